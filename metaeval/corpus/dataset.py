@@ -1,0 +1,53 @@
+"""The data-set contract: a card that says where the files come from, and a function from files to a `Corpus`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metaeval.corpus.model import Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One published file. `sha256` is empty where the origin's bytes could not be pinned; `size` is in bytes."""
+
+    name: str
+    url: str
+    sha256: str = ""
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One loader option: its default, the values allowed (empty: any), and what it does."""
+
+    default: Any
+    help: str
+    allowed: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set as the registry knows it.
+
+    `files` maps each split to the published files it is read from. `load(split, paths, options)` gets the local path
+    of each of those files by its name, and every option with its value, already checked against `options`.
+    `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`).
+    """
+
+    name: str
+    title: str
+    origin: str
+    commit: str
+    licence: str
+    citation: str
+    schema: str
+    folder: str
+    files: Mapping[str, tuple[SourceFile, ...]]
+    default_split: str
+    load: Callable[[str, Mapping[str, Path], Mapping[str, Any]], Corpus]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    note: str = ""

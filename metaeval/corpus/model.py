@@ -1,0 +1,160 @@
+"""The nouns: support level, document, statement, citation, corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from metaeval.errors import UserError
+from metaeval.files import sha256_json
+
+Meta = Mapping[str, Any]
+NO_META: Meta = MappingProxyType({})
+
+
+class SupportLevel(IntEnum):
+    """How far a source supports a statement. The numbers are the gold values everywhere: more is more support.
+
+    The base paper (arXiv 2406.15264) maps {full, partial, none} to {0, 1, 2} in its section 3.2.1 and to {2, 1, 0} in
+    3.2.3 while it reports positive correlations; 2 / 1 / 0 is the reading that its numbers follow.
+    """
+
+    NONE = 0
+    PARTIAL = 1
+    FULL = 2
+
+    @property
+    def label(self) -> str:
+        """The level's name in files: full, partial or none."""
+        return self.name.lower()
+
+    @classmethod
+    def parse(cls, label: str) -> SupportLevel:
+        """Read a level from its file name; ValueError names what is allowed."""
+        try:
+            return cls[label.upper()]
+        except (KeyError, AttributeError):
+            raise ValueError(f"level is {label!r}; allowed: full, partial, none") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A cited page or passage.
+
+    `sentences` is the published sentence split, where the data have one; empty means that `text` has still to be
+    split. When sentences are given, `text` is those sentences joined by one space.
+    """
+
+    id: str
+    text: str = ""
+    title: str = ""
+    url: str = ""
+    sentences: tuple[str, ...] = ()
+    meta: Meta = NO_META
+
+    def __post_init__(self) -> None:
+        if self.sentences:
+            object.__setattr__(self, "text", " ".join(self.sentences))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence or claim of an answer, without its citation marks.
+
+    `group` is the unit that resampling draws (query, response or source document): statements that share one are
+    not independent. `system` names the generator, where known.
+    """
+
+    id: str
+    text: str
+    group: str
+    system: str = ""
+    meta: Meta = NO_META
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the annotator marked in the document: 0-based indices into `Document.sentences`, or copied text.
+
+    Sentence indices of alternative evidence sets are united. Both empty: nothing was marked.
+    """
+
+    sentences: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.sentences or self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A statement cites a document, and a human judged how far it supports the statement."""
+
+    id: str
+    statement_id: str
+    document_id: str
+    level: SupportLevel
+    evidence: Evidence = Evidence()
+    meta: Meta = NO_META
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents, statements and judged citations, by id and in their file order.
+
+    `dropped` counts what the loader left out, by reason. Raises `UserError` when a citation names an unknown
+    statement or document, an id is used twice, or evidence points outside its document.
+    """
+
+    name: str
+    documents: Mapping[str, Document]
+    statements: Mapping[str, Statement]
+    citations: tuple[Citation, ...]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for citation in self.citations:
+            if citation.id in seen:
+                raise UserError(f"Corpus {self.name!r}: citation id {citation.id!r} is used twice; ids must be unique.")
+            seen.add(citation.id)
+            self._check(citation)
+
+    def _check(self, citation: Citation) -> None:
+        where = f"Corpus {self.name!r}: citation {citation.id!r}"
+        if citation.statement_id not in self.statements:
+            raise UserError(f"{where} names statement {citation.statement_id!r}, which is not in the corpus.")
+        document = self.documents.get(citation.document_id)
+        if document is None:
+            raise UserError(f"{where} names document {citation.document_id!r}, which is not in the corpus.")
+        last = len(document.sentences) - 1
+        if any(not 0 <= index <= last for index in citation.evidence.sentences):
+            raise UserError(
+                f"{where} marks evidence sentences {list(citation.evidence.sentences)}, but document "
+                f"{document.id!r} has {last + 1} published sentences (indices start at 0)."
+            )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over everything that can change a result: ids, texts, groups, levels, evidence (not `meta`)."""
+        return sha256_json(
+            [
+                sorted([d.id, d.text, list(d.sentences)] for d in self.documents.values()),
+                sorted([s.id, s.text, s.group, s.system] for s in self.statements.values()),
+                sorted(
+                    [c.id, c.statement_id, c.document_id, int(c.level), list(c.evidence.sentences), list(c.evidence.texts)]
+                    for c in self.citations
+                ),
+            ]
+        )
+
+    def level_counts(self) -> dict[str, int]:
+        """Number of citations at each level, FULL first."""
+        return {
+            level.label: sum(citation.level is level for citation in self.citations)
+            for level in sorted(SupportLevel, reverse=True)
+        }

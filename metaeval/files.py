@@ -1,0 +1,85 @@
+"""Files: whole or not at all, hashes, canonical JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from metaeval.errors import UserError
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+    """Open a binary file that appears under `path` only when it is complete.
+
+    The bytes go to a temporary file in the same folder, are flushed to disk and then renamed: a reader sees the
+    old file or the new one, never half of one. Costs one fsync per file.
+
+    Raises `UserError` when the folder cannot be written or the disk is full; the old file is then untouched.
+    """
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UserError(
+            f"Cannot write {path}: {error.strerror or error}. Nothing already computed is lost; "
+            "free space or choose another folder, then run the same command again."
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` as UTF-8, whole or not at all."""
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def read_text(path: Path) -> str:
+    """Read UTF-8 text; `UserError` with the path when it is missing, unreadable or not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8 and try again.") from error
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+def sha256_file(path: Path) -> str:
+    """SHA-256 of a file's bytes as 64 hex digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys, no spaces and no NaN: the same value always gives the same text."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def sha256_json(value: Any) -> str:
+    """SHA-256 of a value's canonical JSON as 64 hex digits."""
+    return hashlib.sha256(canonical_json(value).encode("utf-8")).hexdigest()

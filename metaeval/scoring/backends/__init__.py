@@ -1,0 +1,1 @@
+"""Model backends that metrics draw on: loading, tokenising, batching."""
