@@ -1,0 +1,143 @@
+"""The result file: one table as data, with everything that its numbers depend on.
+
+Files of an older schema version must load for ever: a change of meaning gets a new version and an upgrade step in
+`load_result`, never an edit of what an old file says.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from metaeval.errors import UserError
+from metaeval.files import read_text, write_text
+
+SCHEMA = "metaeval-result/1"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Value(_Strict):
+    """One cell: the estimate, its interval, and what qualifies it (see `protocols.contract.Estimate`)."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    ties: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
+    note: str = ""
+
+
+class Column(_Strict):
+    """One measure: its key in `Row.values`, its heading, and how it is printed (value times `scale`, `digits`)."""
+
+    key: str
+    label: str
+    scale: float = 1.0
+    digits: int = 3
+
+
+class Ledger(_Strict):
+    """What a metric read: pairs, tokens given to it, and what its input limit cut off, over unique pairs."""
+
+    pairs: int
+    tokens: int
+    cut_pairs: int
+    cut_tokens: int
+
+
+class Row(_Strict):
+    """One metric or control.
+
+    scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `level_with` lists, for each
+    measure, the controls whose interval overlaps this metric's. `ledger` is None for controls and imported scores.
+    """
+
+    metric: str
+    kind: Literal["metric", "control"]
+    values: dict[str, Value]
+    total: int
+    scored: int
+    unscored: int
+    excluded: dict[str, int] = Field(default_factory=dict)
+    statuses: dict[str, int] = Field(default_factory=dict)
+    ledger: Ledger | None = None
+    level_with: dict[str, list[str]] = Field(default_factory=dict)
+    warnings: list[str] = Field(default_factory=list)
+    signature: str
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Row:
+        if self.scored + self.unscored + sum(self.excluded.values()) != self.total:
+            raise ValueError(
+                f"{self.metric}: scored {self.scored} + unscored {self.unscored} + excluded "
+                f"{sum(self.excluded.values())} is not total {self.total}"
+            )
+        return self
+
+
+class Data(_Strict):
+    """What was judged: corpus, split, content hash, counts of statements, citations and levels of the rows."""
+
+    name: str
+    split: str
+    fingerprint: str
+    statements: int
+    documents: int
+    citations: int
+    groups: int
+    levels: dict[str, int]
+    dropped: dict[str, int] = Field(default_factory=dict)
+    evidence: dict[str, int] = Field(default_factory=dict)
+
+
+class Interval(_Strict):
+    """How the intervals were made: whole groups drawn `resamples` times from `seed`, percentile ends at `level`."""
+
+    resamples: int
+    seed: int
+    level: float
+
+
+class Result(_Strict):
+    """One protocol's table over one data set and unit of analysis."""
+
+    schema_: Literal["metaeval-result/1"] = Field(default="metaeval-result/1", alias="schema")
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
+
+    protocol: str
+    title: str
+    unit: Literal["chunk", "citation"]
+    settings: dict[str, str]
+    data: Data
+    interval: Interval
+    columns: list[Column]
+    rows: list[Row]
+
+
+def save_result(result: Result, path: Path) -> None:
+    """Write a result as indented JSON; the same result always gives the same bytes."""
+    data = result.model_dump(mode="json", by_alias=True)
+    write_text(path, json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def load_result(path: Path) -> Result:
+    """Read a result file of any schema version; `UserError` names the field that is wrong."""
+    try:
+        data = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path} is not JSON (line {error.lineno}: {error.msg}).") from error
+    version = data.get("schema") if isinstance(data, dict) else None
+    if version != SCHEMA:
+        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}. Is it a metaeval result file?")
+    try:
+        return Result.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{path}: field {where or 'file'}: {first['msg']}.") from error
