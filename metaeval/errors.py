@@ -20,4 +20,6 @@ def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserE
     """Build the error for a name that no registry knows: the name, the nearest one, what is allowed, what next."""
     names = sorted(known)
     listed = ", ".join(names) if names else "none"
-    return UserError(f"Unknown {kind} {name!r}.{did_you_mean(name, names)} Known: {listed}.{' ' + then if then else ''}")
+    return UserError(
+        f"Unknown {kind} {name!r}.{did_you_mean(name, names)} Known: {listed}.{' ' + then if then else ''}"
+    )

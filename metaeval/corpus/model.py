@@ -146,7 +146,14 @@ class Corpus:
                 sorted([d.id, d.text, list(d.sentences)] for d in self.documents.values()),
                 sorted([s.id, s.text, s.group, s.system] for s in self.statements.values()),
                 sorted(
-                    [c.id, c.statement_id, c.document_id, int(c.level), list(c.evidence.sentences), list(c.evidence.texts)]
+                    [
+                        c.id,
+                        c.statement_id,
+                        c.document_id,
+                        int(c.level),
+                        list(c.evidence.sentences),
+                        list(c.evidence.texts),
+                    ]
                     for c in self.citations
                 ),
             ]
