@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
 
 Meta = Mapping[str, Any]
-NO_META: Meta = MappingProxyType({})
 
 
 class SupportLevel(IntEnum):
@@ -54,7 +52,7 @@ class Document:
     title: str = ""
     url: str = ""
     sentences: tuple[str, ...] = ()
-    meta: Meta = NO_META
+    meta: Meta = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.sentences:
@@ -73,7 +71,7 @@ class Statement:
     text: str
     group: str
     system: str = ""
-    meta: Meta = NO_META
+    meta: Meta = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ class Citation:
     document_id: str
     level: SupportLevel
     evidence: Evidence = Evidence()
-    meta: Meta = NO_META
+    meta: Meta = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,8 @@ class Ledger(_Strict):
 class Row(_Strict):
     """One metric or control.
 
-    scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `level_with` lists, for each
-    measure, the controls whose interval overlaps this metric's. `ledger` is None for controls and imported scores.
+    scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `level_with` lists, for
+    each measure, the controls whose interval overlaps this metric's. `ledger` is None for controls and imported scores.
     """
 
     metric: str

@@ -1,0 +1,88 @@
+"""Chunks: the pieces of a document that a metric reads, at most `size` words each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from metaeval.corpus.model import Document
+from metaeval.corpus.sentences import SPLITTER, split_sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """How documents are cut (base paper: whole sentences, at most 150 words).
+
+    `sentences`: whole sentences packed in order; a chunk is closed when the next sentence would pass `size`; a
+    sentence of more than `size` words is cut every `size` words. `words`: fixed windows of `size` words.
+    """
+
+    size: int = 150
+    mode: Literal["sentences", "words"] = "sentences"
+
+    def __str__(self) -> str:
+        return f"{self.mode}-{self.size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document: its place, its text, and the indices of the document sentences that it holds words of."""
+
+    document_id: str
+    index: int
+    text: str
+    sentences: tuple[int, ...]
+
+
+def document_sentences(document: Document) -> tuple[str, ...]:
+    """The published sentence split, or else the rule-based one."""
+    return document.sentences or split_sentences(document.text)
+
+
+def splitter_name(documents: Sequence[Document]) -> str:
+    """Which sentence split the chunks of these documents rest on: published, the rules, or both."""
+    kinds = {"published" if document.sentences else SPLITTER for document in documents if document.text}
+    return "+".join(sorted(kinds)) or SPLITTER
+
+
+def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
+    """Cut one document; a document without words gives no chunk."""
+    pieces = [
+        (index, words)
+        for index, sentence in enumerate(document_sentences(document))
+        for words in _cut(sentence.split(), chunking.size)
+    ]
+    if chunking.mode == "words":
+        packed = _windows(pieces, chunking.size)
+    else:
+        packed = _pack(pieces, chunking.size)
+    return tuple(
+        Chunk(document.id, number, " ".join(words), tuple(sorted(indices)))
+        for number, (words, indices) in enumerate(packed)
+    )
+
+
+_Packed = list[tuple[list[str], set[int]]]
+
+
+def _cut(words: list[str], size: int) -> list[list[str]]:
+    return [words[start : start + size] for start in range(0, len(words), size)]
+
+
+def _pack(pieces: list[tuple[int, list[str]]], size: int) -> _Packed:
+    packed: _Packed = []
+    for index, words in pieces:
+        if not packed or len(packed[-1][0]) + len(words) > size:
+            packed.append(([], set()))
+        packed[-1][0].extend(words)
+        packed[-1][1].add(index)
+    return packed
+
+
+def _windows(pieces: list[tuple[int, list[str]]], size: int) -> _Packed:
+    flat = [(word, index) for index, words in pieces for word in words]
+    return [
+        ([word for word, _ in flat[start : start + size]], {index for _, index in flat[start : start + size]})
+        for start in range(0, len(flat), size)
+    ]
