@@ -15,11 +15,12 @@ class Chunking:
     """How documents are cut (base paper: whole sentences, at most 150 words).
 
     `sentences`: whole sentences packed in order; a chunk is closed when the next sentence would pass `size`; a
-    sentence of more than `size` words is cut every `size` words. `words`: fixed windows of `size` words.
+    sentence of more than `size` words is cut every `size` words. `whole-sentences`: the same, but a longer sentence
+    stays whole and is a chunk of its own. `words`: fixed windows of `size` words.
     """
 
     size: int = 150
-    mode: Literal["sentences", "words"] = "sentences"
+    mode: Literal["sentences", "whole-sentences", "words"] = "sentences"
 
     def __str__(self) -> str:
         return f"{self.mode}-{self.size}"
@@ -51,7 +52,7 @@ def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
     pieces = [
         (index, words)
         for index, sentence in enumerate(document_sentences(document))
-        for words in _cut(sentence.split(), chunking.size)
+        for words in _cut(sentence.split(), None if chunking.mode == "whole-sentences" else chunking.size)
     ]
     if chunking.mode == "words":
         packed = _windows(pieces, chunking.size)
@@ -66,7 +67,9 @@ def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
 _Packed = list[tuple[list[str], set[int]]]
 
 
-def _cut(words: list[str], size: int) -> list[list[str]]:
+def _cut(words: list[str], size: int | None) -> list[list[str]]:
+    if size is None:
+        return [words] if words else []
     return [words[start : start + size] for start in range(0, len(words), size)]
 
 

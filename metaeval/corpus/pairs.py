@@ -1,0 +1,156 @@
+"""The pair table: one row per statement and chunk, with its level, its group and the texts a metric reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+from metaeval.corpus.chunks import Chunk, Chunking, chunk_document, document_sentences
+from metaeval.corpus.evidence import align_evidence, word_set
+from metaeval.corpus.model import Citation, Corpus, Statement, SupportLevel
+from metaeval.errors import UserError
+
+Unit = Literal["chunk", "citation"]
+UNITS: tuple[str, ...] = get_args(Unit)
+
+
+class Pair(NamedTuple):
+    """One statement and one chunk.
+
+    level: the chunk's gold level; None where it cannot be told (the citation has support, its document has several
+    chunks, and no evidence says which).
+    citation_id, citation_level: the citation that the pair comes from; empty and None for a chunk that the statement
+    does not cite and that stands in its retrieval pool only.
+    """
+
+    pair_id: str
+    statement_id: str
+    document_id: str
+    chunk: int
+    citation_id: str
+    group: str
+    level: SupportLevel | None
+    citation_level: SupportLevel | None
+    statement: str
+    source: str
+
+    @property
+    def cited(self) -> bool:
+        """Whether the statement cites the chunk's document."""
+        return bool(self.citation_id)
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Pairs in corpus order, with how they were made.
+
+    `evidence` counts evidence sentences given and unmatched, and citations whose support no chunk could be given.
+    `dropped` counts citations that gave no pair, by reason.
+    """
+
+    pairs: tuple[Pair, ...]
+    chunking: Chunking
+    threshold: float
+    pool: str = "own"
+    evidence: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ChunkedCorpus:
+    """A corpus and its documents' chunks: each document is cut once, however many statements cite it."""
+
+    corpus: Corpus
+    chunking: Chunking
+    chunks: Mapping[str, tuple[Chunk, ...]]
+
+
+def chunk_corpus(corpus: Corpus, chunking: Chunking) -> ChunkedCorpus:
+    """Cut every document that is cited or could stand in a pool."""
+    chunks = {document.id: chunk_document(document, chunking) for document in corpus.documents.values()}
+    return ChunkedCorpus(corpus, chunking, chunks)
+
+
+def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
+    """Pair every statement with every chunk of the documents that it cites.
+
+    A chunk that holds evidence takes the citation's level and every other chunk is NONE (the base paper's rule). In
+    a document of one chunk that chunk takes the level, evidence or not.
+
+    Raises `UserError` when no pair comes out.
+    """
+    corpus = chunked.corpus
+    words = _WordSets(chunked)
+    pairs: list[Pair] = []
+    counts = {"given": 0, "unmatched": 0, "citations without a placed evidence": 0}
+    dropped: dict[str, int] = {}
+    for citation in corpus.citations:
+        statement = corpus.statements[citation.statement_id]
+        chunks = chunked.chunks[citation.document_id]
+        reason = "no document text" if not chunks else "" if statement.text.strip() else "no statement text"
+        if reason:
+            dropped[reason] = dropped.get(reason, 0) + 1
+            continue
+        alignment = align_evidence(citation.evidence, words[citation.document_id], threshold)
+        counts["given"] += alignment.given
+        counts["unmatched"] += alignment.unmatched
+        levels = _levels(citation, chunks, alignment.sentences)
+        counts["citations without a placed evidence"] += None in levels
+        pairs.extend(_rows(citation, statement, chunks, levels))
+    if not pairs:
+        raise UserError(_nothing_to_judge(corpus, dropped))
+    return PairTable(tuple(pairs), chunked.chunking, threshold, evidence=counts, dropped=dropped)
+
+
+def _levels(citation: Citation, chunks: tuple[Chunk, ...], placed: frozenset[int]) -> list[SupportLevel | None]:
+    if len(chunks) == 1:
+        return [citation.level]
+    if citation.level is not SupportLevel.NONE and not placed:
+        return [None] * len(chunks)
+    return [citation.level if placed & set(chunk.sentences) else SupportLevel.NONE for chunk in chunks]
+
+
+def _rows(
+    citation: Citation, statement: Statement, chunks: tuple[Chunk, ...], levels: list[SupportLevel | None]
+) -> Iterator[Pair]:
+    for chunk, level in zip(chunks, levels, strict=True):
+        yield Pair(
+            pair_id=f"{citation.id}#{chunk.index}",
+            statement_id=statement.id,
+            document_id=citation.document_id,
+            chunk=chunk.index,
+            citation_id=citation.id,
+            group=statement.group,
+            level=level,
+            citation_level=citation.level,
+            statement=statement.text,
+            source=chunk.text,
+        )
+
+
+class _WordSets(dict[str, tuple[frozenset[str], ...]]):
+    """The word sets of each document's sentences, made when first asked for."""
+
+    def __init__(self, chunked: ChunkedCorpus) -> None:
+        super().__init__()
+        self._documents = chunked.corpus.documents
+
+    def __missing__(self, document_id: str) -> tuple[frozenset[str], ...]:
+        sets = tuple(word_set(sentence) for sentence in document_sentences(self._documents[document_id]))
+        self[document_id] = sets
+        return sets
+
+
+def _nothing_to_judge(corpus: Corpus, dropped: Mapping[str, int]) -> str:
+    if not corpus.citations:
+        why = "it has no citations" + "".join(
+            f"; {count} left out: {reason}" for reason, count in corpus.dropped.items()
+        )
+    else:
+        why = ", ".join(
+            f"{count} of {len(corpus.citations)} citations have {reason}" for reason, count in dropped.items()
+        )
+    return (
+        f"Corpus {corpus.name!r} gives nothing to judge: {why}. Choose another split or data set (metaeval data list)."
+    )

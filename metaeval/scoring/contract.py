@@ -1,0 +1,119 @@
+"""The Metric contract: what a plug-in declares, and what it returns for each (source, statement) pair."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Status(StrEnum):
+    """Why a pair has a score, or has none. A missing score is never a number."""
+
+    OK = "ok"
+    EMPTY = "empty"  # a text without words
+    NOTHING_TO_SCORE = "nothing to score"  # text, but no unit that the metric can judge
+    TOO_LONG = "too long"  # refused, not cut
+    FAILED = "failed"  # an error that another try may mend: never kept in the store
+    ABSENT = "absent"  # an imported score file has no line for the pair
+
+
+class PairScore(NamedTuple):
+    """A metric's answer for one pair.
+
+    score: higher or lower is more support, as the metric's card says; None unless the status is OK.
+    tokens: input tokens of the pair, before any cut. cut: how many of them the metric never saw.
+    """
+
+    score: float | None
+    status: Status = Status.OK
+    tokens: int = 0
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricCard:
+    """What a metric is, declared once.
+
+    version: raise it with any change of code that can change a score; it is part of the metric's identity.
+    low, high: the score's range (None: unbounded). direction: +1 when more is more support, else -1. neutral: the
+    score that says neither, where there is one. input_limit: tokens (None: no limit); truncation: the side that is cut
+    beyond it. corpus_dependent: the score also depends on the other sources of the job. three_way: gives three-way
+    log-probabilities. extra: the pip extra that it needs.
+    """
+
+    name: str
+    family: str
+    summary: str
+    paper: str
+    licence: str
+    version: int = 1
+    low: float | None = None
+    high: float | None = None
+    direction: Literal[1, -1] = 1
+    neutral: float | None = None
+    input_limit: int | None = None
+    truncation: Literal["none", "source", "statement", "both", "longest"] = "none"
+    splitter: str = "none"
+    checkpoint: str = ""
+    revision: str = ""
+    download: str = "none"
+    parameters: str = "none"
+    corpus_dependent: bool = False
+    three_way: bool = False
+    extra: str = ""
+
+
+class MetricOptions(BaseModel):
+    """Base of a metric's options: typed, checked, unknown names refused.
+
+    `runtime` names the options that change speed and not scores: they stay out of the metric's identity.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    runtime: ClassVar[frozenset[str]] = frozenset()
+
+
+class Metric(ABC):
+    """A faithfulness metric. Subclass it, set `card` (and `Options`), write `score`.
+
+    `block_tokens` is how much text (in tokens, a source counted once) the engine hands over and stores at a time.
+    """
+
+    card: ClassVar[MetricCard]
+    Options: ClassVar[type[MetricOptions]] = MetricOptions
+    block_tokens: ClassVar[int] = 16_384
+
+    def __init__(self, options: MetricOptions | None = None) -> None:
+        self.options: Any = options if options is not None else self.Options()
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that can change a score, as JSON. Scores are stored and served under this identity alone."""
+        options = self.options.model_dump(mode="json", exclude=set(self.options.runtime))
+        card = self.card
+        return {
+            "name": card.name,
+            "version": card.version,
+            "checkpoint": card.checkpoint,
+            "revision": card.revision,
+            "options": options,
+        }
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Get ready for a job: called once, before the first `score`, with the job's unique texts in a fixed order.
+
+        Load models here. Whatever is computed from these texts is the same after an interrupted run is resumed.
+        """
+
+    @abstractmethod
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs: one answer per (source, statement), in order. A pair's answer does not depend on the others."""
+
+    def describe_options(self) -> Mapping[str, Any]:
+        """Option names and values in force."""
+        values: dict[str, Any] = self.options.model_dump(mode="json")
+        return values

@@ -1,0 +1,119 @@
+"""The engine: each unique (source, statement) once, longest first, block by block, nothing computed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from math import isfinite
+from typing import Any
+
+from metaeval.errors import UserError
+from metaeval.files import sha256_json
+from metaeval.scoring.contract import Metric, PairScore, Status
+from metaeval.scoring.store import ScoreStore, pair_key
+
+Texts = tuple[str, str]
+"""(source, statement)."""
+
+Progress = Callable[[int, int], None]
+"""Called with (pairs done, pairs in all) after every block; pairs served from the store count as done."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Answers aligned with the pairs asked for, and the work it took: unique pairs, how many of them were computed."""
+
+    answers: list[PairScore]
+    identity: Mapping[str, Any]
+    unique: int
+    computed: int
+
+
+def score_pairs(
+    metric: Metric, pairs: Sequence[Texts], store: ScoreStore | None = None, progress: Progress | None = None
+) -> Scored:
+    """Score every pair, serving what the store has and storing each block as soon as it is done.
+
+    The plan of blocks depends on the job's texts alone, not on what is stored: a run that was killed and started
+    again scores the remaining blocks exactly as the first run would have.
+
+    Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is not finite).
+    """
+    keys = [pair_key(*pair) for pair in pairs]
+    unique = dict(zip(keys, pairs, strict=True))
+    identity = job_identity(metric, unique.values())
+    answers = store.find(identity, list(unique)) if store else {}
+    stored = len(answers)
+    if progress:
+        progress(stored, len(unique))
+    if stored < len(unique):
+        _prepare(metric, unique.values())
+        for block in plan_blocks(unique, metric.block_tokens):
+            missing = [key for key in block if key not in answers]
+            if not missing:
+                continue
+            new = dict(zip(missing, _score_block(metric, [unique[key] for key in missing]), strict=True))
+            if store:
+                store.put(identity, new.items())
+            answers.update(new)
+            if progress:
+                progress(len(answers), len(unique))
+    return Scored([answers[key] for key in keys], identity, len(unique), len(unique) - stored)
+
+
+def job_identity(metric: Metric, pairs: Iterator[Texts] | Any) -> dict[str, Any]:
+    """The metric's identity, and for a corpus-dependent metric the hash of the job's sources with it."""
+    identity = metric.identity()
+    if metric.card.corpus_dependent:
+        identity["corpus"] = sha256_json(sorted({source for source, _ in pairs}))
+    return identity
+
+
+def plan_blocks(unique: Mapping[bytes, Texts], block_tokens: int) -> Iterator[list[bytes]]:
+    """Cut a job into blocks of about `block_tokens`: longest source first, all pairs of a source in one block.
+
+    A source counts once in its block, each statement once per pair; four characters count as a token.
+    """
+    by_source: dict[str, list[bytes]] = {}
+    for key, (source, _) in unique.items():
+        by_source.setdefault(source, []).append(key)
+    block: list[bytes] = []
+    load = 0
+    for source in sorted(by_source, key=_longest_first):
+        keys = sorted(by_source[source], key=lambda key: _longest_first(unique[key][1]))
+        tokens = (len(source) + sum(len(unique[key][1]) for key in keys)) // 4 + 1
+        if block and load + tokens > block_tokens:
+            yield block
+            block, load = [], 0
+        block.extend(keys)
+        load += tokens
+    if block:
+        yield block
+
+
+def _longest_first(text: str) -> tuple[int, bytes]:
+    """Order by length; texts of one length by hash, so that the order of the input does not matter."""
+    return -len(text), blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _prepare(metric: Metric, pairs: Any) -> None:
+    sources = sorted({source for source, _ in pairs}, key=_longest_first)
+    statements = sorted({statement for _, statement in pairs}, key=_longest_first)
+    metric.prepare(sources, statements)
+
+
+def _score_block(metric: Metric, pairs: Sequence[Texts]) -> list[PairScore]:
+    answers = metric.score([source for source, _ in pairs], [statement for _, statement in pairs])
+    name = metric.card.name
+    if len(answers) != len(pairs):
+        raise UserError(
+            f"Metric {name!r} returned {len(answers)} answers for {len(pairs)} pairs: a fault of the plug-in."
+        )
+    for answer in answers:
+        if (answer.status is Status.OK) != (answer.score is not None and isfinite(answer.score)):
+            raise UserError(
+                f"Metric {name!r} returned score {answer.score} with status {str(answer.status)!r}: a fault of the "
+                "plug-in (a finite score goes with 'ok', None with every other status)."
+            )
+    return answers
