@@ -103,7 +103,7 @@ class Metric(ABC):
             "options": options,
         }
 
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:  # noqa: B027 (optional step)
         """Get ready for a job: called once, before the first `score`, with the job's unique texts in a fixed order.
 
         Load models here. Whatever is computed from these texts is the same after an interrupted run is resumed.

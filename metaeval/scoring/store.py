@@ -1,4 +1,4 @@
-"""The score store: one SQLite file that remembers every score under its metric's full identity and its texts' hashes."""
+"""The score store: one SQLite file that keeps each score under its metric's full identity and its texts' hashes."""
 
 from __future__ import annotations
 

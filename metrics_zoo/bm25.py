@@ -1,0 +1,71 @@
+"""BM25 of the statement as a query against the source, among the sources of the job."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from math import log
+
+from pydantic import Field
+
+from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+
+_WORD = re.compile(r"\w+")
+
+
+class BM25Options(MetricOptions):
+    """k1: how soon repeated words stop counting; b: how much long sources are held back."""
+
+    k1: float = Field(default=1.5, ge=0)
+    b: float = Field(default=0.75, ge=0, le=1)
+
+
+class BM25(Metric):
+    """Okapi BM25 in Lucene's form, as bm25s computes it by default.
+
+    The sum over statement words of ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean)),
+    with N, df and the mean length over the job's unique sources: unbounded above, and a score depends on that set.
+    """
+
+    card = MetricCard(
+        name="bm25",
+        family="lexical",
+        summary="BM25 of the statement as a query, over the sources of the job",
+        paper="Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond",
+        licence="Apache-2.0",
+        low=0.0,
+        corpus_dependent=True,
+    )
+    Options = BM25Options
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Count words over the job's unique sources."""
+        counts = [Counter(_words(source)) for source in sources]
+        self._frequency = Counter(word for count in counts for word in count)
+        self._sources = len(sources)
+        self._mean_length = sum(count.total() for count in counts) / max(len(counts), 1)
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs; a statement without words is EMPTY, an empty source supports nothing (0)."""
+        counts = {source: Counter(_words(source)) for source in set(sources)}
+        return [
+            self._pair(counts[source], _words(statement)) for source, statement in zip(sources, statements, strict=True)
+        ]
+
+    def _pair(self, source: Counter[str], statement: list[str]) -> PairScore:
+        length = source.total()
+        if not statement:
+            return PairScore(None, Status.EMPTY, length)
+        k1, b = self.options.k1, self.options.b
+        norm = k1 * (1 - b + b * length / self._mean_length) if self._mean_length else k1
+        total = sum(self._rarity(word) * source[word] / (source[word] + norm) for word in statement if source[word])
+        return PairScore(total, tokens=length + len(statement))
+
+    def _rarity(self, word: str) -> float:
+        frequency = self._frequency[word]
+        return log(1 + (self._sources - frequency + 0.5) / (frequency + 0.5))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
