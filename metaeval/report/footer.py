@@ -1,0 +1,119 @@
+"""What every number of a table depends on: data, settings, pair counts, resampling, truncation, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from metaeval.report.grid import Note
+from metaeval.report.numerals import count, plain, share
+from metaeval.report.result import Data, Interval, Result, Row
+
+_LEVELS = ("full", "partial", "none")
+
+# A longer list of names that share an account is "all others".
+_NAMED = 3
+
+
+def footer(result: Result) -> tuple[Note, ...]:
+    """The footer lines in reading order; lines with nothing to say are left out."""
+    rows = in_blocks(result.rows)
+    notes = (
+        Note("data", _data(result.data)),
+        Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
+        _pairs(rows),
+        Note("uncertainty", _interval(result.interval, result.data.groups)),
+        Note("truncation", "", _truncation(rows)),
+        Note("left out", _counts(result.data.dropped)),
+        Note("evidence", _counts(result.data.evidence)),
+        Note("warnings", "", _warnings(rows)),
+    )
+    return tuple(note for note in notes if note.text or note.items)
+
+
+def in_blocks(rows: Sequence[Row]) -> list[Row]:
+    """Metrics first, then controls, each in the result's order."""
+    return [row for row in rows if row.kind == "metric"] + [row for row in rows if row.kind == "control"]
+
+
+def _data(data: Data) -> str:
+    counts = [
+        count(data.statements, "statement"),
+        count(data.citations, "citation"),
+        count(data.documents, "document"),
+        count(data.groups, "group"),
+    ]
+    # A saved result has its keys in alphabetical order; the scale's own order is the one to read.
+    names = [name for name in _LEVELS if name in data.levels] + sorted(set(data.levels) - set(_LEVELS))
+    levels = " / ".join(f"{plain(name)} {data.levels[name]:,}" for name in names)
+    return f"{_where(data)}: {', '.join(counts)}" + (f"; levels {levels}" if levels else "")
+
+
+def _where(data: Data) -> str:
+    return ", ".join(part for part in (plain(data.name), plain(data.split)) if part)
+
+
+def _pairs(rows: Sequence[Row]) -> Note:
+    """One account for all rows, or one for each group of rows that share it."""
+    accounts = _grouped((_account(row), row) for row in rows)
+    if len(accounts) == 1:
+        return Note("pairs", next(iter(accounts)))
+    largest = max(accounts.values(), key=len, default=[])
+    named = {text: names for text, names in accounts.items() if names is not largest or len(names) <= _NAMED}
+    items = [(", ".join(names), text) for text, names in named.items()]
+    items += [("all others", text) for text in accounts if text not in named]
+    return Note("pairs", "", tuple(items))
+
+
+def _account(row: Row) -> str:
+    """scored + unscored + excluded = total, with the reasons spelled out."""
+    excluded = sum(row.excluded.values())
+    return (
+        f"{row.scored:,} scored + {row.unscored:,} unscored{_why(row.statuses)}"
+        f" + {excluded:,} excluded{_why(row.excluded)} = {row.total:,}"
+    )
+
+
+def _why(counts: Mapping[str, int]) -> str:
+    reasons = [name for name, number in counts.items() if number]
+    text = plain(reasons[0]) if len(reasons) == 1 else _counts(counts)
+    return f" ({text})" if text else ""
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    """Counts that are not zero, largest first."""
+    order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{number:,} {plain(name)}" for name, number in order if number)
+
+
+def _interval(interval: Interval, groups: int) -> str:
+    if interval.resamples == 0:
+        return "no intervals (0 resamples)"
+    return (
+        f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
+        f"{count(groups, 'group')}, seed {interval.seed}"
+    )
+
+
+def _truncation(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (
+            plain(row.metric),
+            f"did not see {share(row.ledger.cut_tokens, row.ledger.tokens)} of tokens in "
+            f"{share(row.ledger.cut_pairs, row.ledger.pairs)} of pairs",
+        )
+        for row in rows
+        if row.ledger is not None and (row.ledger.cut_tokens or row.ledger.cut_pairs)
+    )
+
+
+def _warnings(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
+    said = _grouped((warning, row) for row in rows for warning in row.warnings)
+    return tuple(("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in said.items())
+
+
+def _grouped(said: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:
+    """The names of the rows for each distinct text: what is true of many rows is said once."""
+    names: dict[str, list[str]] = {}
+    for text, row in said:
+        names.setdefault(plain(text), []).append(plain(row.metric))
+    return names

@@ -1,0 +1,79 @@
+"""A table for a GitHub page or a README."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from metaeval.report.cells import lay_out
+from metaeval.report.grid import Cell, Grid, Line, Note
+from metaeval.report.result import Result
+
+# GitHub keeps <ins> and <sup> and drops <u>.
+_RANKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "": ("", "")}
+
+
+def render(result: Result) -> str:
+    """A GitHub table with footnotes below it and the signatures in a code block."""
+    grid = lay_out(result)
+    blocks = [
+        f"**{escape(grid.title)}** ({escape(grid.subtitle)})",
+        _table(grid),
+        escape(grid.legend),
+        # A new bullet begins a new list; with the same one GitHub would join the two into one loose list.
+        _notes(grid.footnotes, "-", ""),
+        _notes(grid.footer, "*", ":"),
+        _code(grid.signatures),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text that Markdown and HTML print as it is, in a table cell too."""
+    text = re.sub(r"([\\`*_\[\]<>|~$&#])", r"\\\1", text)
+    # These three mean something only where a line or a list item begins.
+    text = re.sub(r"^([-+=])", r"\\\1", text)
+    return re.sub(r"^(\d+)([.)])", r"\1\\\2", text)
+
+
+def _table(grid: Grid) -> str:
+    rows = [
+        ["metric", *(escape(heading) for heading in grid.headings)],
+        [":--", *("--:" for _ in grid.headings)],
+        *(_row(line) for line in grid.metrics),
+    ]
+    if grid.controls:
+        rows.append(["*controls*", *("" for _ in grid.headings)])
+        rows.extend(_row(line) for line in grid.controls)
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _row(line: Line) -> list[str]:
+    return [escape(line.name), *(_cell(cell) for cell in line.cells)]
+
+
+def _cell(cell: Cell) -> str:
+    before, after = _RANKS[cell.rank]
+    interval = f" ({cell.interval})" if cell.interval else ""
+    return f"{before}{cell.number}{after}{''.join(_mark(mark) for mark in cell.marks)}{interval}"
+
+
+def _mark(mark: str) -> str:
+    return f"<sup>{mark}</sup>" if mark.isascii() else mark
+
+
+def _notes(notes: Sequence[Note], bullet: str, colon: str) -> str:
+    return "\n".join(line for note in notes for line in _note(note, bullet, colon))
+
+
+def _note(note: Note, bullet: str, colon: str) -> list[str]:
+    label = f"{escape(note.label)}:" if colon else _mark(note.label)
+    items = [f"  {bullet} {escape(names)}: {escape(text)}" for names, text in note.items]
+    return [f"{bullet} {label} {escape(note.text)}".rstrip(), *items]
+
+
+def _code(lines: Sequence[str]) -> str:
+    """A code block whose fence is longer than any run of backticks inside it."""
+    runs = [len(run) for line in lines for run in re.findall("`+", line)]
+    fence = "`" * max(3, 1 + max(runs, default=0))
+    return "\n".join([f"{fence}text", *lines, fence])

@@ -1,0 +1,132 @@
+"""A hand-made result with everything that a table must cope with."""
+
+from __future__ import annotations
+
+import pytest
+
+from metaeval.report.result import Column, Data, Interval, Ledger, Result, Row, Value
+
+NASTY = "judge[bold]_3|x%"
+UNDEFINED = "the score is constant"
+
+SIGNATURE_A = (
+    "data:x_y%[wice]@1f3a|unit:chunk|metric:minilm-bertscore@c9745ed1|proto:retrieval|gains:linear|B:1000|seed:0"
+)
+SIGNATURE_B = "data:x_y%[wice]@1f3a|unit:chunk|metric:judge[bold]_3@none|proto:retrieval|gains:linear|B:1000|seed:0"
+
+
+@pytest.fixture(scope="session")
+def result() -> Result:
+    """Two metrics, three controls; the discrete judge leads in NDCG@5 only if its ties fall well."""
+    return Result(
+        protocol="retrieval",
+        title="Retrieval of supporting chunks",
+        unit="chunk",
+        settings={"pool": "own", "gains": "linear"},
+        data=Data(
+            name="x_y%[wice]",
+            split="test",
+            fingerprint="1f3a" * 16,
+            statements=358,
+            documents=1,
+            citations=1358,
+            groups=326,
+            levels={"full": 111, "none": 3666, "partial": 72},
+            dropped={"no document": 12},
+            evidence={"unmatched": 3, "matched": 0},
+        ),
+        interval=Interval(resamples=1000, seed=0, level=0.95),
+        columns=[
+            Column(key="ndcg5", label="NDCG@5"),
+            Column(key="auc", label="AUC full/none", scale=100.0, digits=2),
+            Column(key="pearson", label="Pearson r"),
+        ],
+        rows=[_minilm(), _judge(), _constant(), _random(), _oracle()],
+    )
+
+
+def _minilm() -> Row:
+    return Row(
+        metric="minilm-bertscore",
+        kind="metric",
+        values={
+            "ndcg5": Value(value=0.7125, low=0.6831, high=0.7419),
+            "auc": Value(value=0.91554, low=0.9021, high=0.9288),
+            "pearson": Value(value=0.0421, low=-0.0213, high=0.1043, ties=(0.04211, 0.04209)),
+        },
+        total=3849,
+        scored=3849,
+        unscored=0,
+        ledger=Ledger(pairs=3800, tokens=1_000_000, cut_pairs=129, cut_tokens=12_000),
+        level_with={"pearson": ["random", "constant"], "ndcg5": []},
+        signature=SIGNATURE_A,
+    )
+
+
+def _judge() -> Row:
+    return Row(
+        metric=NASTY,
+        kind="metric",
+        values={
+            "ndcg5": Value(value=0.7398, low=0.7012, high=0.7774, ties=(0.587, 0.922), bounds=(0.7301, 0.7402)),
+            "auc": Value(value=0.9155449, low=0.8911, high=0.93, bounds=(0.91, 0.92)),
+            "pearson": Value(value=0.5421, low=0.5014, high=0.5832),
+        },
+        total=3849,
+        scored=3797,
+        unscored=40,
+        excluded={"pool without a positive": 12},
+        statuses={"timeout": 9, "unparsed": 31},
+        ledger=Ledger(pairs=3800, tokens=900_000, cut_pairs=0, cut_tokens=0),
+        level_with={"ndcg5": ["random"]},
+        warnings=["40 pairs have no score: see [worst..best]."],
+        signature=SIGNATURE_B,
+    )
+
+
+def _constant() -> Row:
+    return Row(
+        metric="constant",
+        kind="control",
+        values={
+            "ndcg5": Value(value=0.4444, low=0.4301, high=0.4588, ties=(0.0, 1.0)),
+            "auc": Value(value=0.5, low=0.5, high=0.5),
+            "pearson": Value(value=None, note=UNDEFINED),
+        },
+        total=3849,
+        scored=3849,
+        unscored=0,
+        signature="control:constant",
+    )
+
+
+def _random() -> Row:
+    return Row(
+        metric="random",
+        kind="control",
+        values={
+            "ndcg5": Value(value=0.4419, low=0.41, high=0.7101),
+            "auc": Value(value=0.4987, low=0.481, high=0.5166),
+            "pearson": Value(value=-0.0001, low=-0.031, high=0.0307),
+        },
+        total=3849,
+        scored=3849,
+        unscored=0,
+        signature="control:random",
+    )
+
+
+def _oracle() -> Row:
+    return Row(
+        metric="oracle",
+        kind="control",
+        values={
+            "ndcg5": Value(value=1.0, low=1.0, high=1.0),
+            "auc": Value(value=1.0, low=1.0, high=1.0),
+            "pearson": Value(value=1.0, low=1.0, high=1.0),
+        },
+        total=3849,
+        scored=3849,
+        unscored=0,
+        signature="control:oracle",
+    )

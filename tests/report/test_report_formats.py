@@ -1,0 +1,59 @@
+"""Formats by name, and results of every schema version through all of them."""
+
+from pathlib import Path
+
+import pytest
+
+from metaeval.errors import UserError
+from metaeval.report.formats import FORMATS, find_format, write_tables
+from metaeval.report.result import load_result, save_result
+
+HISTORIC = sorted((Path(__file__).parent / "historic").glob("*.json"))
+
+
+def test_every_format_has_its_own_suffix():
+    assert {name: found.suffix for name, found in FORMATS.items()} == {
+        "terminal": ".txt",
+        "markdown": ".md",
+        "latex": ".tex",
+        "csv": ".csv",
+    }
+
+
+def test_an_unknown_format_gets_the_nearest_name():
+    with pytest.raises(UserError) as caught:
+        find_format("markdwon")
+    assert str(caught.value) == (
+        "Unknown format 'markdwon'. Did you mean 'markdown'? Known: csv, latex, markdown, terminal."
+    )
+
+
+def test_tables_are_written_beside_each_other_and_a_dot_in_the_name_stays(result, tmp_path):
+    paths = write_tables(result, tmp_path / "wice.v1")
+    assert [path.name for path in paths] == ["wice.v1.txt", "wice.v1.md", "wice.v1.tex", "wice.v1.csv"]
+    for path, found in zip(paths, FORMATS.values(), strict=True):
+        assert path.read_bytes().decode("utf-8") == found.render(result)
+
+
+def test_one_unknown_name_writes_nothing(result, tmp_path):
+    with pytest.raises(UserError, match="Unknown format 'pdf'"):
+        write_tables(result, tmp_path / "table", ["csv", "pdf"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_saving_and_loading_changes_no_table(result, tmp_path, name):
+    save_result(result, tmp_path / "result.json")
+    assert FORMATS[name].render(load_result(tmp_path / "result.json")) == FORMATS[name].render(result)
+
+
+def test_schema_1_is_among_the_historic_files():
+    assert "schema-1.json" in [path.name for path in HISTORIC]
+
+
+@pytest.mark.parametrize("path", HISTORIC, ids=lambda path: path.name)
+@pytest.mark.parametrize("name", FORMATS)
+def test_old_results_load_and_render(path, name):
+    result = load_result(path)
+    text = FORMATS[name].render(result)
+    assert all(row.signature in text for row in result.rows if row.kind == "metric")

@@ -1,0 +1,78 @@
+"""A result file that cannot be used: one sentence that names the file and what is wrong."""
+
+import json
+
+import pytest
+
+from metaeval.errors import UserError
+from metaeval.report.result import load_result, save_result
+
+
+@pytest.fixture
+def document(result):
+    return json.loads(result.model_dump_json(by_alias=True))
+
+
+def _error(path, document) -> str:
+    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        load_result(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    return message.removeprefix(str(path))
+
+
+def test_saving_twice_gives_the_same_bytes_and_loading_the_same_result(result, tmp_path):
+    first, second = tmp_path / "a.json", tmp_path / "b.json"
+    save_result(result, first)
+    assert load_result(first) == result
+    save_result(load_result(first), second)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_not_json(tmp_path):
+    assert _error(tmp_path / "r.json", '{"a": 1,\n oops}').startswith(" is not JSON (line 2: ")
+
+
+@pytest.mark.parametrize("document", [{"schema": "metaeval-result/9"}, {}, [], 3])
+def test_another_schema(tmp_path, document):
+    version = document.get("schema") if isinstance(document, dict) else None
+    assert _error(tmp_path / "r.json", document) == (
+        f": schema is {version!r}; this version reads 'metaeval-result/1'. Is it a metaeval result file?"
+    )
+
+
+def test_a_field_that_no_schema_knows(tmp_path, document):
+    document["data"]["colour"] = "red"
+    assert _error(tmp_path / "r.json", document) == ": field data.colour: Extra inputs are not permitted."
+
+
+def test_a_field_that_is_missing(tmp_path, document):
+    del document["rows"][1]["signature"]
+    assert _error(tmp_path / "r.json", document) == ": field rows.1.signature: Field required."
+
+
+def test_a_number_that_is_not_one(tmp_path, document):
+    document["rows"][0]["values"]["auc"]["value"] = "high"
+    assert _error(tmp_path / "r.json", document).startswith(": field rows.0.values.auc.value: Input should be a valid")
+
+
+def test_nan_is_not_a_value(tmp_path, document):
+    document["rows"][0]["values"]["auc"]["value"] = float("nan")
+    assert _error(tmp_path / "r.json", document).startswith(": field rows.0.values.auc.value: Input should be a finite")
+
+
+def test_counts_that_do_not_add_up(tmp_path, document):
+    document["rows"][1]["scored"] = 3798
+    message = _error(tmp_path / "r.json", document)
+    assert message.startswith(": field rows.1: ")
+    # 3,798 + 40 + 12 = 3,850
+    assert message.endswith("judge[bold]_3|x%: scored 3798 + unscored 40 + excluded 12 is not total 3849.")
+
+
+def test_a_missing_file(tmp_path):
+    path = tmp_path / "none.json"
+    with pytest.raises(UserError) as caught:
+        load_result(path)
+    assert str(caught.value) == f"Cannot read {path}: No such file or directory."

@@ -1,0 +1,95 @@
+"""GitHub Markdown: expected text, and the same text again through a Markdown parser."""
+
+import html
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from metaeval.report import markdown
+from metaeval.report.numerals import plain
+from metaeval.report.result import load_result, save_result
+
+EXPECTED = r"""**Retrieval of supporting chunks** (x\_y%\[wice\], test, chunk pairs)
+
+| metric | NDCG@5 | AUC full/none | Pearson r |
+| :-- | --: | --: | --: |
+| minilm-bertscore | <ins>0.713</ins> (0.683–0.742) | **91.55** (90.21–92.88) | <ins>0.042</ins>† (-0.021 to 0.104) |
+| judge\[bold\]\_3\|x% | **0.740**†‡§ (0.701–0.777) | **91.55**§ (89.11–93.00) | **0.542** (0.501 to 0.583) |
+| *controls* |  |  |  |
+| constant | 0.444‡ (0.430–0.459) | 50.00 (50.00–50.00) | –<sup>a</sup> |
+"""
+
+_PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def _table_rows(text: str) -> list[list[str]]:
+    """The cells of the rendered page's table as a reader sees them."""
+    rows = re.findall(r"<tr>(.*?)</tr>", _PARSER.render(text), flags=re.DOTALL)
+    cells = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, flags=re.DOTALL) for row in rows]
+    return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
+
+
+def test_the_table_is_spelled_out(result):
+    assert markdown.render(result).startswith(EXPECTED)
+
+
+def test_the_footer_counts_every_pair(result):
+    text = markdown.render(result)
+    assert "  * all others: 3,849 scored + 0 unscored + 0 excluded = 3,849\n" in text
+    assert "* uncertainty: 95 % percentile intervals, 1,000 resamples of 326 groups, seed 0\n" in text
+
+
+def test_signatures_stand_in_a_code_block_as_they_are(result):
+    first, second = (row.signature for row in result.rows[:2])
+    assert markdown.render(result).endswith(f"```text\n{first}\n{second}\n```\n")
+
+
+def test_a_signature_with_backticks_cannot_close_its_block(result):
+    signatures = ["````", "a\n# b"]
+    rows = [row.model_copy(update={"signature": s}) for row, s in zip(result.rows[:2], signatures, strict=True)]
+    page = _PARSER.render(markdown.render(result.model_copy(update={"rows": rows})))
+    assert page.endswith('<pre><code class="language-text">````\na # b\n</code></pre>\n')
+
+
+@pytest.mark.parametrize("name", ["1. x", "2) x", "- x", "+ x", "= x", "# x"])
+def test_a_name_that_begins_a_list_item_starts_no_list_of_its_own(result, name):
+    rows = [result.rows[0].model_copy(update={"metric": name, "warnings": ["Look."]}), *result.rows[1:]]
+    page = _PARSER.render(markdown.render(result.model_copy(update={"rows": rows})))
+    assert f"<li>{name}: Look.</li>" in page
+
+
+@given(st.text(max_size=20))
+@example("a|b")
+@example("\\|")
+@example("**x**")
+@example("<script>x</script>")
+@example("&amp; `c` ~~d~~ [l](u) ![i](u)")
+@example("- 1. # > =")
+def test_a_reader_sees_the_name_that_the_result_has(result, name):
+    rows = [result.rows[0].model_copy(update={"metric": name}), *result.rows[1:]]
+    table = _table_rows(markdown.render(result.model_copy(update={"rows": rows})))
+    assert len(table) == 7
+    assert {len(row) for row in table} == {4}
+    assert table[1][0] == plain(name)
+
+
+@given(st.lists(st.tuples(*[st.floats(-1, 1)] * 3), min_size=2, max_size=2))
+def test_every_printed_number_reads_back_to_the_saved_value(tmp_path_factory, result, numbers):
+    path = tmp_path_factory.mktemp("numbers") / "result.json"
+    rows = []
+    for row, (value, low, high) in zip(result.rows[:2], numbers, strict=True):
+        new = row.values["ndcg5"].model_copy(update={"value": value, "low": low, "high": high})
+        rows.append(row.model_copy(update={"values": dict.fromkeys(row.values, new)}))
+    save_result(result.model_copy(update={"rows": rows}), path)
+    saved = load_result(path)
+    printed = _table_rows(markdown.render(saved))[1:]
+    for row, cells in zip(saved.rows, printed, strict=True):
+        for column, cell in zip(saved.columns, cells[1:], strict=True):
+            value = row.values[column.key]
+            read = re.fullmatch(r"([-\d.]+)[†‡§]* \(([-\d.]+)(?:–| to )([-\d.]+)\)", cell)
+            assert read, cell
+            for text, raw in zip(read.groups(), (value.value, value.low, value.high), strict=True):
+                assert abs(float(text) - raw * column.scale) <= 0.5 * 10**-column.digits + 1e-12

@@ -1,0 +1,105 @@
+"""The terminal table at the widths that people have."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from metaeval.report import terminal
+from metaeval.report.fitting import broken
+
+AT_100 = """\
+Retrieval of supporting chunks
+x_y%[wice], test, chunk pairs
+ ──────────────────────────────────────────────────────────────────────────────────────
+ metric                   NDCG@5             AUC full/none            Pearson r
+ ──────────────────────────────────────────────────────────────────────────────────────
+ minilm-bertscore  0.713    0.683–0.742   91.55    90.21–92.88  0.042† -0.021 to 0.104
+ judge[bold]_3|x%  0.740†‡§ 0.701–0.777   91.55§   89.11–93.00  0.542   0.501 to 0.583
+ ──────────────────────────────────────────────────────────────────────────────────────
+ controls
+ constant          0.444‡   0.430–0.459   50.00    50.00–50.00      –ᵃ
+ random            0.442    0.410–0.710   49.87    48.10–51.66  0.000  -0.031 to 0.031
+ oracle            1.000    1.000–1.000  100.00  100.00–100.00  1.000   1.000 to 1.000
+ ──────────────────────────────────────────────────────────────────────────────────────
+ †  interval overlaps that of a control:
+    minilm-bertscore  Pearson r with random, constant
+"""
+
+AT_80 = """\
+ minilm-bertscore     0.713            91.55            0.042†
+                   0.683–0.742    90.21–92.88  -0.021 to 0.104
+ judge[bold]_3|x%     0.740†‡§         91.55§           0.542
+                   0.701–0.777    89.11–93.00   0.501 to 0.583
+"""
+
+
+def _styled(result) -> str:
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard", _environ={})
+    with console.capture() as capture:
+        terminal.show(result, console)
+    return capture.get()
+
+
+def test_a_wide_terminal_has_the_interval_beside_the_number(result):
+    assert terminal.text(result, 100).startswith(AT_100)
+
+
+def test_a_narrow_terminal_has_the_interval_below_the_number(result):
+    assert AT_80 in terminal.text(result, 80)
+
+
+def test_a_terminal_too_narrow_for_all_measures_gets_several_tables(result):
+    text = terminal.text(result, 60)
+    assert text.count("\n controls\n") == 2
+    assert text.index("AUC full/none") < text.index("Pearson r")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_no_line_but_a_signature_is_wider_than_the_terminal(result, width):
+    lines = [line for line in terminal.text(result, width).splitlines() if "proto:" not in line]
+    assert max(cell_len(line) for line in lines) <= width
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_a_signature_is_one_unbroken_line(result, width):
+    lines = terminal.text(result, width).splitlines()
+    assert lines[-2:] == [row.signature for row in result.rows if row.kind == "metric"]
+
+
+def test_best_is_bold_and_second_underlined_and_the_legend_says_so(result):
+    text = _styled(result)
+    assert "\x1b[1m0.740\x1b[0m" in text
+    assert "\x1b[4m0.713\x1b[0m" in text
+    assert "Bold: best metric in the column; underlined: second best." in text
+
+
+def test_plain_text_has_no_escapes_and_no_legend_for_styles_that_it_lacks(result):
+    text = terminal.text(result)
+    assert "\x1b" not in text
+    assert "Bold" not in text
+
+
+@pytest.mark.parametrize("name", ["[red]x[/red]", ":smile:", "[/]", "a\\[b]", "x[link=http://a.b]c"])
+def test_names_are_never_read_as_markup_or_emoji(result, name):
+    rows = [result.rows[0].model_copy(update={"metric": name, "signature": f"metric={name}"}), *result.rows[1:]]
+    text = _styled(result.model_copy(update={"rows": rows, "title": name}))
+    lines = text.splitlines()
+    assert name in lines[0]
+    assert any(line.startswith(f" {name} ") for line in lines)
+    assert f"metric={name}" in lines
+
+
+def test_a_name_breaks_behind_its_separators():
+    assert broken("alignscore-large-nli_sp-v2", 16) == ["alignscore-", "large-nli_sp-v2"]
+    assert broken("abcdefgh", 3) == ["abc", "def", "gh"]
+
+
+@given(st.text(st.sampled_from("ab-_/. 中"), max_size=30), st.integers(2, 12))
+def test_breaking_a_name_loses_nothing_and_keeps_the_width(name, width):
+    lines = broken(name, width)
+    assert "".join(lines) == name
+    assert all(cell_len(line.rstrip()) <= width for line in lines)
