@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metaeval.corpus.model import Document
+from metaeval.corpus.model import Corpus, Document
 from metaeval.corpus.sentences import SPLITTER, split_sentences
 
 
@@ -62,6 +62,21 @@ def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
         Chunk(document.id, number, " ".join(words), tuple(sorted(indices)))
         for number, (words, indices) in enumerate(packed)
     )
+
+
+@dataclass(frozen=True)
+class ChunkedCorpus:
+    """A corpus and its documents' chunks: each document is cut once, however many statements cite it."""
+
+    corpus: Corpus
+    chunking: Chunking
+    chunks: Mapping[str, tuple[Chunk, ...]]
+
+
+def chunk_corpus(corpus: Corpus, chunking: Chunking) -> ChunkedCorpus:
+    """Cut every document that is cited or could stand in a pool."""
+    chunks = {document.id: chunk_document(document, chunking) for document in corpus.documents.values()}
+    return ChunkedCorpus(corpus, chunking, chunks)
 
 
 _Packed = list[tuple[list[str], set[int]]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
-from metaeval.corpus.chunks import Chunk, Chunking, chunk_document, document_sentences
+from metaeval.corpus.chunks import Chunk, ChunkedCorpus, Chunking, document_sentences
 from metaeval.corpus.evidence import align_evidence, word_set
 from metaeval.corpus.model import Citation, Corpus, Statement, SupportLevel
 from metaeval.errors import UserError
@@ -55,21 +55,6 @@ class PairTable:
     pool: str = "own"
     evidence: Mapping[str, int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ChunkedCorpus:
-    """A corpus and its documents' chunks: each document is cut once, however many statements cite it."""
-
-    corpus: Corpus
-    chunking: Chunking
-    chunks: Mapping[str, tuple[Chunk, ...]]
-
-
-def chunk_corpus(corpus: Corpus, chunking: Chunking) -> ChunkedCorpus:
-    """Cut every document that is cited or could stand in a pool."""
-    chunks = {document.id: chunk_document(document, chunking) for document in corpus.documents.values()}
-    return ChunkedCorpus(corpus, chunking, chunks)
 
 
 def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.corpus.chunks import Chunk
+from metaeval.corpus.chunks import Chunk, ChunkedCorpus
 from metaeval.corpus.model import Statement, SupportLevel
-from metaeval.corpus.pairs import ChunkedCorpus, Pair, PairTable
+from metaeval.corpus.pairs import Pair, PairTable
 from metaeval.errors import UserError
 
 _BM25 = re.compile(r"bm25:([1-9]\d*)")

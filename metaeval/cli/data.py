@@ -1,0 +1,176 @@
+"""Commands about data sets: list, show, fetch, verify, convert, validate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metaeval.cli import options as opt
+
+app = typer.Typer(help="Data sets: what there is, where it comes from, fetching and checking it.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="Data set ('metaeval data list').", metavar="NAME")]
+
+
+@app.command("list")
+def list_() -> None:
+    """List the data sets and their named variants.
+
+    \b
+    Example:
+      metaeval data list
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from metaeval import registry
+    from metaeval.config import dataset_variant, variants
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("name", "splits", "licence", "what"):
+        table.add_column(heading)
+    for name in registry.names("dataset"):
+        card = registry.find("dataset", name)
+        table.add_row(*map(Text, (name, ", ".join(card.files), card.licence, card.title)))
+    for name, path in variants("datasets").items():
+        variant = dataset_variant(path)
+        table.add_row(*map(Text, (name, variant.split or "", "", f"{variant.dataset}: {variant.note}")))
+    Console().print(table)
+
+
+@app.command("show")
+def show(name: Name) -> None:
+    """Show a data set's card: origin, licence, citation, schema, files with checksums, options.
+
+    \b
+    Example:
+      metaeval data show wice
+    """
+    from metaeval.experiment.job import find_dataset
+
+    card, split, options = find_dataset(name)
+    lines = [
+        ("name", name if name == card.name else f"{name} (variant of {card.name})"),
+        ("title", card.title),
+        ("origin", f"{card.origin} @ {card.commit}" if card.commit else card.origin),
+        ("licence", card.licence),
+        ("citation", card.citation),
+        ("schema", card.schema),
+        ("splits", ", ".join(card.files) + f" (default: {split or card.default_split})"),
+        ("folder", f"{card.folder}/ in a local mirror" if card.folder else ""),
+        *((f"option {key}", _option(option, options.get(key))) for key, option in card.options.items()),
+        ("note", card.note),
+    ]
+    for label, text in lines:
+        if text:
+            typer.echo(f"{label:<10} {text}")
+    for split_name, files in card.files.items():
+        for file in files:
+            typer.echo(
+                f"file       [{split_name}] {file.name}  {file.size:,} bytes  sha256 {file.sha256 or 'not pinned'}"
+            )
+            typer.echo(f"           {file.url}")
+
+
+@app.command("fetch")
+def fetch(name: Name, split: opt.Split = None) -> None:
+    """Download a data set's files into the cache, checked against their published SHA-256.
+
+    \b
+    Examples:
+      metaeval data fetch wice
+      metaeval data fetch gensearch --split test
+    """
+    from metaeval.corpus.mirror import locate
+    from metaeval.errors import unknown
+    from metaeval.experiment.job import find_dataset
+
+    card, _, _ = find_dataset(name)
+    if split is not None and split not in card.files:
+        raise unknown(f"split of {name}", split, card.files)
+    paths = {
+        file: path for part in ([split] if split else card.files) for file, path in locate(card, part, None).items()
+    }
+    for path in paths.values():
+        typer.echo(str(path))
+    if not paths:
+        typer.echo(f"{name} has nothing to fetch: it is shipped, or it is your own file.")
+
+
+@app.command("verify")
+def verify(name: Name, data: opt.Data = None) -> None:
+    """Check the files of a data set, in a local folder or in the cache, against their published SHA-256.
+
+    \b
+    Example:
+      metaeval data verify wice --data ../shared/data
+    """
+    from metaeval.corpus.mirror import verify as check
+    from metaeval.experiment.job import find_dataset
+
+    card, _, _ = find_dataset(name)
+    rows = check(card, data)
+    for row in rows:
+        typer.echo(f"{row.status:<10} {row.file}  {row.path}")
+    if not rows:
+        typer.echo(f"{name} has no published files: it is shipped, or it is your own file.")
+    if any(row.status in ("missing", "differs") for row in rows):
+        raise typer.Exit(2)
+
+
+@app.command("convert")
+def convert(
+    name: Name,
+    out: Annotated[Path, typer.Argument(help="The .jsonl file to write.", metavar="FILE")],
+    split: opt.Split = None,
+    data: opt.Data = None,
+    set_: opt.Set = None,
+) -> None:
+    """Write a data set in metaeval's own JSONL format, to be read, edited or judged again with dataset=jsonl.
+
+    \b
+    Examples:
+      metaeval data convert mini mini.jsonl
+      metaeval data convert wice wice.jsonl --split dev --data ../shared/data
+    """
+    from metaeval.config import load_run
+    from metaeval.corpus.jsonl import write_corpus
+    from metaeval.experiment.job import load_corpus
+
+    config = load_run(None, opt.settings(dataset=name, split=split, data=data), set_ or [])
+    corpus, _ = load_corpus(config)
+    write_corpus(corpus, out)
+    counts = " / ".join(f"{level} {count:,}" for level, count in corpus.level_counts().items())
+    typer.echo(f"{out}: {len(corpus.statements):,} statements, {len(corpus.citations):,} citations ({counts})")
+    for reason, count in corpus.dropped.items():
+        typer.echo(f"left out: {count:,} {reason}")
+
+
+@app.command("validate")
+def validate(
+    file: Annotated[Path, typer.Argument(help="A corpus in metaeval's JSONL format.", metavar="FILE")],
+) -> None:
+    """Check a corpus file and list every problem with its line, field and value.
+
+    \b
+    Example:
+      metaeval data validate mine.jsonl
+    """
+    from metaeval.corpus.jsonl import validate as check
+
+    problems = check(file)
+    for problem in problems:
+        typer.echo(str(problem))
+    if problems:
+        raise typer.Exit(2)
+    typer.echo(f"{file}: no problem found. Judge it with: metaeval run --dataset jsonl --data {file}")
+
+
+def _option(option: object, set_by_variant: str | None) -> str:
+    allowed = getattr(option, "allowed", ())
+    values = f" ({' | '.join(map(str, allowed))})" if allowed else ""
+    default = set_by_variant if set_by_variant is not None else getattr(option, "default", "")
+    return f"{getattr(option, 'help', '')}{values}, default {default}"

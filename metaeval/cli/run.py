@@ -1,0 +1,184 @@
+"""Commands of the main job: run, pairs, score, evaluate, table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metaeval.cli import options as opt
+
+if TYPE_CHECKING:
+    from metaeval.config import RunConfig
+    from metaeval.report.result import Result
+
+
+def run(
+    config: opt.Config = None,
+    protocol: opt.ProtocolNames = None,
+    metric: opt.MetricNames = None,
+    dataset: opt.DatasetName = None,
+    split: opt.Split = None,
+    data: opt.Data = None,
+    unit: opt.Unit = None,
+    pool: opt.Pool = None,
+    results: opt.Results = None,
+    store: opt.Store = None,
+    set_: opt.Set = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Score the data with the metrics, evaluate them under the protocols, print and write the tables.
+
+    \b
+    Examples:
+      metaeval run
+      metaeval run -p classification -m minilm-bertscore -d wice --data ../shared/data
+      metaeval run -d factcheck_gpt -u citation -m overlap,minilm-cosine -p retrieval
+      metaeval run -m overlap --set interval.resamples=10000 --set chunk.size=100
+      metaeval run -m my_module:MyMetric
+    """
+    _run(_config(config, set_, **_named(locals())), quiet)
+
+
+def evaluate(
+    files: Annotated[list[str], typer.Argument(help="Score files (.parquet or .jsonl).", metavar="SCORES...")],
+    config: opt.Config = None,
+    protocol: opt.ProtocolNames = None,
+    dataset: opt.DatasetName = None,
+    split: opt.Split = None,
+    data: opt.Data = None,
+    unit: opt.Unit = None,
+    pool: opt.Pool = None,
+    results: opt.Results = None,
+    set_: opt.Set = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Evaluate score files: no model, no store.
+
+    \b
+    Examples:
+      metaeval evaluate results/overlap.parquet
+      metaeval evaluate mine.jsonl theirs.jsonl -d wice --data ../shared/data -p all
+    """
+    metric = ",".join(f"scores:{file}" for file in files)
+    _run(_config(config, set_, metric=metric, **_named(locals())), quiet)
+
+
+def score(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the score files.", metavar="FOLDER")] = Path(
+        "results"
+    ),
+    format: Annotated[str, typer.Option(help="parquet or jsonl.", metavar="FORMAT")] = "parquet",
+    config: opt.Config = None,
+    metric: opt.MetricNames = None,
+    dataset: opt.DatasetName = None,
+    split: opt.Split = None,
+    data: opt.Data = None,
+    pool: opt.Pool = None,
+    store: opt.Store = None,
+    set_: opt.Set = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Score the data's pairs and write one score file per metric, named METRIC.parquet, with a manifest.
+
+    \b
+    Examples:
+      metaeval score -m overlap,minilm-cosine -d wice --data ../shared/data --out scores/wice
+      metaeval score -m rouge --format jsonl
+    """
+    from metaeval.cli.progress import scoring_progress
+    from metaeval.errors import unknown
+    from metaeval.experiment.export import export_scores
+
+    if format not in ("parquet", "jsonl"):
+        raise unknown("format", format, ("parquet", "jsonl"))
+    run_config = _config(config, set_, **_named(locals()))
+    with scoring_progress(quiet) as progress:
+        for line in export_scores(run_config, out, format, progress):
+            typer.echo(line)
+
+
+def pairs(
+    out: Annotated[Path, typer.Argument(help="File to write: .jsonl or .parquet.", metavar="FILE")],
+    config: opt.Config = None,
+    dataset: opt.DatasetName = None,
+    split: opt.Split = None,
+    data: opt.Data = None,
+    pool: opt.Pool = None,
+    set_: opt.Set = None,
+) -> None:
+    """Write the pairs (pair_id, statement, source, level, group ...) for a metric that runs elsewhere.
+
+    \b
+    Score them there, write pair_id and score to a .jsonl or .parquet file, then: metaeval evaluate FILE
+    Examples:
+      metaeval pairs pairs.jsonl
+      metaeval pairs wice.parquet -d wice --data ../shared/data
+    """
+    from metaeval.experiment.export import export_pairs
+
+    count = export_pairs(_config(config, set_, **_named(locals())), out)
+    typer.echo(f"{count:,} pairs written to {out}")
+
+
+def table(
+    file: Annotated[Path, typer.Argument(help="A result file (results/.../*.json).", metavar="RESULT")],
+    format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown, latex or csv.")] = "terminal",
+) -> None:
+    """Print a result file as a table.
+
+    \b
+    Examples:
+      metaeval table results/mini-all-chunk/classification.json
+      metaeval table results/mini-all-chunk/retrieval.json --format latex > retrieval.tex
+    """
+    from metaeval.report.formats import find_format
+    from metaeval.report.result import load_result
+
+    form = find_format(format)
+    result = load_result(file)
+    if format == "terminal":
+        _show([result])
+    else:
+        typer.echo(form.render(result), nl=False)
+
+
+def _named(given: dict[str, object]) -> dict[str, object]:
+    """A command's own options under their names in the configuration."""
+    names = {"protocol": "protocols", "metric": "metrics"}
+    own = ("protocol", "metric", "dataset", "split", "data", "unit", "pool", "results", "store")
+    return {names.get(key, key): given[key] for key in own if key in given}
+
+
+def _config(file: Path | None, overrides: list[str] | None, **given: object) -> RunConfig:
+    from metaeval.config import load_run
+
+    if "metric" in given:
+        given["metrics"] = given.pop("metric")
+    return load_run(file, opt.settings(**given), overrides or [])
+
+
+def _run(config: RunConfig, quiet: bool) -> None:
+    from metaeval.cli.progress import scoring_progress
+    from metaeval.experiment.run import run as run_all
+    from metaeval.experiment.run import write_results
+
+    with scoring_progress(quiet) as progress:
+        results = run_all(config, progress)
+    if not quiet:
+        _show(results)
+    for folder in dict.fromkeys(path.parent for path in write_results(config, results)):
+        typer.echo(f"Written: {folder}/ ({', '.join(result.protocol for result in results)}: json, txt, md, tex, csv)")
+
+
+def _show(results: list[Result]) -> None:
+    from rich.console import Console
+
+    from metaeval.report.terminal import show
+
+    console = Console()
+    for number, result in enumerate(results):
+        if number:
+            console.rule()
+        show(result, console)

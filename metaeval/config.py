@@ -1,0 +1,210 @@
+"""Configuration: one checked model of a run, read from YAML, from the command line, or written in Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+
+from metaeval.corpus.chunks import Chunking
+from metaeval.corpus.pools import check_pool
+from metaeval.errors import UserError, did_you_mean, unknown
+from metaeval.files import read_text
+
+OFFLINE_METRICS = ("overlap", "rouge", "bm25", "minilm-cosine", "minilm-bertscore")
+Model = TypeVar("Model", bound=BaseModel)
+PROTOCOLS = ("correlation", "classification", "retrieval")
+
+
+def _as_list(value: Any) -> Any:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+"""A list of names; a string is cut at its commas."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ChunkConfig(_Strict):
+    """At most `size` words a chunk; see `metaeval.corpus.chunks.Chunking` for the modes."""
+
+    size: int = Field(default=150, ge=1)
+    mode: Literal["sentences", "whole-sentences", "words"] = "sentences"
+
+    def chunking(self) -> Chunking:
+        """The chunking that this describes."""
+        return Chunking(self.size, self.mode)
+
+
+class IntervalConfig(_Strict):
+    """Cluster bootstrap: resamples (0: no intervals), seed, and the level of the percentile interval."""
+
+    resamples: int = Field(default=1000, ge=0, le=1_000_000)
+    seed: int = Field(default=0, ge=0)
+    level: float = Field(default=0.95, gt=0, lt=1)
+
+
+class RunConfig(_Strict):
+    """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go."""
+
+    dataset: str = "mini"
+    split: str | None = None
+    data: Path | None = None
+    dataset_options: dict[str, str] = Field(default_factory=dict)
+    unit: Literal["chunk", "citation"] = "chunk"
+    chunk: ChunkConfig = ChunkConfig()
+    evidence_threshold: float = Field(default=0.5, gt=0, le=1)
+    pool: str = "own"
+    aggregate: Literal["max", "mean"] = "max"
+    metrics: Names = OFFLINE_METRICS
+    metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    controls: bool = True
+    protocols: Names = PROTOCOLS
+    protocol_options: dict[str, dict[str, str]] = Field(default_factory=dict)
+    interval: IntervalConfig = IntervalConfig()
+    results: Path = Path("results")
+    store: Path | None = None
+
+    @field_validator("pool")
+    @classmethod
+    def _pool(cls, value: str) -> str:
+        try:
+            check_pool(value)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        return value
+
+    @property
+    def store_path(self) -> Path:
+        """Where scores are kept: `store`, else scores.sqlite in the results folder."""
+        return self.store or self.results / "scores.sqlite"
+
+
+class MetricVariant(_Strict):
+    """A YAML file in configs/metrics: a registered metric with options of its own, under the file's name."""
+
+    metric: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    note: str = ""
+
+
+class DatasetVariant(_Strict):
+    """A YAML file in configs/datasets: a registered data set with its own split and options, under the file's name."""
+
+    dataset: str
+    split: str | None = None
+    options: dict[str, str] = Field(default_factory=dict)
+    note: str = ""
+
+
+def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
+    """Build a run: the YAML file's values, then `settings` that are not None, then `key=value` overrides.
+
+    An override names a nested key with dots (interval.seed=3); its value is read as YAML. A name without a path is
+    looked for among the shipped experiments. Raises `UserError` with the field, its value and what is allowed.
+    """
+    values = _read_yaml(_experiment(path)) if path else {}
+    values.update({key: value for key, value in settings.items() if value is not None})
+    for override in overrides:
+        _apply(values, override)
+    return validated(RunConfig, values, str(path) if path else "the settings")
+
+
+def config_folders(kind: str) -> list[Path]:
+    """Folders in which YAML files of a kind (metrics, datasets, experiments) are looked for: the user's first."""
+    package = Path(__file__).parent
+    shipped = package / "configs" if (package / "configs").is_dir() else package.parent / "configs"
+    return [folder / kind for folder in dict.fromkeys((Path.cwd() / "configs", shipped)) if (folder / kind).is_dir()]
+
+
+def variants(kind: Literal["metrics", "datasets"]) -> dict[str, Path]:
+    """The named variants of a kind, by name."""
+    found: dict[str, Path] = {}
+    for folder in config_folders(kind):
+        for path in sorted(folder.glob("*.yaml")):
+            found.setdefault(path.stem, path)
+    return found
+
+
+def metric_variant(path: Path) -> MetricVariant:
+    """Read a metric variant."""
+    return validated(MetricVariant, _read_yaml(path), str(path))
+
+
+def dataset_variant(path: Path) -> DatasetVariant:
+    """Read a data-set variant."""
+    return validated(DatasetVariant, _read_yaml(path), str(path))
+
+
+def validated(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
+    """Check values against a model; `UserError` with the first problem in one sentence."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise UserError(_sentence(error, where)) from error
+
+
+def _sentence(error: ValidationError, where: str) -> str:
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = _fields(error)
+        near = did_you_mean(str(first["loc"][-1]), known)
+        return f"Unknown setting {field!r} in {where}.{near}"
+    message = re.sub(r"^(Value error, |Input should be )", "", first["msg"])
+    verb = "" if first["type"] == "value_error" else "it should be "
+    value = "" if first["type"] == "missing" else f" is {first['input']!r}"
+    return f"Setting {field!r} in {where}{value}: {verb}{message}".rstrip(".") + "."
+
+
+def _fields(error: ValidationError) -> Iterable[str]:
+    models = {
+        model.__name__: model for model in (RunConfig, ChunkConfig, IntervalConfig, MetricVariant, DatasetVariant)
+    }
+    return [name for model in models.values() for name in model.model_fields]
+
+
+def _experiment(path: Path) -> Path:
+    if path.exists() or path.suffix or len(path.parts) > 1:
+        return path
+    known = {file.stem: file for folder in config_folders("experiments") for file in sorted(folder.glob("*.yaml"))}
+    if path.name not in known:
+        raise unknown("experiment", path.name, known, "Or give the path of a YAML file.")
+    return known[path.name]
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(read_text(path))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise UserError(f"{path}{line}: not YAML ({getattr(error, 'problem', None) or error}).") from error
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise UserError(f"{path}: it should hold 'key: value' lines, and holds a {type(values).__name__}.")
+    return values
+
+
+def _apply(values: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise UserError(f"--set takes key=value, for example --set interval.seed=3; got {override!r}.")
+    *parents, last = key.strip().split(".")
+    place = values
+    for parent in parents:
+        place = place.setdefault(parent, {})
+        if not isinstance(place, dict):
+            raise UserError(f"--set {override}: {parent!r} is a single value and has no {last!r} in it.")
+    try:
+        place[last] = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UserError(f"--set {override}: the value is not YAML.") from error

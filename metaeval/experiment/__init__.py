@@ -1,0 +1,1 @@
+"""One run from settings to results: data to pairs, pairs to scores, scores to tables as data."""

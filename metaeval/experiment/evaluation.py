@@ -1,0 +1,180 @@
+"""Evaluation: columns through protocols, to results that are ready to be written or shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+
+import numpy as np
+
+import metaeval
+from metaeval import registry
+from metaeval.config import RunConfig
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.columns import Column
+from metaeval.experiment.job import Job
+from metaeval.report import result as results
+from metaeval.scoring.controls import GOLD_CONTROLS
+from metaeval.signature import signature
+from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampling
+
+_UNKNOWN_LEVEL = "no evidence says which chunk supports"
+
+
+def find_protocols(config: RunConfig) -> list[tuple[Protocol, Mapping[str, str]]]:
+    """The run's protocols with their options; `UserError` for a wrong name, option or value."""
+    names = registry.names("protocol") if tuple(config.protocols) == ("all",) else config.protocols
+    if not names:
+        raise UserError("No protocol is asked for: name at least one, or 'all'.")
+    for owner in config.protocol_options.keys() - set(registry.names("protocol")):
+        raise unknown("protocol in protocol_options", owner, registry.names("protocol"))
+    found: list[tuple[Protocol, Mapping[str, str]]] = []
+    for name in dict.fromkeys(names):
+        protocol: Protocol = registry.find("protocol", name)
+        options = config.protocol_options.get(name, {})
+        for key, value in options.items():
+            if key not in protocol.options:
+                raise unknown(f"option of protocol {name}", key, protocol.options)
+            if value not in protocol.options[key]:
+                raise UserError(f"Protocol {name}: {key} is {value!r}; allowed: {', '.join(protocol.options[key])}.")
+        found.append((protocol, {key: options.get(key, allowed[0]) for key, allowed in protocol.options.items()}))
+    return found
+
+
+def evaluate(job: Job, columns: Sequence[Column], protocol: Protocol, options: Mapping[str, str]) -> results.Result:
+    """One protocol over all columns of a job."""
+    frame = _Frame(job, protocol)
+    interval = job.config.interval
+    resampling = Resampling(interval.resamples, interval.seed, interval.level)
+    rows = []
+    for column in columns:
+        outcome = protocol.evaluate(frame.judgements(column), resampling, options)
+        rows.append(_row(frame, column, protocol, options, outcome))
+    rows = [row if row.kind == "control" else _flag(row, rows) for row in rows]
+    shown = [measure for measure in protocol.measures if measure.key in protocol.default]
+    return results.Result(
+        protocol=protocol.name,
+        title=protocol.title,
+        unit=job.config.unit,
+        settings={**{key: str(value) for key, value in job.fields.items()}, **options},
+        data=_data(job, frame),
+        interval=results.Interval(resamples=interval.resamples, seed=interval.seed, level=interval.level),
+        columns=[results.Column(key=m.key, label=m.label, scale=m.scale, digits=m.digits) for m in shown],
+        rows=rows,
+    )
+
+
+class _Frame:
+    """The rows that one protocol sees: cited rows, and pool rows if it uses them; unknown levels counted apart."""
+
+    def __init__(self, job: Job, protocol: Protocol) -> None:
+        self.job = job
+        seen = np.array([row.cited or protocol.uses_pool for row in job.rows])
+        known = np.array([row.level is not None for row in job.rows])
+        self.keep = seen & known
+        self.unknown = int((seen & ~known).sum())
+        self.rows = [row for row, keep in zip(job.rows, self.keep, strict=True) if keep]
+        if not self.rows:
+            raise UserError(
+                f"Data set {job.config.dataset!r} has no row of a known level with unit={job.config.unit}: "
+                "its citations carry no evidence. Try unit=citation."
+            )
+        self.gold = np.array([float(row.level or 0) for row in self.rows])
+        self.group = _codes([row.group for row in self.rows])
+        self.pool = _codes([row.statement_id for row in self.rows])
+
+    def judgements(self, column: Column) -> Judgements:
+        """The column's scores beside the gold."""
+        return Judgements(self.gold, column.score[self.keep], self.group, self.pool)
+
+    def statuses(self, column: Column) -> dict[str, int]:
+        """Unscored rows by status."""
+        kept = (status for status, keep in zip(column.statuses, self.keep, strict=True) if keep)
+        return {str(status): count for status, count in sorted(Counter(kept).items()) if status != "ok"}
+
+
+def _codes(names: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    # Numbered in the order of the names, not of the rows: a resample draws the same groups in any row order.
+    numbers = {name: number for number, name in enumerate(sorted(set(names)))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
+
+
+def _row(
+    frame: _Frame, column: Column, protocol: Protocol, options: Mapping[str, str], outcome: Outcome
+) -> results.Row:
+    excluded = dict(outcome.excluded)
+    if frame.unknown:
+        excluded[_UNKNOWN_LEVEL] = frame.unknown
+    return results.Row(
+        metric=column.name,
+        kind=column.kind,
+        values={key: _value(estimate) for key, estimate in outcome.estimates.items()},
+        total=outcome.total + frame.unknown,
+        scored=outcome.scored,
+        unscored=outcome.unscored,
+        excluded=excluded,
+        statuses=frame.statuses(column) if outcome.unscored else {},
+        ledger=column.ledger,
+        warnings=list(outcome.warnings),
+        signature=signature({**frame.job.fields, **column.fields, **_protocol_fields(frame.job, protocol, options)}),
+    )
+
+
+def _value(estimate: Estimate) -> results.Value:
+    return results.Value(
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        ties=estimate.ties,
+        bounds=estimate.bounds,
+        note=estimate.note,
+    )
+
+
+def _protocol_fields(job: Job, protocol: Protocol, options: Mapping[str, str]) -> dict[str, object]:
+    interval = job.config.interval
+    return {
+        "protocol": protocol.name,
+        **options,
+        "interval": f"cluster-percentile-{interval.level:g}",
+        "by": "group",
+        "B": interval.resamples,
+        "seed": interval.seed,
+        "metaeval": metaeval.__version__,
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+    }
+
+
+def _flag(row: results.Row, rows: Sequence[results.Row]) -> results.Row:
+    """Name, for each measure, the controls whose interval overlaps the metric's."""
+    controls = [other for other in rows if other.kind == "control" and other.metric not in GOLD_CONTROLS]
+    level_with = {
+        key: names
+        for key, value in row.values.items()
+        if (names := [other.metric for other in controls if _overlap(value, other.values[key])])
+    }
+    return row.model_copy(update={"level_with": level_with})
+
+
+def _overlap(one: results.Value, other: results.Value) -> bool:
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return False
+    return one.low <= other.high and other.low <= one.high
+
+
+def _data(job: Job, frame: _Frame) -> results.Data:
+    levels = Counter(row.level for row in frame.rows)
+    return results.Data(
+        name=job.config.dataset,
+        split=job.split,
+        fingerprint=job.corpus.fingerprint,
+        statements=len({row.statement_id for row in frame.rows}),
+        documents=len({pair.document_id for pair in job.pairs}),
+        citations=len(job.corpus.citations),
+        groups=len({row.group for row in frame.rows}),
+        levels={name: levels[number] for name, number in (("full", 2), ("partial", 1), ("none", 0))},
+        dropped={**job.corpus.dropped, **job.table.dropped},
+        evidence=dict(job.table.evidence),
+    )

@@ -1,0 +1,118 @@
+"""Controls: trivial scores that every table carries, so that a number can be read against what costs nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.corpus.units import UnitRow
+
+Values = NDArray[np.float64]
+
+_FOLDS = 5
+_FEATURES = 1024
+_RIDGE = 1.0
+
+
+def constant(rows: Sequence[UnitRow]) -> Values:
+    """The same score everywhere."""
+    return np.ones(len(rows))
+
+
+def random(rows: Sequence[UnitRow]) -> Values:
+    """Uniform in [0, 1), drawn from a hash of the row's id: the same in every run and any order."""
+    return np.array([_unit_hash(row.id) for row in rows])
+
+
+def oracle(rows: Sequence[UnitRow]) -> Values:
+    """The gold level itself: the best that this gold allows."""
+    return np.array([np.nan if row.level is None else float(row.level) for row in rows])
+
+
+def inverted_oracle(rows: Sequence[UnitRow]) -> Values:
+    """The gold level, upside down."""
+    return -oracle(rows)
+
+
+def statement_length(rows: Sequence[UnitRow]) -> Values:
+    """Words in the statement."""
+    return np.array([float(len(row.statement.split())) for row in rows])
+
+
+def document_length(rows: Sequence[UnitRow]) -> Values:
+    """Words in the chunk (unit chunk) or in the cited document (unit citation)."""
+    return np.array([float(row.words) for row in rows])
+
+
+def chunk_position(rows: Sequence[UnitRow]) -> Values:
+    """The earlier in its document, the higher."""
+    return np.array([-float(row.position) for row in rows])
+
+
+def statement_only(rows: Sequence[UnitRow]) -> Values:
+    """What can be told of the level without the source: ridge regression on the statement's words.
+
+    Out of fold: a row is scored by a model that saw no row of its group. Features are hashed word presences (1,024)
+    and the target is the mean level of the statement's rows.
+    """
+    statements = {row.statement_id: row for row in rows}
+    order = sorted(statements)
+    target = _mean_levels(rows)
+    features = np.array([_presences(statements[key].statement) for key in order])
+    goal = np.array([target.get(key, np.nan) for key in order])
+    fold = np.array([int(_unit_hash(statements[key].group) * _FOLDS) for key in order])
+    predicted = np.zeros(len(order))
+    for number in range(_FOLDS):
+        train = (fold != number) & np.isfinite(goal)
+        if train.any():
+            predicted[fold == number] = _ridge(features[train], goal[train], features[fold == number])
+    by_statement = dict(zip(order, predicted, strict=True))
+    return np.array([by_statement[row.statement_id] for row in rows])
+
+
+def _mean_levels(rows: Sequence[UnitRow]) -> dict[str, float]:
+    levels: dict[str, list[int]] = {}
+    for row in rows:
+        if row.level is not None:
+            levels.setdefault(row.statement_id, []).append(row.level)
+    return {key: sum(values) / len(values) for key, values in levels.items()}
+
+
+def _presences(text: str) -> Values:
+    vector = np.zeros(_FEATURES)
+    vector[[crc32(word.encode()) % _FEATURES for word in re.findall(r"\w+", text.lower())]] = 1.0
+    return vector
+
+
+def _ridge(features: Values, goal: Values, new: Values) -> Values:
+    middle = goal.mean()
+    gram = features.T @ features + _RIDGE * np.eye(features.shape[1])
+    weights = np.linalg.solve(gram, features.T @ (goal - middle))
+    predicted: Values = new @ weights + middle
+    # Two statements with the same words get the same score to the last bit, whatever order the solver summed in.
+    return predicted.round(9)
+
+
+def _unit_hash(text: str) -> float:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big") / 2**56
+
+
+CONTROLS: dict[str, Callable[[Sequence[UnitRow]], Values]] = {
+    "constant": constant,
+    "random": random,
+    "oracle": oracle,
+    "inverted oracle": inverted_oracle,
+    "statement length": statement_length,
+    "document length": document_length,
+    "statement only": statement_only,
+    "chunk position": chunk_position,
+}
+"""Controls made from the rows alone. `lexical overlap`, the ninth, is the metric `overlap`."""
+
+GOLD_CONTROLS = frozenset({"oracle", "inverted oracle"})
+"""Controls that look at the gold: they mark the ends of the scale and are nothing a metric could fail to beat."""

@@ -1,0 +1,167 @@
+"""Score files: `pair_id, score, status` as Parquet or JSON lines, with a manifest beside them.
+
+The exchange format. A metric that was run anywhere, by any program, is evaluated from such a file with no model here.
+Only `pair_id` and `score` are needed; `score` may be null where `status` says why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from metaeval.errors import UserError
+from metaeval.files import atomic_write, read_text, write_text
+from metaeval.scoring.contract import PairScore, Status
+
+SUFFIXES = (".parquet", ".jsonl")
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """Scores by pair id, and the manifest ({} when none lies beside the file)."""
+
+    path: Path
+    answers: Mapping[str, PairScore]
+    manifest: Mapping[str, Any]
+
+    @property
+    def metric(self) -> str:
+        """The metric's name: from the manifest, else the file's own."""
+        return str(self.manifest.get("metric", self.path.stem))
+
+
+def manifest_path(path: Path) -> Path:
+    """Where the manifest of a score file lies."""
+    return path.with_name(path.name + ".manifest.json")
+
+
+def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], manifest: Mapping[str, Any]) -> None:
+    """Write a score file and its manifest, each whole or not at all. The suffix chooses the format."""
+    _check_suffix(path)
+    columns = {
+        "pair_id": list(ids),
+        "score": [answer.score for answer in answers],
+        "status": [str(answer.status) for answer in answers],
+        "tokens": [answer.tokens for answer in answers],
+        "cut": [answer.cut for answer in answers],
+    }
+    if path.suffix == ".parquet":
+        import pyarrow
+        import pyarrow.parquet
+
+        with atomic_write(path) as file:
+            pyarrow.parquet.write_table(pyarrow.table(columns), file)
+    else:
+        lines = [
+            json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, allow_nan=False)
+            for row in zip(*columns.values(), strict=True)
+        ]
+        write_text(path, "".join(line + "\n" for line in lines))
+    write_text(manifest_path(path), json.dumps(dict(manifest), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def read_scores(path: Path) -> ScoreFile:
+    """Read a score file; `UserError` names the line, the field, the value and what is allowed."""
+    _check_suffix(path)
+    if not path.is_file():
+        raise UserError(f"Score file {path} does not exist.")
+    rows = _parquet_rows(path) if path.suffix == ".parquet" else _json_rows(path)
+    answers: dict[str, PairScore] = {}
+    for number, row in enumerate(rows, start=1):
+        where = f"{path}, row {number}"
+        pair_id = row.get("pair_id")
+        if not isinstance(pair_id, str) or not pair_id:
+            raise UserError(f"{where}: pair_id is {pair_id!r}; it must be a non-empty string.")
+        if pair_id in answers:
+            raise UserError(f"{where}: pair_id {pair_id!r} stands in the file twice; keep one row per pair.")
+        answers[pair_id] = _answer(row, where)
+    if not answers:
+        raise UserError(f"Score file {path} has no rows.")
+    return ScoreFile(path, answers, _manifest(path))
+
+
+def align(file: ScoreFile, ids: Sequence[str]) -> list[PairScore]:
+    """The file's answers in the order of `ids`; a pair without a row is ABSENT, and counted as unscored.
+
+    Raises `UserError` when the file scores pairs that are not among `ids`: it was made for other pairs.
+    """
+    strangers = file.answers.keys() - set(ids)
+    if strangers:
+        raise UserError(
+            f"{len(strangers)} of the {len(file.answers)} pair ids in {file.path} are not pairs of this job, for "
+            f"example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Were dataset, split, chunk size, unit and "
+            "pool the same? Write the job's pairs with 'metaeval pairs' and score those."
+        )
+    return [file.answers.get(pair_id, PairScore(None, Status.ABSENT)) for pair_id in ids]
+
+
+def _answer(row: Mapping[str, Any], where: str) -> PairScore:
+    score, status = row.get("score"), row.get("status")
+    if status is None:
+        status = Status.OK if score is not None else Status.ABSENT
+    try:
+        status = Status(status)
+    except ValueError:
+        allowed = ", ".join(Status)
+        raise UserError(f"{where}: status is {status!r}; allowed: {allowed}.") from None
+    if isinstance(score, bool) or not isinstance(score, int | float | None):
+        raise UserError(f"{where}: score is {score!r}; it must be a number or null.")
+    if score is not None and not isfinite(score):
+        raise UserError(f"{where}: score is {score}; it must be finite. Write null and a status for a missing score.")
+    if (status is Status.OK) != (score is not None):
+        raise UserError(
+            f"{where}: score {score} with status {str(status)!r}; a number goes with 'ok', null with the rest."
+        )
+    tokens, cut = row.get("tokens") or 0, row.get("cut") or 0
+    return PairScore(None if score is None else float(score), status, int(tokens), int(cut))
+
+
+def _parquet_rows(path: Path) -> list[dict[str, Any]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        rows: list[dict[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise UserError(f"{path} is not a Parquet file ({error}).") from error
+    return rows
+
+
+def _json_rows(path: Path) -> list[dict[str, Any]]:
+    rows = []
+    # Only "\n" separates lines: str.splitlines would also cut at separators that may stand inside a string.
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise UserError(f"{path}, line {number}: not JSON ({error.msg}).") from error
+        if not isinstance(row, dict):
+            raise UserError(f"{path}, line {number}: {line[:60]!r} is not an object with pair_id and score.")
+        rows.append(row)
+    return rows
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    beside = manifest_path(path)
+    if not beside.is_file():
+        return {}
+    try:
+        manifest = json.loads(read_text(beside))
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{beside} is not JSON ({error.msg}): mend it, or delete it to read the scores without."
+        ) from error
+    if not isinstance(manifest, dict):
+        raise UserError(f"{beside} is not a JSON object: mend it, or delete it to read the scores without.")
+    return manifest
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix not in SUFFIXES:
+        raise UserError(f"A score file ends in .parquet or .jsonl; {path.name!r} does not.")
