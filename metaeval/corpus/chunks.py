@@ -54,10 +54,7 @@ def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
         for index, sentence in enumerate(document_sentences(document))
         for words in _cut(sentence.split(), None if chunking.mode == "whole-sentences" else chunking.size)
     ]
-    if chunking.mode == "words":
-        packed = _windows(pieces, chunking.size)
-    else:
-        packed = _pack(pieces, chunking.size)
+    packed = _windows(pieces, chunking.size) if chunking.mode == "words" else _pack(pieces, chunking.size)
     return tuple(
         Chunk(document.id, number, " ".join(words), tuple(sorted(indices)))
         for number, (words, indices) in enumerate(packed)

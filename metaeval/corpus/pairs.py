@@ -14,6 +14,11 @@ from metaeval.errors import UserError
 Unit = Literal["chunk", "citation"]
 UNITS: tuple[str, ...] = get_args(Unit)
 
+GIVEN = "evidence sentences given"
+UNMATCHED = "of them found in no document sentence"
+UNPLACED = "supported citations whose chunk is not known"
+"""The counts in `PairTable.evidence`."""
+
 
 class Pair(NamedTuple):
     """One statement and one chunk.
@@ -68,7 +73,7 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
     corpus = chunked.corpus
     words = _WordSets(chunked)
     pairs: list[Pair] = []
-    counts = {"given": 0, "unmatched": 0, "citations without a placed evidence": 0}
+    counts = dict.fromkeys((GIVEN, UNMATCHED, UNPLACED), 0)
     dropped: dict[str, int] = {}
     for citation in corpus.citations:
         statement = corpus.statements[citation.statement_id]
@@ -78,10 +83,10 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
             dropped[reason] = dropped.get(reason, 0) + 1
             continue
         alignment = align_evidence(citation.evidence, words[citation.document_id], threshold)
-        counts["given"] += alignment.given
-        counts["unmatched"] += alignment.unmatched
+        counts[GIVEN] += alignment.given
+        counts[UNMATCHED] += alignment.unmatched
         levels = _levels(citation, chunks, alignment.sentences)
-        counts["citations without a placed evidence"] += None in levels
+        counts[UNPLACED] += None in levels
         pairs.extend(_rows(citation, statement, chunks, levels))
     if not pairs:
         raise UserError(_nothing_to_judge(corpus, dropped))

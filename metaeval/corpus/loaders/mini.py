@@ -1,0 +1,41 @@
+"""The corpus that is shipped: small, and authored to show the phenomena that make citation support hard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from metaeval.corpus.dataset import Dataset
+from metaeval.corpus.jsonl import read_corpus
+from metaeval.corpus.jsonl_schema import FORMAT
+from metaeval.corpus.model import Corpus
+from metaeval.errors import UserError
+
+
+def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
+    if "corpus" in paths:
+        raise UserError(
+            f"dataset=mini is shipped and reads no data={paths['corpus']}; for a file of your own use dataset=jsonl."
+        )
+    # A zipped install has no path to read from: as_file makes one for as long as it is needed.
+    with resources.as_file(resources.files("metaeval.corpus.loaders") / "mini.jsonl") as path:
+        return read_corpus(path)
+
+
+DATASET = Dataset(
+    name="mini",
+    title="The shipped probe set",
+    origin="part of the package",
+    commit="",
+    licence="Apache-2.0",
+    citation="",
+    schema=FORMAT,
+    folder="",
+    files={"all": ()},
+    default_split="all",
+    load=_load,
+    note="An authored probe set for demonstration and tests: documents, statements and levels were written for the "
+    "purpose. It is NOT human-annotated evidence about metrics; never report a metric's quality from it.",
+)

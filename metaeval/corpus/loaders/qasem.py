@@ -1,0 +1,110 @@
+"""QASemConsistency: generated sentences, judged question by question against their source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from metaeval.corpus.dataset import Dataset, Option, SourceFile
+from metaeval.corpus.loaders.detokenise import detokenise
+from metaeval.corpus.loaders.draft import Draft
+from metaeval.corpus.loaders.rows import Row, read_rows
+from metaeval.corpus.model import Corpus, Statement, SupportLevel
+
+COMMIT = "6a48e9dfa09ec310f52223284ebbffe281e72c18"
+_RAW = f"https://raw.githubusercontent.com/ariecattan/qasem_consistency/{COMMIT}/data"
+SOURCES = ("verifiability", "cliff", "factscore")
+
+
+def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
+    draft = Draft(f"qasem/{split}/{options['source']}")
+    for path in paths.values():
+        for row in read_rows(path):
+            source = row.choice("dataset", {name: name for name in SOURCES})
+            if options["source"] not in (source, "all"):
+                draft.drop(f"rows from {source} (source={options['source']})")
+            elif not row.rows("qas"):
+                draft.drop("rows without a judged question")
+            else:
+                _add(draft, row, source)
+    return draft.corpus()
+
+
+def _add(draft: Draft, row: Row, source: str) -> None:
+    group = row.identifier("source_id")
+    model = row.text("model")
+    # For GenSearch pages `model` is already unique ("<response>_<number>") and `source_id` ends with the system.
+    is_response = source == "verifiability"
+    own = draft.statement(
+        Statement(
+            f"{source}-{model}" if is_response else f"{source}-{group}-{model}",
+            detokenise(_summary(row)),
+            group=group,
+            system=group.rpartition("-")[2] if is_response else model,
+            meta={"datasource": row.text("datasource")},
+        )
+    )
+    questions = row.rows("qas")
+    supported = sum(map(_is_supported, questions))
+    level = support_level(supported, len(questions))
+    document = draft.document(detokenise(row.texts("source")))
+    draft.cite(own, own, document, level, questions=len(questions), supported=supported)
+
+
+def support_level(supported: int, questions: int) -> SupportLevel:
+    """FULL when every question is supported, NONE when no question is, else PARTIAL."""
+    if supported == questions:
+        return SupportLevel.FULL
+    return SupportLevel.PARTIAL if supported else SupportLevel.NONE
+
+
+def _is_supported(question: Row) -> bool:
+    """Whether less than half of the annotators found the answer hallucinated (published: 0 supported, 1 not)."""
+    votes = question.numbers("annotations")
+    if not votes or any(vote not in (0, 1) for vote in votes):
+        raise question.error("annotations", "a list of 0 (supported) and 1 (hallucinated), not empty")
+    return 2 * sum(votes) < len(votes)
+
+
+def _summary(row: Row) -> list[str]:
+    """The summary's tokens; cliff and factscore publish a list of sentences, verifiability one sentence."""
+    summary = row.fields.get("summary")
+    if isinstance(summary, list) and all(isinstance(sentence, list) for sentence in summary):
+        return [str(token) for sentence in summary for token in sentence]
+    return row.texts("summary")
+
+
+_DEV = SourceFile(
+    "dev.jsonl", f"{_RAW}/dev.jsonl", "fde80e4c4c61bddd32c37a73b07957611d4020e80e8a7fc450d4f4505897556f", 1_346_495
+)
+_TEST = SourceFile(
+    "test.jsonl", f"{_RAW}/test.jsonl", "c816457d29088a976abe66fee8c472ee2d9e9d78cd6cfa789ebd875956eb1e5b", 1_463_907
+)
+
+DATASET = Dataset(
+    name="qasem",
+    title="QASemConsistency: support judged question by question",
+    origin="https://github.com/ariecattan/qasem_consistency",
+    commit=COMMIT,
+    licence="Apache-2.0",
+    citation="Cattan, Roit, Zhang, Wan, Aharoni, Szpektor, Bansal, Dagan: Localizing Factual Inconsistencies in "
+    "Attributable Text Generation. 2024, arXiv 2410.07473",
+    schema="qasem-consistency/1",
+    folder="qasem_consistency",
+    files={"dev": (_DEV,), "test": (_TEST,), "all": (_DEV, _TEST)},
+    default_split="all",
+    load=_load,
+    options={
+        "source": Option(
+            "verifiability",
+            "where sentences come from: verifiability (GenSearch answers and pages), cliff (XSum summaries), "
+            "factscore (biographies), all",
+            (*SOURCES, "all"),
+        ),
+    },
+    note="Level: a question counts as supported when less than half of its annotators call it hallucinated; all "
+    "questions supported is FULL, none is NONE, else PARTIAL. Text is joined from published tokens by stated rules, so "
+    "spacing may differ from the page. No evidence is marked. The group is the source_id: for verifiability the "
+    "response, for cliff and factscore the source document.",
+)

@@ -1,0 +1,60 @@
+"""What the loader tests share: small published files made to a schema, and the real ones where they are at hand."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaeval.corpus.dataset import Dataset
+from metaeval.corpus.datasets import check_options, load_dataset
+from metaeval.corpus.model import Corpus
+from metaeval.errors import UserError
+
+
+@pytest.fixture
+def real_folder() -> Path:
+    """The real published files, or skip."""
+    folder = Path(__file__).parents[3].parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the published files are not beside the repository (../shared/data)")
+    return folder
+
+
+@pytest.fixture
+def real(real_folder: Path) -> Callable[..., Corpus]:
+    """Load a split of the real published files."""
+
+    def load(dataset: Dataset, split: str | None = None, **options: str) -> Corpus:
+        return load_dataset(dataset, split, real_folder, options)
+
+    return load
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable[..., Corpus]:
+    """Load rows made in a test as if they were the one file of a split."""
+
+    def load(dataset: Dataset, rows: Sequence[Any], split: str = "", **options: str) -> Corpus:
+        path = tmp_path / "made.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        values = check_options(dataset, options)
+        return dataset.load(split or dataset.default_split, {path.name: path}, values)
+
+    return load
+
+
+@pytest.fixture
+def refuses_each_field(made: Callable[..., Corpus]) -> Callable[..., None]:
+    """Take each field out of a good row, and put a value of no known kind in its place: both must be told."""
+
+    def check(dataset: Dataset, row: dict[str, Any], fields: Sequence[str], split: str = "") -> None:
+        for name in fields:
+            without = {key: value for key, value in row.items() if key != name}
+            for broken, says in ((without, "is missing"), ({**row, name: 3.5}, "is 3.5; allowed: ")):
+                with pytest.raises(UserError) as raised:
+                    made(dataset, [row, broken], split)
+                assert f"made.jsonl line 2: field {name!r} {says}" in str(raised.value)
+
+    return check

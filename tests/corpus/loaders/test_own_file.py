@@ -1,0 +1,26 @@
+"""dataset=jsonl: the user's own corpus file."""
+
+from pathlib import Path
+
+import pytest
+
+from metaeval.corpus.datasets import load_dataset
+from metaeval.corpus.jsonl import write_corpus
+from metaeval.corpus.loaders.jsonl import DATASET
+from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
+from metaeval.errors import UserError
+
+
+def test_the_file_is_read(tmp_path: Path) -> None:
+    citation = Citation("c", "s", "d", SupportLevel.PARTIAL)
+    corpus = Corpus("own", {"d": Document("d", "x")}, {"s": Statement("s", "x", "g")}, (citation,))
+    write_corpus(corpus, tmp_path / "own.jsonl")
+    assert load_dataset(DATASET, data=tmp_path / "own.jsonl") == corpus
+
+
+def test_no_file_and_a_folder_are_told(tmp_path: Path) -> None:
+    for data in (None, tmp_path):
+        with pytest.raises(UserError, match="dataset=jsonl needs data=FILE"):
+            load_dataset(DATASET, data=data)
+    with pytest.raises(UserError, match=r"Cannot read .*none\.jsonl"):
+        load_dataset(DATASET, data=tmp_path / "none.jsonl")

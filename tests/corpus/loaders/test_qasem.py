@@ -1,0 +1,123 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from metaeval.corpus.loaders.detokenise import detokenise
+from metaeval.corpus.loaders.qasem import DATASET, support_level
+from metaeval.corpus.model import Corpus, SupportLevel
+from metaeval.errors import UserError
+
+ROW: dict[str, Any] = {
+    "source_id": "abc-bing_chat",
+    "source": ["It", "rained", ".", "\n", "Rivers", "rose", "."],
+    "summary": ["It", "rained", "."],
+    "model": "abc-bing_chat_7",
+    "datasource": "allsouls",
+    "dataset": "verifiability",
+    "qas": [{"annotations": [0, 0, 1]}, {"annotations": [1, 1, 0]}],
+    "spans": [],
+}
+CLIFF = {**ROW, "source_id": 118, "summary": [["A", "b", "."], ["C", "!"]], "model": "bart", "dataset": "cliff"}
+
+
+def test_a_row_becomes_a_citation(made: Callable[..., Corpus]) -> None:
+    corpus = made(DATASET, [ROW])
+    (citation,) = corpus.citations
+    statement = corpus.statements[citation.statement_id]
+    assert citation.id == statement.id == "verifiability-abc-bing_chat_7"
+    assert (statement.text, statement.group, statement.system) == ("It rained.", "abc-bing_chat", "bing_chat")
+    assert corpus.documents[citation.document_id].text == "It rained.\nRivers rose."
+    assert citation.level is SupportLevel.PARTIAL
+    assert dict(citation.meta) == {"questions": 2, "supported": 1}
+
+
+def test_sources_are_chosen_and_the_rest_is_counted(made: Callable[..., Corpus]) -> None:
+    assert made(DATASET, [ROW, CLIFF]).dropped == {"rows from cliff (source=verifiability)": 1}
+    corpus = made(DATASET, [ROW, CLIFF], source="cliff")
+    (statement,) = corpus.statements.values()
+    assert (statement.id, statement.text, statement.group, statement.system) == (
+        "cliff-118-bart",
+        "A b. C!",
+        "118",
+        "bart",
+    )
+    assert len(made(DATASET, [ROW, CLIFF], source="all").citations) == 2
+
+
+@pytest.mark.parametrize(
+    ("votes", "level"),
+    [
+        ([[0, 0, 0]], SupportLevel.FULL),
+        ([[0, 0, 1], [0]], SupportLevel.FULL),
+        ([[0, 1]], SupportLevel.NONE),
+        ([[1, 1, 0], [0, 0, 0]], SupportLevel.PARTIAL),
+        ([[1, 1, 1], [0, 1, 1]], SupportLevel.NONE),
+    ],
+)
+def test_level_by_majority_of_each_question(
+    made: Callable[..., Corpus], votes: list[list[int]], level: SupportLevel
+) -> None:
+    row = {**ROW, "qas": [{"annotations": question} for question in votes]}
+    assert made(DATASET, [row]).citations[0].level is level
+
+
+def test_level_of_shares() -> None:
+    assert [support_level(k, 3) for k in range(4)] == [
+        SupportLevel.NONE,
+        SupportLevel.PARTIAL,
+        SupportLevel.PARTIAL,
+        SupportLevel.FULL,
+    ]
+
+
+def test_a_row_without_questions_is_counted(made: Callable[..., Corpus]) -> None:
+    assert made(DATASET, [{**ROW, "qas": []}]).dropped == {"rows without a judged question": 1}
+
+
+def test_faulty_rows_are_told(refuses_each_field: Callable[..., None], made: Callable[..., Corpus]) -> None:
+    fields = ["source_id", "source", "summary", "model", "datasource", "dataset", "qas"]
+    refuses_each_field(DATASET, ROW, fields)
+    for votes in ([], [2], ["0"]):
+        with pytest.raises(UserError, match=r"qas\[0\]: field 'annotations' is .*; allowed: a list of"):
+            made(DATASET, [{**ROW, "qas": [{"annotations": votes}]}])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        ("Rain fell , and then ( late ) stopped .", "Rain fell, and then (late) stopped."),
+        ("It 's 20 % off ; do n't wait !", "It's 20% off; don't wait!"),
+        ("I ’ve seen what we ’ll do , they ’re here", "I’ve seen what we’ll do, they’re here"),
+        ('He said " no " and " yes " .', 'He said "no" and "yes".'),
+        ("“ This Old Man ” is a song", "“This Old Man” is a song"),
+        ("the students ' vote , called ' fair ' .", "the students' vote, called 'fair'."),
+        ("a co - operation and / or 5 / 6", "a co-operation and/or 5/6"),
+        ("\n - a bullet \n - another", "- a bullet\n- another"),
+        ("see [ 1 ] [ 2 ] .", "see [1] [2]."),
+        ("it cost $ 5 or £ 4 ... then", "it cost $5 or £4... then"),
+        ("born 1936 – died 2013", "born 1936 – died 2013"),
+        ('" open at the end \n " a new line "', '"open at the end\n"a new line"'),
+        ("", ""),
+        ("\n \n", ""),
+    ],
+)
+def test_tokens_become_running_text(tokens: str, text: str) -> None:
+    assert detokenise(tokens.split(" ")) == text
+
+
+def test_white_space_tokens_are_no_words() -> None:
+    assert detokenise(["a", " ", "\xa0", "b", "\n\n", "c"]) == "a b\nc"
+
+
+def test_real_counts(real: Callable[..., Corpus]) -> None:
+    # The list of development data, row qasem_consistency: 299 rows, 189 of GenSearch, 105 full / 68 partial / 16 none.
+    corpus = real(DATASET)
+    assert corpus.level_counts() == {"full": 105, "partial": 68, "none": 16}
+    assert sum(corpus.dropped.values()) == 299 - 189
+    assert len(real(DATASET, source="all").citations) == 299
+    assert len(real(DATASET, "dev").citations) + len(real(DATASET, "test").citations) == 189
+
+
+def test_real_systems(real: Callable[..., Corpus]) -> None:
+    assert {s.system for s in real(DATASET).statements.values()} == {"bing_chat", "neeva", "perplexity"}
