@@ -29,6 +29,7 @@ _CARD: dict[str, Any] = {
     "revision": f"sha256:{minilm.FILES.sha256['model.safetensors'][:16]}",
     "download": minilm.FILES.download,
     "parameters": "22.7 M",
+    "modules": ("torch", "transformers", "tokenizers", "safetensors"),
     "extra": "models",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from metaeval.experiment.job import Job
 from metaeval.files import sha256_file
 from metaeval.report.result import Ledger
 from metaeval.scoring.aggregate import aggregate
-from metaeval.scoring.contract import Metric, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
 from metaeval.scoring.controls import CONTROLS
 from metaeval.scoring.engine import Scored, score_pairs
 from metaeval.scoring.scorefile import align, read_scores
@@ -30,7 +31,7 @@ MetricProgress = Callable[[str, int, int], None]
 """Called with (metric, pairs done, pairs in all)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
     """Scores aligned with the job's rows, higher is more support; NaN where `statuses` says why there is none."""
 
@@ -66,9 +67,18 @@ def check_names(config: RunConfig) -> None:
         raise UserError("No metric is asked for: name at least one, for example metric=overlap.")
     for name in config.metrics:
         if not name.startswith(FILE_PREFIX):
-            load_metric(name, config)
+            _check_modules(name, load_metric(name, config).card)
     for owner in config.metric_options.keys() - set(config.metrics):
         raise unknown("metric in metric_options", owner, config.metrics)
+
+
+def _check_modules(name: str, card: MetricCard) -> None:
+    missing = [module for module in card.modules if importlib.util.find_spec(module) is None]
+    if missing:
+        raise UserError(
+            f'Metric {name!r} needs {", ".join(missing)}, not installed here: type "pip install -c constraints.txt '
+            f"'metaeval[{card.extra}]'\", or ask for other metrics (the ones without a model: overlap, rouge, bm25)."
+        )
 
 
 def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress | None = None) -> Iterator[Column]:

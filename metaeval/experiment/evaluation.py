@@ -19,6 +19,9 @@ from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import signature
 from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampling
 
+# What the footer repeats of the signature: the choices that move numbers most and are not said elsewhere in the table.
+_SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks")
+
 _UNKNOWN_LEVEL = "no evidence says which chunk supports"
 
 
@@ -47,21 +50,20 @@ def evaluate(job: Job, columns: Sequence[Column], protocol: Protocol, options: M
     frame = _Frame(job, protocol)
     interval = job.config.interval
     resampling = Resampling(interval.resamples, interval.seed, interval.level)
-    rows = []
-    for column in columns:
-        outcome = protocol.evaluate(frame.judgements(column), resampling, options)
-        rows.append(_row(frame, column, protocol, options, outcome))
-    rows = [row if row.kind == "control" else _flag(row, rows) for row in rows]
+    rows = {
+        column: _row(frame, column, protocol, options, protocol.evaluate(frame.judgements(column), resampling, options))
+        for column in columns
+    }
     shown = [measure for measure in protocol.measures if measure.key in protocol.default]
     return results.Result(
         protocol=protocol.name,
         title=protocol.title,
         unit=job.config.unit,
-        settings={**{key: str(value) for key, value in job.fields.items()}, **options},
+        settings={**{key: str(job.fields[key]) for key in _SETTINGS if key in job.fields}, **options},
         data=_data(job, frame),
         interval=results.Interval(resamples=interval.resamples, seed=interval.seed, level=interval.level),
         columns=[results.Column(key=m.key, label=m.label, scale=m.scale, digits=m.digits) for m in shown],
-        rows=rows,
+        rows=[_flag(column, rows) for column in columns],
     )
 
 
@@ -147,9 +149,21 @@ def _protocol_fields(job: Job, protocol: Protocol, options: Mapping[str, str]) -
     }
 
 
-def _flag(row: results.Row, rows: Sequence[results.Row]) -> results.Row:
-    """Name, for each measure, the controls whose interval overlaps the metric's."""
-    controls = [other for other in rows if other.kind == "control" and other.metric not in GOLD_CONTROLS]
+def _flag(column: Column, rows: Mapping[Column, results.Row]) -> results.Row:
+    """Name, for each measure, the controls whose interval overlaps the metric's.
+
+    Left out are the controls that see the gold, and one that is the metric itself (`overlap` is a control too).
+    """
+    row = rows[column]
+    if column.kind == "control":
+        return row
+    controls = [
+        other_row
+        for other, other_row in rows.items()
+        if other.kind == "control"
+        and other.name not in GOLD_CONTROLS
+        and not np.array_equal(other.score, column.score, equal_nan=True)
+    ]
     level_with = {
         key: names
         for key, value in row.values.items()

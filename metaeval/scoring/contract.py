@@ -43,7 +43,7 @@ class MetricCard:
     low, high: the score's range (None: unbounded). direction: +1 when more is more support, else -1. neutral: the
     score that says neither, where there is one. input_limit: tokens (None: no limit); truncation: the side that is cut
     beyond it. corpus_dependent: the score also depends on the other sources of the job. three_way: gives three-way
-    log-probabilities. extra: the pip extra that it needs.
+    log-probabilities. modules: what it imports beyond the core install; extra: the pip extra that brings them.
     """
 
     name: str
@@ -65,6 +65,7 @@ class MetricCard:
     parameters: str = "none"
     corpus_dependent: bool = False
     three_way: bool = False
+    modules: tuple[str, ...] = ()
     extra: str = ""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metaeval.errors import UserError
 from metaeval.scoring.backends.encoder import TextEncoder, pick_device
 from metaeval.scoring.backends.weights import ModelFiles, locate
 
@@ -35,16 +34,11 @@ _SHAPE = {
 
 
 def load_encoder(folder: Path | None, max_tokens: int, batch_tokens: int, device: str) -> TextEncoder:
-    """Load the encoder in fp32; `UserError` when the packages or the files are missing, or the files are not theirs."""
-    try:
-        from safetensors.torch import load_file
-        from tokenizers import Tokenizer
-        from transformers import BertConfig, BertModel
-    except ImportError as error:
-        raise UserError(
-            f"The MiniLM metrics need the extra 'models' ({error.name} is not installed): type "
-            "'pip install -c constraints.txt \"metaeval[models]\"' (or 'make setup')."
-        ) from error
+    """Load the encoder in fp32; `UserError` when the files are not to be had or are not the published ones."""
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+    from transformers import BertConfig, BertModel
+
     paths = locate(FILES, folder)
     model = BertModel(BertConfig(**_SHAPE), add_pooling_layer=False)
     weights = load_file(paths["model.safetensors"])
