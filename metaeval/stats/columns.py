@@ -1,0 +1,29 @@
+"""Sums down columns, where a column is one resample. Every measure is built from these."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def column_sum(values: Floats) -> Floats:
+    """Sum each column of `values` (m, R) in row order; returns (R,).
+
+    numpy adds a lone column pairwise and several columns row by row, which differ in the last bit. A result must not
+    depend on how many resamples are evaluated together, so a lone column is added row by row as well.
+    """
+    if values.shape[0] == 0:
+        return np.zeros(values.shape[1])
+    if values.shape[1] == 1:
+        return np.asarray(np.cumsum(values, axis=0)[-1], dtype=np.float64)
+    return np.asarray(values.sum(axis=0), dtype=np.float64)
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide elementwise; NaN where the denominator is not positive, which is how "undefined" is written here."""
+    undefined = np.full(np.shape(denominator), np.nan)
+    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0))

@@ -1,0 +1,145 @@
+"""How well a metric ranks the candidates of a statement (base paper, section 3.2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.stats.ndcg import Gains, ndcg
+from metaeval.stats.ndcg_range import ndcg_range
+from metaeval.stats.pools import RankedPools, pool_mean, rank_pools
+from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
+from metaeval.stats.refill import extreme_ranks
+from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
+from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, warnings_for
+
+NO_SUPPORT = "pool without a supporting candidate"
+SUPPORT_UNSCORED = "pool whose supporting candidates are all unscored"
+CUTOFFS = {"ndcg@5": 5, "ndcg@10": 10, "ndcg@20": 20}
+BINARY: Mapping[str, Callable[[RankedPools], NDArray[np.float64]]] = {
+    "mrr": reciprocal_rank,
+    "map": average_precision_of_pools,
+    "p@1": precision_at_1,
+    "recall@5": partial(recall_at, k=5),
+}
+
+Floats = NDArray[np.float64]
+Order = Literal["expected", "worst", "best"]
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Rows of the pools that count, with the group of each pool in ascending order of the pool's code."""
+
+    rows: Judgements
+    pool_group: NDArray[np.int64]
+
+
+def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
+    """NDCG@5, @10, @20, MRR, MAP, P@1 and recall@5: mean over pools, relevant meaning level >= 1.
+
+    Values are exact expectations over random orders of tied scores, `ties` the worst and the best order. Unscored
+    rows are left out of their pool. `bounds` are exact: the lowest and highest mean over all scores that the unscored
+    rows could have, over all pools with a supporting row; the value itself, which knows those rows not at all, may
+    lie outside. options: gains "linear" or "exponential", for NDCG.
+    Raises ValueError on an infinite score, a level not finite or negative, or a pool that lies in two groups.
+    """
+    check(judgements)
+    gains: Gains = "exponential" if options.get("gains") == "exponential" else "linear"
+    draws = draw(judgements.group, resampling)
+    supports, missing = judgements.gold >= 1, np.isnan(judgements.score)
+    answerable = np.isin(judgements.pool, judgements.pool[supports])
+    ranked = np.isin(judgements.pool, judgements.pool[supports & ~missing])
+    used = _candidates(judgements, draws, ranked & ~missing)
+    whole = _candidates(judgements, draws, answerable)
+    excluded = {
+        NO_SUPPORT: int((~answerable).sum()),
+        SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum()),
+    }
+    why = NO_SCORES if missing.all() else "no pool with a scored supporting candidate"
+    bounds = {} if missing.all() or not answerable.any() else _bounds(whole, draws, gains)
+    return Outcome(
+        estimates=_estimates(used, draws, gains, why, bounds),
+        total=judgements.score.size,
+        scored=used.rows.score.size,
+        unscored=int((answerable & missing).sum()),
+        excluded={reason: count for reason, count in excluded.items() if count},
+        warnings=warnings_for(used.rows, resampling),
+    )
+
+
+def _candidates(judgements: Judgements, draws: Draws, keep: NDArray[np.bool_]) -> _Candidates:
+    rows, group = judgements.rows(keep), draws.group[keep]
+    codes, first, index = np.unique(rows.pool, return_index=True, return_inverse=True)
+    pool_group = group[first]
+    astray = np.flatnonzero(pool_group[index] != group)
+    if astray.size:
+        raise ValueError(f"A pool must lie within one group, but pool {codes[index[astray[0]]]} has rows in two.")
+    return _Candidates(rows, pool_group)
+
+
+def _pool_values(rows: Judgements, gains: Gains, ties: Order) -> dict[str, Floats]:
+    """Value of every measure on every pool, in ascending order of the pool's code; (P,) each."""
+    ranked = rank_pools(rows.score, rows.gold, rows.pool, ties)
+    values = {key: ndcg(ranked, k, gains) for key, k in CUTOFFS.items()}
+    return values | {key: measure(ranked) for key, measure in BINARY.items()}
+
+
+def _estimates(
+    used: _Candidates, draws: Draws, gains: Gains, why: str, bounds: Mapping[str, tuple[float, float] | None]
+) -> dict[str, Estimate]:
+    orders: tuple[Order, ...] = ("expected", "worst", "best")
+    expected, worst, best = (_pool_values(used.rows, gains, ties) for ties in orders)
+    estimates = {}
+    for key, values in expected.items():
+        prepared = pool_mean(values, used.pool_group, draws.n_groups)
+        ties = pair_of_bounds(_mean(worst[key], used, draws), _mean(best[key], used, draws))
+        estimates[key] = estimate(
+            draws.replicate(prepared),
+            prepared.groups,
+            draws.level,
+            undefined=why,
+            ties=ties,
+            bounds=bounds.get(key),
+        )
+    return estimates
+
+
+def _bounds(whole: _Candidates, draws: Draws, gains: Gains) -> dict[str, tuple[float, float] | None]:
+    """Lowest and highest mean over pools that the unscored rows allow; empty if every row has a score."""
+    rows = whole.rows
+    if not np.isnan(rows.score).any():
+        return {}
+    worst, best = extreme_ranks(rows.score, rows.gold >= 1)
+    ranges = {key: ndcg_range(rows.score, rows.gold, rows.pool, k, gains) for key, k in CUTOFFS.items()}
+    low, high = (rank_pools(ranks, rows.gold, rows.pool) for ranks in (worst, best))
+    ranges |= {key: (measure(low), measure(high)) for key, measure in BINARY.items()}
+    return {key: pair_of_bounds(_mean(a, whole, draws), _mean(b, whole, draws)) for key, (a, b) in ranges.items()}
+
+
+def _mean(values: Floats, candidates: _Candidates, draws: Draws) -> float:
+    return draws.value(pool_mean(values, candidates.pool_group, draws.n_groups))
+
+
+PROTOCOL = Protocol(
+    name="retrieval",
+    title="Ranking the candidates of a statement",
+    measures=(
+        Measure("ndcg@5", "NDCG@5"),
+        Measure("ndcg@10", "NDCG@10"),
+        Measure("ndcg@20", "NDCG@20"),
+        Measure("mrr", "MRR"),
+        Measure("map", "MAP"),
+        Measure("p@1", "P@1"),
+        Measure("recall@5", "Recall@5"),
+    ),
+    default=("ndcg@5", "ndcg@10", "ndcg@20"),
+    evaluate=evaluate,
+    options={"gains": ("linear", "exponential")},
+    uses_pool=True,
+)

@@ -1,0 +1,226 @@
+"""What must hold for every protocol: the edge matrix, the counts, the resamples."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+
+from metaeval.stats.resampling import cluster_weights
+from protocols.classification import PROTOCOL as CLASSIFICATION
+from protocols.contract import Judgements, Outcome, Protocol, Resampling
+from protocols.correlation import PROTOCOL as CORRELATION
+from protocols.retrieval import PROTOCOL as RETRIEVAL
+
+PROTOCOLS = [CORRELATION, CLASSIFICATION, RETRIEVAL]
+every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+
+
+def judgements(n: int = 300, *, seed: int = 0, missing: float = 0.0) -> Judgements:
+    rng = np.random.default_rng(seed)
+    pool = rng.integers(0, max(1, n // 6), n)
+    gold = rng.choice([0.0, 1, 2], n, p=[0.6, 0.1, 0.3])
+    score = np.round(gold + rng.normal(size=n), 1)
+    return Judgements(gold, np.where(rng.random(n) < missing, np.nan, score), pool // 3, pool)
+
+
+def run(protocol: Protocol, given: Judgements, n: int = 20, seed: int = 0) -> Outcome:
+    return protocol.evaluate(given, Resampling(n=n, seed=seed), {})
+
+
+def check_outcome(protocol: Protocol, outcome: Outcome) -> None:
+    """The invariants that no input may break."""
+    assert outcome.scored + outcome.unscored + sum(outcome.excluded.values()) == outcome.total
+    assert all(count > 0 for count in outcome.excluded.values())
+    assert list(outcome.estimates) == [measure.key for measure in protocol.measures]
+    assert all(warning[0].isupper() or warning[0].isdigit() for warning in outcome.warnings)
+    assert all(warning.endswith(".") for warning in outcome.warnings)
+    for estimate in outcome.estimates.values():
+        numbers = [estimate.value, estimate.low, estimate.high, *(estimate.ties or ()), *(estimate.bounds or ())]
+        assert all(type(x) is float and math.isfinite(x) for x in numbers if x is not None)
+        assert (estimate.low is None) == (estimate.high is None)
+        if estimate.value is None:
+            assert estimate.note
+            assert estimate.low is None
+        if estimate.low is not None and estimate.high is not None:
+            assert estimate.low <= estimate.high
+        for pair in (estimate.ties, estimate.bounds):
+            assert pair is None or pair[0] <= pair[1]
+
+
+@every_protocol
+def test_declares_itself_consistently(protocol: Protocol) -> None:
+    keys = [measure.key for measure in protocol.measures]
+    assert len(set(keys)) == len(keys)
+    assert set(protocol.default) <= set(keys)
+    assert all(len(set(values)) == len(values) > 0 for values in protocol.options.values())
+
+
+EDGES = {
+    "plain": judgements(),
+    "some unscored": judgements(missing=0.3),
+    "constant score": dataclasses.replace(judgements(), score=np.full(300, 0.1)),
+    "all unscored": judgements(missing=1.0),
+    "only FULL": dataclasses.replace(judgements(missing=0.1), gold=np.full(300, 2.0)),
+    "only NONE": dataclasses.replace(judgements(missing=0.1), gold=np.zeros(300)),
+    "no PARTIAL": dataclasses.replace(judgements(), gold=np.repeat([0.0, 2.0], 150)),
+    "supporting rows unscored": (lambda j: dataclasses.replace(j, score=np.where(j.gold > 0, np.nan, j.score)))(
+        judgements()
+    ),
+    "gold beyond the three levels": dataclasses.replace(judgements(), gold=np.tile([0.0, 0.5, 3.0], 100)),
+    "one group": dataclasses.replace(judgements(missing=0.1), group=np.zeros(300, dtype=np.int64)),
+    "sparse group codes": (lambda j: dataclasses.replace(j, group=j.group * 1000 + 7))(judgements()),
+    "one row": judgements(1),
+    "two rows": judgements(2),
+    "empty": judgements(0),
+}
+
+
+@every_protocol
+@pytest.mark.parametrize("edge", list(EDGES))
+@pytest.mark.parametrize("resamples", [0, 20])
+def test_edge_matrix(protocol: Protocol, edge: str, resamples: int) -> None:
+    check_outcome(protocol, run(protocol, EDGES[edge], resamples))
+
+
+@every_protocol
+@pytest.mark.parametrize("edge", ["all unscored", "empty"])
+def test_without_scores_nothing_is_defined(protocol: Protocol, edge: str) -> None:
+    outcome = run(protocol, EDGES[edge])
+    assert outcome.scored == 0
+    assert {estimate.value for estimate in outcome.estimates.values()} == {None}
+    assert {estimate.note for estimate in outcome.estimates.values()} == {"no scored pairs"}
+
+
+@every_protocol
+def test_one_group_has_values_but_no_interval(protocol: Protocol) -> None:
+    outcome = run(protocol, EDGES["one group"])
+    assert any("one group" in warning for warning in outcome.warnings)
+    for estimate in outcome.estimates.values():
+        assert estimate.value is not None
+        assert estimate.low is None
+        assert estimate.note == "no interval: all pairs come from one group"
+
+
+@every_protocol
+def test_no_resampling_no_interval(protocol: Protocol) -> None:
+    outcome = run(protocol, EDGES["one group"], n=0)
+    assert outcome.warnings == ()
+    assert all(estimate.low is None and estimate.note == "" for estimate in outcome.estimates.values())
+
+
+@every_protocol
+def test_interval_surrounds_the_value_and_follows_the_seed(protocol: Protocol) -> None:
+    first, again, other = (run(protocol, EDGES["plain"], n=200, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    for key, estimate in first.estimates.items():
+        assert estimate.value is not None
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert estimate.low < estimate.value < estimate.high
+        assert estimate.low != other.estimates[key].low
+
+
+@every_protocol
+def test_wider_level_wider_interval(protocol: Protocol) -> None:
+    narrow, wide = (protocol.evaluate(EDGES["plain"], Resampling(200, 0, level), {}) for level in (0.5, 0.95))
+    for key, estimate in narrow.estimates.items():
+        low, high = wide.estimates[key].low, wide.estimates[key].high
+        assert low is not None
+        assert high is not None
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert low < estimate.low < estimate.high < high
+
+
+@every_protocol
+def test_order_of_rows_is_irrelevant(protocol: Protocol) -> None:
+    given = EDGES["some unscored"]
+    shuffled = np.random.default_rng(3).permutation(given.score.size)
+    again = Judgements(given.gold[shuffled], given.score[shuffled], given.group[shuffled], given.pool[shuffled])
+    for key, estimate in run(protocol, given).estimates.items():
+        other = run(protocol, again).estimates[key]
+        for name in ("value", "low", "high"):
+            assert getattr(other, name) == pytest.approx(getattr(estimate, name), abs=1e-12)
+
+
+@every_protocol
+def test_names_of_groups_do_not_change_the_resamples(protocol: Protocol) -> None:
+    assert run(protocol, EDGES["sparse group codes"]) == run(protocol, EDGES["plain"])
+
+
+def test_unscored_groups_take_part_in_the_draw() -> None:
+    # Two metrics must meet the same resamples even if one of them has no score in some group. The expected interval
+    # repeats the scored rows by the weights over all 17 groups and takes scipy's r of each resample.
+    given = EDGES["plain"]
+    given = dataclasses.replace(given, score=np.where(given.group == 3, np.nan, given.score))
+    scored = given.rows(given.group != 3)
+    resampled = []
+    for weights in cluster_weights(17, 50, seed=4):
+        repeats = weights[scored.group].astype(int)
+        resampled.append(pearsonr(np.repeat(scored.score, repeats), np.repeat(scored.gold, repeats)).statistic)
+    estimate = run(CORRELATION, given, n=50, seed=4).estimates["pearson"]
+    assert np.unique(given.group).size == 17
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(np.quantile(resampled, [0.025, 0.975])), abs=1e-12)
+
+
+@every_protocol
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
+def test_infinite_scores_are_refused_in_one_sentence(protocol: Protocol, bad: float) -> None:
+    score = EDGES["plain"].score.copy()
+    score[[4, 9]] = bad
+    with pytest.raises(ValueError, match=rf"2 of 300 are infinite \(the first is {bad} at row 4\)"):
+        run(protocol, dataclasses.replace(EDGES["plain"], score=score))
+
+
+@every_protocol
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_gold_must_be_finite(protocol: Protocol, bad: float) -> None:
+    gold = EDGES["plain"].gold.copy()
+    gold[7] = bad
+    with pytest.raises(ValueError, match=rf"Gold levels must be finite numbers, but row 7 has {bad}"):
+        run(protocol, dataclasses.replace(EDGES["plain"], gold=gold))
+
+
+def test_columns_of_unlike_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="vectors of one length"):
+        Judgements(np.zeros(3), np.zeros(2), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64))
+
+
+@every_protocol
+@pytest.mark.parametrize("resampling", [Resampling(n=-1), Resampling(level=95.0), Resampling(seed=-1)])
+def test_bad_resampling_is_refused(protocol: Protocol, resampling: Resampling) -> None:
+    with pytest.raises(ValueError, match=r"must not be negative|must be 0 or more"):
+        protocol.evaluate(EDGES["plain"], resampling, {})
+
+
+@every_protocol
+def test_float32_collapse_is_reported(protocol: Protocol) -> None:
+    # Probabilities within 3e-9 of 1: all 300 become 1.0 in float32, whose spacing below 1 is 6e-8.
+    score = 1 - np.arange(300) * 1e-11
+    given = dataclasses.replace(EDGES["plain"], score=score, gold=np.tile([0.0, 1.0, 2.0], 100))
+    used = run(protocol, given).scored
+    (warning,) = run(protocol, given).warnings
+    assert warning.startswith(f"{used} of {used} distinct scores share their float32 value")
+    assert run(protocol, EDGES["plain"]).warnings == ()
+
+
+@every_protocol
+def test_more_than_half_of_the_resamples_undefined_leaves_no_interval(protocol: Protocol) -> None:
+    # All support lies in one group of 80: a resample misses it with chance (79/80)**80 = .37, so that the interval
+    # stands and says so; with PARTIAL and FULL in two groups the three-level mean needs both: 1 - .63**2 = .60.
+    n = 80
+    gold = np.zeros(n)
+    gold[0], gold[1] = 2, 1
+    codes = np.arange(n, dtype=np.int64)
+    given = Judgements(gold, np.random.default_rng(0).normal(size=n), codes, codes)
+    outcome = run(protocol, given, n=400)
+    check_outcome(protocol, outcome)
+    if protocol is CLASSIFICATION:
+        assert outcome.estimates["overall"].low is None
+        assert "no interval: undefined in" in outcome.estimates["overall"].note
+        assert outcome.estimates["fs_ns"].low is not None
+        assert "interval leaves out" in outcome.estimates["fs_ns"].note

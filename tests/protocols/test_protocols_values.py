@@ -1,0 +1,289 @@
+"""Values, ties, bounds and notes of each protocol, against scipy and scikit-learn and by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats as scipy_stats
+from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
+
+from protocols import classification, correlation, retrieval
+from protocols.contract import Estimate, Judgements, Outcome, Resampling
+
+POINT = Resampling(n=0)
+
+
+def sample(seed: int = 0, missing: float = 0.0) -> Judgements:
+    rng = np.random.default_rng(seed)
+    pool = np.sort(rng.integers(0, 40, 400))
+    gold = rng.choice([0.0, 1, 2], 400, p=[0.6, 0.2, 0.2])
+    score = np.round(gold + rng.normal(size=400), 1)
+    return Judgements(gold, np.where(rng.random(400) < missing, np.nan, score), pool // 4, pool)
+
+
+def rows(gold: list[float], score: list[float], pool: list[int] | None = None) -> Judgements:
+    """Each row in a group of its own, or each pool in one."""
+    codes = np.array(pool if pool is not None else range(len(gold)), dtype=np.int64)
+    return Judgements(np.array(gold, dtype=float), np.array(score, dtype=float), codes, codes)
+
+
+def values(outcome: Outcome) -> dict[str, float | None]:
+    return {key: estimate.value for key, estimate in outcome.estimates.items()}
+
+
+def refills(given: Judgements, n: int) -> list[NDArray[np.float64]]:
+    """Random scores in the place of the missing ones, some tied with observed scores, some beyond them."""
+    rng, missing = np.random.default_rng(1), np.isnan(given.score)
+    return [np.where(missing, np.round(rng.normal(size=missing.size) * 4, 1), given.score) for _ in range(n)]
+
+
+def test_correlation_agrees_with_scipy() -> None:
+    given = sample()
+    outcome = correlation.evaluate(given, POINT, {})
+    assert values(outcome) == pytest.approx(
+        {
+            "pearson": scipy_stats.pearsonr(given.score, given.gold).statistic,
+            "spearman": scipy_stats.spearmanr(given.score, given.gold).statistic,
+            "kendall": scipy_stats.kendalltau(given.score, given.gold).statistic,
+        },
+        abs=1e-12,
+    )
+
+
+def test_correlation_leaves_unscored_rows_out_and_bounds_them() -> None:
+    given = sample(missing=0.2)
+    scored = ~np.isnan(given.score)
+    outcome = correlation.evaluate(given, POINT, {})
+    assert outcome.scored == scored.sum()
+    assert outcome.unscored == (~scored).sum()
+    assert values(outcome) == pytest.approx(values(correlation.evaluate(given.rows(scored), POINT, {})), abs=1e-12)
+    for estimate in outcome.estimates.values():
+        assert estimate.value is not None
+        assert estimate.bounds is not None
+        assert estimate.bounds[0] < estimate.value < estimate.bounds[1]
+
+
+def test_correlation_bounds_by_hand() -> None:
+    # Observed (gold, score): (2, 3), (0, 1); one missing row of gold 2, above the mean 4/3. Worst: score 1, so r of
+    # (2,3) (0,1) (2,1) = cov / sd sd: gold - 4/3 = (2/3, -4/3, 2/3), score - 5/3 = (4/3, -2/3, -2/3);
+    # products 8/9 + 8/9 - 4/9 = 12/9 over sqrt(24/9 * 24/9) = 24/9: r = 1/2. Best: score 3, all on a line: 1.
+    estimate = correlation.evaluate(rows([2, 0, 2], [3, 1, np.nan]), POINT, {}).estimates["pearson"]
+    assert estimate.bounds == pytest.approx((0.5, 1.0), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("gold", "score", "note"),
+    [
+        ([2, 1, 0], [0.1, 0.1, 0.1], "constant score"),
+        ([1, 1, 1], [0.1, 0.2, 0.3], "one gold level only"),
+        ([2, 1, 0], [0.1, np.nan, np.nan], "fewer than two scored pairs"),
+        ([2, 1, 0], [np.nan, np.nan, np.nan], "no scored pairs"),
+    ],
+)
+def test_correlation_says_why_it_is_undefined(gold: list[float], score: list[float], note: str) -> None:
+    for estimate in correlation.evaluate(rows(gold, score), POINT, {}).estimates.values():
+        assert estimate.value is None
+        assert estimate.note == note
+
+
+def test_classification_agrees_with_scikit_learn() -> None:
+    given = sample()
+    expected = {}
+    for key, high, low in (("fs_ns", 2, 0), ("fs_ps", 2, 1), ("ps_ns", 1, 0)):
+        member = np.isin(given.gold, (high, low))
+        expected[key] = roc_auc_score(given.gold[member] == high, given.score[member])
+    expected["overall"] = np.mean(list(expected.values()))
+    expected["ap_full"] = average_precision_score(given.gold == 2, given.score)
+    assert values(classification.evaluate(given, POINT, {})) == pytest.approx(expected, abs=1e-12)
+
+
+def test_classification_by_hand() -> None:
+    # FULL .9 .4, PARTIAL .6, NONE .5 .1. FS-NS: .9 beats both, .4 beats .1: 3/4. FS-PS: .9 beats .6: 1/2.
+    # PS-NS: .6 beats both: 1. Overall (3/4 + 1/2 + 1) / 3 = 3/4. AP full: .9 first (1/1), .4 fourth (2/4): 3/4.
+    outcome = classification.evaluate(rows([2, 2, 1, 0, 0], [0.9, 0.4, 0.6, 0.5, 0.1]), POINT, {})
+    assert values(outcome) == {"fs_ns": 0.75, "fs_ps": 0.5, "ps_ns": 1.0, "overall": 0.75, "ap_full": 0.75}
+
+
+def test_classification_of_controls() -> None:
+    given = sample()
+    constant = classification.evaluate(dataclasses.replace(given, score=np.full(400, 0.3)), POINT, {})
+    oracle = classification.evaluate(dataclasses.replace(given, score=given.gold), POINT, {})
+    for key in classification.PROTOCOL.default:
+        assert constant.estimates[key].value == 0.5
+        assert oracle.estimates[key].value == 1
+
+
+def test_classification_is_printed_as_in_the_paper() -> None:
+    # Base paper, Table 3: columns FS-NS, FS-PS, PS-NS, Overall, in per cent.
+    shown = {m.key: m for m in classification.PROTOCOL.measures}
+    assert [shown[key].label for key in classification.PROTOCOL.default] == ["FS-NS", "FS-PS", "PS-NS", "Overall"]
+    assert {(m.scale, m.digits) for m in shown.values()} == {(100.0, 1)}
+
+
+def test_classification_excludes_other_levels() -> None:
+    given = rows([2, 0, 1, 0.5, 3], [0.9, 0.1, np.nan, 0.4, np.nan])
+    outcome = classification.evaluate(given, POINT, {})
+    assert outcome.excluded == {"gold level other than 0, 1 or 2": 2}
+    assert (outcome.scored, outcome.unscored, outcome.total) == (2, 1, 5)
+    assert outcome.estimates["fs_ns"].value == 1
+
+
+def test_classification_says_which_part_is_undefined() -> None:
+    outcome = classification.evaluate(rows([2, 0, 2], [0.9, 0.1, 0.5]), POINT, {})
+    assert outcome.estimates["fs_ps"] == Estimate(None, note="no scored PARTIAL pairs")
+    assert outcome.estimates["overall"].note == (
+        "undefined: FS-PS (no scored PARTIAL pairs), PS-NS (no scored PARTIAL pairs)"
+    )
+    alone = classification.evaluate(rows([2, 2], [0.9, 0.1]), POINT, {})
+    assert alone.estimates["ap_full"].note == "no scored PARTIAL or NONE pairs"
+
+
+def test_classification_bounds_hold_every_refill() -> None:
+    given = sample(missing=0.1)
+    outcome = classification.evaluate(given, POINT, {})
+    for score in refills(given, 40):
+        refilled = classification.evaluate(dataclasses.replace(given, score=score), POINT, {})
+        for key, estimate in outcome.estimates.items():
+            value = refilled.estimates[key].value
+            assert value is not None
+            assert estimate.bounds is not None
+            assert estimate.bounds[0] < value < estimate.bounds[1]
+            assert refilled.estimates[key].bounds is None
+
+
+def test_classification_bounds_by_hand() -> None:
+    # FULL .9 and one missing, NONE .1 .2: the missing FULL row loses to both or beats both: 2/4 or 4/4.
+    # FS-PS and PS-NS have no PARTIAL row, so the mean has no bounds.
+    outcome = classification.evaluate(rows([2, 2, 0, 0], [0.9, np.nan, 0.1, 0.2]), POINT, {})
+    assert outcome.estimates["fs_ns"] == Estimate(1.0, bounds=(0.5, 1.0))
+    assert outcome.estimates["overall"].bounds is None
+
+
+def test_mean_of_bounds_takes_the_value_of_a_part_that_cannot_move() -> None:
+    # FULL .9, NONE .1, PARTIAL missing: FS-NS is 1 and stays; FS-PS and PS-NS each range over 0 .. 1.
+    # The mean ranges over (1 + 0 + 0) / 3 .. 1.
+    outcome = classification.evaluate(rows([2, 1, 0], [0.9, np.nan, 0.1]), POINT, {})
+    assert outcome.estimates["fs_ns"].bounds is None
+    assert outcome.estimates["overall"].bounds == pytest.approx((1 / 3, 1.0))
+
+
+def test_mean_has_no_interval_if_one_part_comes_from_one_group() -> None:
+    given = rows([2, 1, 2, 1, 0, 0], [0.9, 0.5, 0.4, 0.3, 0.6, 0.1], pool=[0, 0, 0, 0, 1, 2])
+    outcome = classification.evaluate(given, Resampling(100), {})
+    assert outcome.estimates["fs_ns"].low is not None
+    for key in ("fs_ps", "overall"):
+        assert outcome.estimates[key].value is not None
+        assert outcome.estimates[key].note == "no interval: all pairs come from one group"
+
+
+@pytest.mark.parametrize("gains", ["linear", "exponential"])
+def test_retrieval_agrees_with_scikit_learn(gains: str) -> None:
+    given = sample()
+    outcome = retrieval.evaluate(given, POINT, {"gains": gains})
+    gain = given.gold if gains == "linear" else 2**given.gold - 1
+    pools = [given.pool == code for code in np.unique(given.pool) if given.gold[given.pool == code].any()]
+    for k in (5, 10, 20):
+        expected = np.mean([ndcg_score([gain[pool]], [given.score[pool]], k=k) for pool in pools])
+        assert outcome.estimates[f"ndcg@{k}"].value == pytest.approx(expected, abs=1e-12)
+
+
+def test_retrieval_gains_default_to_the_first_option() -> None:
+    given = sample()
+    default, linear, exponential = (
+        values(retrieval.evaluate(given, POINT, options))
+        for options in ({}, {"gains": "linear"}, {"gains": "exponential"})
+    )
+    assert retrieval.PROTOCOL.options["gains"][0] == "linear"
+    assert default == linear
+    assert exponential["ndcg@5"] != linear["ndcg@5"]
+    assert exponential["mrr"] == linear["mrr"]
+
+
+def test_retrieval_by_hand() -> None:
+    # Pool 0 ranked NONE, FULL: MRR = MAP = 1/2, P@1 = 0, NDCG = (2 / log2(3)) / 2 = .63093. Pool 1 ranked FULL, NONE:
+    # all 1. Means .75, .75, .5, .81546; recall@5 1.
+    given = rows([0, 2, 2, 0], [0.9, 0.1, 0.9, 0.1], pool=[0, 0, 1, 1])
+    found = values(retrieval.evaluate(given, POINT, {}))
+    assert found["ndcg@5"] == pytest.approx(0.81546, abs=5e-6)
+    assert [found[key] for key in ("mrr", "map", "p@1", "recall@5")] == pytest.approx([0.75, 0.75, 0.5, 1.0])
+
+
+def test_retrieval_of_a_constant_metric_spans_its_ties() -> None:
+    # One FULL row among four: expected NDCG = mean discount = (1 + .63093 + .5 + .43068) / 4 = .64040, worst .43068.
+    estimate = retrieval.evaluate(rows([2, 0, 0, 0], [0.5] * 4, pool=[0] * 4), POINT, {}).estimates["ndcg@5"]
+    assert estimate.value == pytest.approx(0.64040, abs=5e-6)
+    assert estimate.ties == pytest.approx((0.43068, 1.0), abs=5e-6)
+
+
+def test_retrieval_ties_surround_the_value() -> None:
+    given = sample()
+    for score, tied in ((given.score, True), (given.score + np.arange(400) * 1e-6, False)):
+        outcome = retrieval.evaluate(dataclasses.replace(given, score=score), POINT, {})
+        for key in ("ndcg@5", "mrr", "map", "p@1"):
+            estimate = outcome.estimates[key]
+            assert estimate.value is not None
+            assert estimate.ties is not None
+            if tied:
+                assert estimate.ties[0] < estimate.value < estimate.ties[1]
+            else:
+                assert estimate.ties == pytest.approx((estimate.value, estimate.value), abs=1e-12)
+
+
+def test_retrieval_counts_what_it_leaves_out() -> None:
+    # Pool 0 counts (2 scored, 1 unscored). Pool 1 has no support (2 rows, one of them unscored). The only support of
+    # pool 2 is unscored: that row is unscored, the two scored ones are excluded.
+    given = rows(
+        [2, 0, 1, 0, 0, 2, 0, 0], [0.9, 0.1, np.nan, 0.3, np.nan, np.nan, 0.2, 0.4], pool=[0, 0, 0, 1, 1, 2, 2, 2]
+    )
+    outcome = retrieval.evaluate(given, POINT, {})
+    assert outcome.excluded == {
+        "pool without a supporting candidate": 2,
+        "pool whose supporting candidates are all unscored": 2,
+    }
+    assert (outcome.scored, outcome.unscored, outcome.total) == (2, 2, 8)
+    # Pool 0 alone is ideal. At worst pool 0 ranks the missing PARTIAL first ((1 + 2 / log2(3)) / 2.63093 = .85972,
+    # counting the tail NONE as 0) and pool 2 ranks its FULL third (1 / log2(4) = .5): (.85972 + .5) / 2 = .67986.
+    estimate = outcome.estimates["ndcg@5"]
+    assert estimate.value == pytest.approx(1)
+    assert estimate.bounds == pytest.approx((0.67986, 1.0), abs=5e-6)
+
+
+def test_retrieval_bounds_hold_every_refill() -> None:
+    given = sample(missing=0.1)
+    outcome = retrieval.evaluate(given, POINT, {})
+    for score in refills(given, 20):
+        refilled = retrieval.evaluate(dataclasses.replace(given, score=score), POINT, {})
+        for key, estimate in outcome.estimates.items():
+            value = refilled.estimates[key].value
+            assert value is not None
+            assert estimate.bounds is not None
+            assert estimate.bounds[0] < value < estimate.bounds[1]
+
+
+def test_support_begins_at_level_one() -> None:
+    outcome = retrieval.evaluate(rows([0.5, 0, 1, 0], [0.1, 0.2, 0.4, 0.3], pool=[0, 0, 1, 1]), POINT, {})
+    assert outcome.excluded == {"pool without a supporting candidate": 2}
+    assert outcome.estimates["ndcg@5"].value == 1
+
+
+def test_retrieval_without_scored_support_says_so() -> None:
+    outcome = retrieval.evaluate(rows([0, 0, 2], [0.1, 0.2, np.nan], pool=[0, 0, 0]), POINT, {})
+    assert outcome.estimates["ndcg@5"].value is None
+    assert outcome.estimates["ndcg@5"].note == "no pool with a scored supporting candidate"
+
+
+def test_retrieval_refuses_a_pool_in_two_groups() -> None:
+    given = dataclasses.replace(rows([2, 0], [0.1, 0.2], pool=[3, 3]), group=np.array([0, 1]))
+    with pytest.raises(ValueError, match="pool 3 has rows in two"):
+        retrieval.evaluate(given, POINT, {})
+
+
+def test_a_resampled_mean_is_the_mean_over_the_drawn_pools() -> None:
+    # Two groups of one pool each, values 1 and .63093: a resample holds both, or one of them twice. Of 200 resamples
+    # each single outcome has a quarter, so the ends of the 95 % interval are the two values themselves.
+    given = rows([2, 0, 0, 2], [0.9, 0.1, 0.9, 0.1], pool=[0, 0, 1, 1])
+    estimate = retrieval.evaluate(given, Resampling(200), {}).estimates["ndcg@5"]
+    assert (estimate.low, estimate.high) == pytest.approx((0.63093, 1.0), abs=5e-6)

@@ -1,0 +1,125 @@
+"""What missing scores could have led to, and scores that float32 cannot tell apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
+
+from metaeval.stats.collapse import float32_collapse
+from metaeval.stats.ndcg import Gains, ndcg
+from metaeval.stats.ndcg_range import ndcg_range
+from metaeval.stats.pools import rank_pools
+from metaeval.stats.refill import extreme_ranks, extreme_scores
+
+rows_of_a_pool = st.lists(
+    st.tuples(st.sampled_from([0.0, 1.0, 2.0, np.nan]), st.integers(0, 2)), min_size=1, max_size=6
+).filter(lambda rows: any(gold for _, gold in rows))
+
+
+@settings(max_examples=80, deadline=None)
+@given(rows=rows_of_a_pool, k=st.integers(1, 6), gains=st.sampled_from(["linear", "exponential"]))
+def test_ndcg_range_is_what_all_refills_give(rows: list[tuple[float, int]], k: int, gains: Gains) -> None:
+    # Around and between the observed scores 0, 1, 2 there is room for three missing rows in any order, tied or not.
+    score, gold = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    pool, missing = np.zeros(score.size, dtype=int), np.flatnonzero(np.isnan(score))
+    assume(missing.size <= 3)
+    low, high = ndcg_range(score, gold, pool, k, gains)
+    candidates = [region + offset for region in (-0.6, 0.4, 1.4, 2.4) for offset in (0, 0.1, 0.2)] + [0.0, 1.0, 2.0]
+    refills = []
+    for values in itertools.product(candidates, repeat=missing.size):
+        score[missing] = values
+        refills.append(score.copy())
+    stacked = np.concatenate(refills)
+    pools = np.repeat(np.arange(len(refills)), score.size)
+    reached = ndcg(rank_pools(stacked, np.tile(gold, len(refills)), pools), k, gains)
+    assert low[0] == pytest.approx(reached.min(), abs=1e-12)
+    assert high[0] == pytest.approx(reached.max(), abs=1e-12)
+
+
+def test_ndcg_range_of_many_pools_at_once() -> None:
+    rng = np.random.default_rng(0)
+    pool = np.repeat(np.arange(30), rng.integers(2, 40, 30))
+    gold = rng.choice([0.0, 1, 2], pool.size)
+    score = np.where(rng.random(pool.size) < 0.2, np.nan, np.round(gold + rng.normal(size=pool.size)))
+    low, high = ndcg_range(score, gold, pool, 5)
+    assert (low < high).any()
+    for _ in range(20):
+        refill = np.where(np.isnan(score), rng.normal(size=pool.size) * 3, score)
+        for code in range(30):
+            rows = pool == code
+            if gold[rows].any():
+                value = ndcg_score([gold[rows]], [refill[rows]], k=5)
+                assert low[code] - 1e-12 <= value <= high[code] + 1e-12
+
+
+def test_missing_partial_row_in_front_of_a_full_one_is_the_worst() -> None:
+    # Pool: observed FULL, missing PARTIAL. Behind it the order is ideal (1); in front the DCG is
+    # 1 + 2 / log2(3) = 2.26186 of 2 + 1 / log2(3) = 2.63093: 0.85972. "Supporting rows last" would miss this.
+    low, high = ndcg_range(np.array([0.5, np.nan]), np.array([2.0, 1.0]), np.zeros(2, dtype=int), 5)
+    assert low[0] == pytest.approx(0.85972, abs=5e-6)
+    assert high[0] == pytest.approx(1)
+
+
+def test_nothing_missing_leaves_no_range() -> None:
+    rng = np.random.default_rng(1)
+    pool, gold = np.repeat(np.arange(10), 8), rng.choice([0.0, 1, 2], 80)
+    score = np.round(rng.normal(size=80))
+    value = ndcg(rank_pools(score, gold, pool), 5)
+    for end in ndcg_range(score, gold, pool, 5):
+        np.testing.assert_allclose(end, value, rtol=0, atol=1e-12)
+
+
+def test_extreme_ranks_by_hand() -> None:
+    # Observed 7 and 3 are ranks 1 and 0; the missing positive goes below 0 at worst and above 1 at best.
+    worst, best = extreme_ranks(np.array([7.0, np.nan, 3.0, np.nan]), np.array([True, True, False, False]))
+    assert np.argsort(worst).tolist() == [1, 2, 0, 3]
+    assert np.argsort(best).tolist() == [3, 2, 0, 1]
+
+
+@pytest.mark.parametrize("official", [roc_auc_score, average_precision_score])
+def test_extreme_ranks_hold_every_refill(official: Callable[[NDArray[np.bool_], NDArray[np.float64]], float]) -> None:
+    # Two missing rows of either class over all placements around four observed scores, by scikit-learn.
+    positive = np.array([True, False, True, False, True, True, False, False])
+    score = np.array([0.0, 1, 2, 2, np.nan, np.nan, np.nan, np.nan])
+    low, high = (official(positive, ranks) for ranks in extreme_ranks(score, positive))
+    places = [-1.1, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 2.6]
+    values = []
+    for refill in itertools.islice(itertools.product(places, repeat=4), 0, None, 7):
+        score[4:] = refill
+        values.append(official(positive, score))
+    # The corner refills belong to the grid's 9**4 placements; a step of 7, prime to 9, keeps the test quick.
+    score[4:] = -1.0, -1.1, 2.5, 2.6
+    values.append(official(positive, score))
+    score[4:] = 2.5, 2.6, -1.0, -1.1
+    values.append(official(positive, score))
+    assert low == pytest.approx(min(values), abs=1e-12)
+    assert high == pytest.approx(max(values), abs=1e-12)
+
+
+def test_extreme_scores_by_hand() -> None:
+    # Mean gold (2 + 0 + 2 + 1) / 4 = 1.25: the third row lies above it, the fourth below. Observed scores .2 and .9.
+    score, gold = np.array([0.9, 0.2, np.nan, np.nan]), np.array([2.0, 0, 2, 1])
+    worst, best = extreme_scores(score, gold)
+    assert worst.tolist() == [0.9, 0.2, 0.2, 0.9]
+    assert best.tolist() == [0.9, 0.2, 0.9, 0.2]
+
+
+def test_collapse_counts_the_scores_that_coincide() -> None:
+    # 1 - 1e-9 and 1 - 2e-9 both round to 1 in float32 (spacing 6e-8 below 1) and join 1 itself; 0.5 stands alone.
+    assert float32_collapse(np.array([1.0, 1 - 1e-9, 1 - 2e-9, 0.5, 0.5])) == (3, 4)
+
+
+@pytest.mark.parametrize("score", [[], [0.1], [0.5, 0.25, 0.5]])
+def test_no_collapse(score: list[float]) -> None:
+    assert float32_collapse(np.array(score))[0] == 0
+
+
+def test_collapse_beyond_the_range_of_float32() -> None:
+    assert float32_collapse(np.array([1e300, 1e301])) == (2, 2)  # both are infinite in float32

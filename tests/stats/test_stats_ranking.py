@@ -1,0 +1,182 @@
+"""NDCG, MRR, MAP, P@1 and recall@k: exact expectations under ties, against enumeration and scikit-learn."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.metrics import ndcg_score
+
+from metaeval.stats.ndcg import ndcg
+from metaeval.stats.pools import RankedPools, Ties, rank_pools
+from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
+
+Floats = NDArray[np.float64]
+
+
+# The textbook definitions on one strict order of levels, independent of the code under test.
+def _ndcg(order: Sequence[float], k: int, gain: Callable[[float], float] = float) -> float:
+    def dcg(levels: Sequence[float]) -> float:
+        return sum(gain(level) / math.log2(i + 2) for i, level in enumerate(levels[:k]))
+
+    return dcg(order) / dcg(sorted(order, reverse=True))
+
+
+def _reciprocal_rank(order: Sequence[float]) -> float:
+    return 1 / (1 + next(i for i, level in enumerate(order) if level >= 1))
+
+
+def _average_precision(order: Sequence[float]) -> float:
+    hits = [i for i, level in enumerate(order) if level >= 1]
+    return sum((n + 1) / (i + 1) for n, i in enumerate(hits)) / len(hits)
+
+
+def _recall(order: Sequence[float], k: int) -> float:
+    return sum(level >= 1 for level in order[:k]) / sum(level >= 1 for level in order)
+
+
+MEASURES: dict[str, tuple[Callable[[RankedPools], Floats], Callable[[Sequence[float]], float]]] = {
+    "ndcg@1": (lambda ranked: ndcg(ranked, 1), lambda order: _ndcg(order, 1)),
+    "ndcg@3": (lambda ranked: ndcg(ranked, 3), lambda order: _ndcg(order, 3)),
+    "ndcg@20": (lambda ranked: ndcg(ranked, 20), lambda order: _ndcg(order, 20)),
+    "exponential ndcg@3": (
+        lambda ranked: ndcg(ranked, 3, "exponential"),
+        lambda order: _ndcg(order, 3, lambda level: 2**level - 1),
+    ),
+    "mrr": (reciprocal_rank, _reciprocal_rank),
+    "map": (average_precision_of_pools, _average_precision),
+    "p@1": (precision_at_1, lambda order: float(order[0] >= 1)),
+    "recall@2": (lambda ranked: recall_at(ranked, 2), lambda order: _recall(order, 2)),
+}
+every_measure = pytest.mark.parametrize("name", list(MEASURES))
+pools_of_rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=6).filter(
+    lambda rows: any(gold >= 1 for _, gold in rows)
+)
+
+
+def _orders(score: Floats, gold: Floats) -> Iterator[list[float]]:
+    """The levels in every order that the scores allow, each as often as permutations of tied rows make it."""
+    for order in itertools.permutations(range(score.size)):
+        ranked = score[list(order)]
+        if (ranked[:-1] >= ranked[1:]).all():
+            yield gold[list(order)].tolist()
+
+
+@every_measure
+@settings(max_examples=60, deadline=None)
+@given(rows=pools_of_rows)
+def test_ties_against_enumeration(name: str, rows: list[tuple[int, int]]) -> None:
+    measure, textbook = MEASURES[name]
+    score, gold = np.array(rows, dtype=float).T
+    values = [textbook(order) for order in _orders(score, gold)]
+    policies: dict[Ties, float] = {"expected": float(np.mean(values)), "worst": min(values), "best": max(values)}
+    for ties, expected in policies.items():
+        ranked = rank_pools(score, gold, np.zeros(score.size, dtype=int), ties)
+        assert measure(ranked)[0] == pytest.approx(expected, abs=1e-12), ties
+
+
+def _pools(seed: int, distinct: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    pool = np.repeat(np.arange(40) * 3, rng.integers(2, 60, 40))
+    gold = rng.choice([0.0, 1, 2], pool.size, p=[0.7, 0.1, 0.2])
+    return np.round((gold + rng.normal(size=pool.size)) * distinct) / distinct, gold, pool
+
+
+@pytest.mark.parametrize("distinct", [1, 10**9], ids=["ties", "no ties"])
+@pytest.mark.parametrize("k", [1, 5, 20, 200])
+def test_ndcg_agrees_with_scikit_learn(distinct: int, k: int) -> None:
+    score, gold, pool = _pools(0, distinct)
+    values = ndcg(rank_pools(score, gold, pool), k)
+    for code, value in zip(np.unique(pool), values, strict=True):
+        rows = pool == code
+        if not gold[rows].any():
+            assert np.isnan(value)  # scikit-learn says 0 where nothing can be found
+        else:
+            assert value == pytest.approx(ndcg_score([gold[rows]], [score[rows]], k=k), abs=1e-12)
+
+
+@every_measure
+def test_pools_are_independent_and_rows_come_in_any_order(name: str) -> None:
+    measure, _ = MEASURES[name]
+    score, gold, pool = _pools(1, 2)
+    values = measure(rank_pools(score, gold, pool))
+    shuffled = np.random.default_rng(0).permutation(score.size)
+    again = measure(rank_pools(score[shuffled], gold[shuffled], pool[shuffled]))
+    np.testing.assert_allclose(again, values, rtol=0, atol=1e-12)
+    alone = [measure(rank_pools(score[pool == c], gold[pool == c], pool[pool == c]))[0] for c in np.unique(pool)]
+    np.testing.assert_allclose(alone, values, rtol=0, atol=1e-12)
+
+
+@every_measure
+def test_oracle_is_perfect_and_monotone_transforms_change_nothing(name: str) -> None:
+    measure, _ = MEASURES[name]
+    score, gold, pool = _pools(2, 2)
+    perfect = measure(rank_pools(gold, gold, pool))
+    if not name.startswith("recall"):  # two ranks cannot hold three relevant rows
+        np.testing.assert_allclose(perfect[~np.isnan(perfect)], 1, rtol=0, atol=1e-12)
+    values, cubed = (measure(rank_pools(s, gold, pool)) for s in (score, score**3))
+    assert cubed.tobytes() == values.tobytes()
+
+
+@every_measure
+def test_pool_without_support_is_undefined(name: str) -> None:
+    measure, _ = MEASURES[name]
+    values = measure(rank_pools(np.arange(4.0), np.array([0.0, 0, 0, 1]), np.array([5, 5, 9, 9])))
+    assert np.isnan(values).tolist() == [True, False]
+    assert measure(rank_pools(np.array([]), np.array([]), np.array([], dtype=int))).size == 0
+
+
+def test_ndcg_by_hand() -> None:
+    # Ranked levels 0 2 1. DCG = 0 + 2 / log2(3) + 1 / log2(4) = 1.26186 + 0.5 = 1.76186;
+    # ideal 2 1 0: 2 + 1 / log2(3) = 2.63093; NDCG = 0.66967.
+    ranked = rank_pools(np.array([3.0, 2, 1]), np.array([0.0, 2, 1]), np.zeros(3, dtype=int))
+    assert ndcg(ranked, 5)[0] == pytest.approx(0.66967, abs=5e-6)
+    # Exponential gains 0 3 1: (3 / log2(3) + 1 / 2) / (3 + 1 / log2(3)) = 2.39279 / 3.63093 = 0.65900.
+    assert ndcg(ranked, 5, "exponential")[0] == pytest.approx(0.65900, abs=5e-6)
+
+
+def test_constant_metric_by_hand() -> None:
+    # One relevant row among four tied ones stands on each rank with chance 1/4:
+    # MRR = MAP = (1 + 1/2 + 1/3 + 1/4) / 4 = 25/48, P@1 = 1/4, recall@2 = 2/4; worst rank 4, best rank 1.
+    columns = np.zeros(4), np.array([0.0, 2, 0, 0]), np.zeros(4, dtype=int)
+    ranked = rank_pools(*columns)
+    assert reciprocal_rank(ranked)[0] == pytest.approx(25 / 48, abs=1e-15)
+    assert average_precision_of_pools(ranked)[0] == pytest.approx(25 / 48, abs=1e-15)
+    assert precision_at_1(ranked)[0] == 0.25
+    assert recall_at(ranked, 2)[0] == 0.5
+    assert reciprocal_rank(rank_pools(*columns, "worst"))[0] == 0.25
+    assert reciprocal_rank(rank_pools(*columns, "best"))[0] == 1
+
+
+def test_reciprocal_rank_of_a_large_tied_pool() -> None:
+    # With r = 2 of t tied rows relevant, the first is on rank j with chance (t - j) / (t (t - 1) / 2), so the
+    # expectation is 2 / (t (t - 1)) * (t H - t) = 2 (H - 1) / (t - 1), where H = sum of 1/j for j = 1 .. t and the
+    # j = t term is 0.
+    t = 5000
+    gold = np.zeros(t)
+    gold[[7, 4000]] = 1
+    value = reciprocal_rank(rank_pools(np.zeros(t), gold, np.zeros(t, dtype=int)))[0]
+    harmonic = np.sum(1 / np.arange(1, t + 1))
+    assert value == pytest.approx(2 * (harmonic - 1) / (t - 1), rel=1e-9)
+
+
+def test_bad_input_is_named() -> None:
+    pool = np.zeros(2, dtype=int)
+    with pytest.raises(ValueError, match="score must be finite, got nan at row 1"):
+        rank_pools(np.array([0.0, np.nan]), np.zeros(2), pool)
+    with pytest.raises(ValueError, match=r"must not be negative in a retrieval pool, got -1\.0"):
+        rank_pools(np.zeros(2), np.array([0.0, -1]), pool)
+    with pytest.raises(ValueError, match="one length"):
+        rank_pools(np.zeros(3), np.zeros(2), pool)
+    ranked = rank_pools(np.zeros(2), np.array([0.0, 5000]), pool)
+    for call in (lambda: ndcg(ranked, 0), lambda: recall_at(ranked, 0)):
+        with pytest.raises(ValueError, match="k must be at least 1, got 0"):
+            call()
+    with pytest.raises(ValueError, match=r"levels up to 1023, got 5000\.0"):
+        ndcg(ranked, 5, "exponential")

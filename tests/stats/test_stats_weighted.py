@@ -1,0 +1,238 @@
+"""ROC-AUC, average precision and the three correlations: against scipy and scikit-learn, with and without weights."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats as scipy_stats
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from metaeval.stats.auc import average_precision, roc_auc
+from metaeval.stats.pearson import pearson
+from metaeval.stats.rank_correlation import kendall, spearman
+from metaeval.stats.resampling import Prepared, cluster_weights, replicate
+
+Floats = NDArray[np.float64]
+Measure = Callable[[Floats, Floats, NDArray[np.int64], int], Prepared]
+
+
+def _auc(score: Floats, gold: Floats, group: NDArray[np.int64], n_groups: int) -> Prepared:
+    return roc_auc(score, gold >= 1, group, n_groups)
+
+
+def _ap(score: Floats, gold: Floats, group: NDArray[np.int64], n_groups: int) -> Prepared:
+    return average_precision(score, gold >= 1, group, n_groups)
+
+
+def _reference(measure: Measure, score: Floats, gold: Floats) -> float:
+    """The same number from scipy or scikit-learn; NaN where the measure is undefined."""
+    if measure in (_auc, _ap):
+        if np.unique(gold >= 1).size < 2:
+            return float("nan")
+        official = roc_auc_score if measure is _auc else average_precision_score
+        return float(official(gold >= 1, score))
+    if np.unique(score).size < 2 or np.unique(gold).size < 2:
+        return float("nan")
+    official = {pearson: scipy_stats.pearsonr, spearman: scipy_stats.spearmanr, kendall: scipy_stats.kendalltau}[
+        measure
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return float(official(score, gold)[0])
+
+
+def _point(measure: Measure, score: Floats, gold: Floats) -> float:
+    group = np.arange(score.size) % 3
+    return float(replicate(measure(score, gold, group, 3), np.ones((1, 3), dtype=np.uint8))[0])
+
+
+MEASURES = [_auc, _ap, pearson, spearman, kendall]
+every_measure = pytest.mark.parametrize("measure", MEASURES, ids=["auc", "ap", "pearson", "spearman", "kendall"])
+
+
+def _sample(seed: int, n: int, distinct: int, levels: int = 3) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    gold = rng.integers(0, levels, n) * 2 / (levels - 1)  # `levels` distinct values from 0 to 2
+    score = np.round((gold + rng.normal(size=n)) * distinct) / distinct
+    return score, gold, rng.integers(0, max(1, n // 5), n)
+
+
+@every_measure
+@pytest.mark.parametrize("distinct", [1, 4, 10**9], ids=["heavy ties", "ties", "no ties"])
+@pytest.mark.parametrize("n", [2, 3, 10, 400])
+def test_agrees_with_scipy_and_scikit_learn(measure: Measure, distinct: int, n: int) -> None:
+    for seed in range(5):
+        score, gold, _ = _sample(seed, n, distinct)
+        assert _point(measure, score, gold) == pytest.approx(_reference(measure, score, gold), abs=1e-12, nan_ok=True)
+
+
+@every_measure
+@settings(max_examples=40, deadline=None)
+@given(rows=st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=1, max_size=12))
+def test_agrees_on_tiny_tied_inputs(measure: Measure, rows: list[tuple[int, int]]) -> None:
+    score, gold = np.array(rows, dtype=float).T
+    assert _point(measure, score, gold) == pytest.approx(_reference(measure, score, gold), abs=1e-12, nan_ok=True)
+
+
+@every_measure
+@pytest.mark.parametrize("levels", [2, 3, 200], ids=["two levels", "three levels", "beyond the few-level path"])
+@pytest.mark.parametrize("distinct", [1, 10**9], ids=["ties", "no ties"])
+def test_weights_are_repeated_rows(measure: Measure, levels: int, distinct: int) -> None:
+    score, gold, group = _sample(7, 300, distinct, levels)
+    weights = cluster_weights(60, 6, seed=1)
+    values = replicate(measure(score, gold, group, 60), weights)
+    for row, value in zip(weights, values, strict=True):
+        repeats = row[group].astype(int)
+        expected = _reference(measure, np.repeat(score, repeats), np.repeat(gold, repeats))
+        assert value == pytest.approx(expected, abs=1e-12)
+
+
+@every_measure
+def test_a_resample_that_loses_a_class_or_all_variation_is_undefined(measure: Measure) -> None:
+    # Group 0 holds the only row with gold >= 1; without it neither a class nor a second gold level is left.
+    score, gold, group = np.array([0.3, 0.1, 0.2]), np.array([1.0, 0.0, 0.0]), np.array([0, 1, 2])
+    values = replicate(measure(score, gold, group, 3), np.array([[1, 1, 1], [0, 2, 1], [3, 0, 0]], dtype=np.uint8))
+    assert not np.isnan(values[0])
+    assert np.isnan(values[1:]).all()
+
+
+@every_measure
+@pytest.mark.parametrize("levels", [3, 100])
+def test_values_do_not_depend_on_the_chunk_to_the_last_bit(measure: Measure, levels: int) -> None:
+    score, gold, group = _sample(3, 500, 10**9, levels)
+    prepared, weights = measure(score, gold, group, 100), cluster_weights(100, 23, seed=2)
+    whole = replicate(prepared, weights)
+    for resamples_at_once in (1, 2, 7):
+        chunked = replicate(prepared, weights, chunk_floats=prepared.width * resamples_at_once)
+        assert chunked.tobytes() == whole.tobytes()
+
+
+@every_measure
+def test_order_of_rows_is_irrelevant(measure: Measure) -> None:
+    score, gold, group = _sample(5, 200, 2)
+    shuffled, weights = np.random.default_rng(0).permutation(200), cluster_weights(40, 10, seed=0)
+    values = replicate(measure(score, gold, group, 40), weights)
+    again = replicate(measure(score[shuffled], gold[shuffled], group[shuffled], 40), weights)
+    np.testing.assert_allclose(again, values, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", [_auc, _ap, spearman, kendall], ids=["auc", "ap", "spearman", "kendall"])
+def test_rank_measures_ignore_a_monotone_transform(measure: Measure) -> None:
+    score, gold, group = _sample(6, 200, 3)
+    weights = cluster_weights(40, 10, seed=0)
+    values = replicate(measure(score, gold, group, 40), weights)
+    transformed = replicate(measure(np.exp(score) * 1e-9 - 5, gold, group, 40), weights)
+    assert transformed.tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("measure", "mirror"),
+    [(_auc, 1.0), (pearson, 0.0), (spearman, 0.0), (kendall, 0.0)],
+    ids=["auc", "r", "rho", "tau"],
+)
+def test_inverted_scores_mirror_the_value(measure: Measure, mirror: float) -> None:
+    # AUC -> 1 - AUC; a correlation changes its sign.
+    score, gold, _ = _sample(8, 200, 3)
+    assert _point(measure, -score, gold) == pytest.approx(mirror - _point(measure, score, gold), abs=1e-12)
+
+
+@every_measure
+def test_oracle_is_perfect(measure: Measure) -> None:
+    gold = np.array([0.0, 1, 0, 1, 1])
+    assert _point(measure, gold, gold) == pytest.approx(1, abs=1e-15)
+
+
+def test_constant_score() -> None:
+    gold, score = np.array([0.0, 1, 2, 1, 0]), np.full(5, 0.1)
+    assert _point(_auc, score, gold) == 0.5  # every pair is tied and counts one half
+    assert _point(_ap, score, gold) == 0.6  # one block: precision 3 / 5 at recall 1
+    for measure in (pearson, spearman, kendall):
+        assert np.isnan(_point(measure, score, gold))
+
+
+@every_measure
+def test_one_class_and_no_rows_are_undefined(measure: Measure) -> None:
+    assert np.isnan(_point(measure, np.array([0.1, 0.2, 0.3]), np.ones(3)))
+    assert np.isnan(_point(measure, np.array([]), np.array([])))
+
+
+def test_auc_by_hand() -> None:
+    # Positives .9 .5, negatives .5 .4 .8. Pairs won: .9 beats all three (3), .5 ties .5 (1/2) and beats .4 (1).
+    # AUC = (3 + 1/2 + 1) / (2 * 3) = 4.5 / 6 = 3/4.
+    assert _point(_auc, np.array([0.9, 0.5, 0.5, 0.4, 0.8]), np.array([1.0, 1, 0, 0, 0])) == 0.75
+
+
+def test_average_precision_by_hand() -> None:
+    # In order: + (1/1 at recall 1/2), then -, then + tied with - (2/4 for the other half): 1/2 * 1 + 1/2 * 1/2 = 3/4.
+    assert _point(_ap, np.array([0.9, 0.8, 0.5, 0.5]), np.array([1.0, 0, 1, 0])) == 0.75
+
+
+def test_kendall_by_hand() -> None:
+    # Scores 1 2 2 against levels 0 0 1: pairs (1,2) tied in gold, (1,3) concordant, (2,3) tied in score.
+    # tau-b = 1 / sqrt((3 - 1) * (3 - 1)) = 1/2.
+    assert _point(kendall, np.array([1.0, 2, 2]), np.array([0.0, 0, 1])) == pytest.approx(0.5, abs=1e-15)
+
+
+@pytest.mark.parametrize(("offset", "tolerance"), [(0.0, 1e-12), (1e6, 1e-9), (1e-300, 1e-12)])
+def test_pearson_survives_an_offset(offset: float, tolerance: float) -> None:
+    score, gold, _ = _sample(9, 500, 10**9)
+    expected = scipy_stats.pearsonr(score, gold).statistic
+    assert _point(pearson, score + offset, gold) == pytest.approx(expected, abs=tolerance)
+
+
+def test_pearson_survives_huge_tiny_and_wild_scores() -> None:
+    score, gold, group = _sample(10, 500, 10**9)
+    expected = scipy_stats.pearsonr(score, gold).statistic
+    assert _point(pearson, score * 1e300, gold) == pytest.approx(expected, abs=1e-12)
+    assert _point(pearson, score * 1e-300, gold) == pytest.approx(expected, abs=1e-12)
+    # One wild row in a group of its own, which the resample leaves out: the rest must not lose digits to it.
+    wild = pearson(np.append(score, 1e10), np.append(gold, 0), np.append(group, 100), 101)
+    weights = np.ones((1, 101), dtype=np.uint8)
+    weights[0, 100] = 0
+    assert replicate(wild, weights)[0] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [3, 7, 50, 1001])
+def test_pearson_knows_a_constant_from_rounding_noise(n: int) -> None:
+    # Without group 0 every level is 0.7, far from the median 0.1: sums of squares alone would leave noise, not zero.
+    rng = np.random.default_rng(n)
+    gold, group = np.repeat([0.1, 0.7], [2 * n, n]), np.repeat([0, 1], [2 * n, n])
+    weights = np.array([[1, 1], [0, 1], [0, 3], [3, 0]], dtype=np.uint8)
+    for score, levels in ((rng.normal(size=3 * n), gold), (gold, rng.normal(size=3 * n))):
+        assert np.isnan(replicate(pearson(score, levels, group, 2), weights)).tolist() == [False, True, True, True]
+
+
+@every_measure
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_unusable_scores_are_named(measure: Measure, bad: float) -> None:
+    with pytest.raises(ValueError, match=rf"score must be finite, got {bad} at row 1"):
+        measure(np.array([0.0, bad]), np.array([0.0, 1]), np.array([0, 1]), 2)
+
+
+@every_measure
+def test_unlike_lengths_and_stray_groups_are_named(measure: Measure) -> None:
+    with pytest.raises(ValueError, match=r"score \(2,\), gold \(3,\)"):
+        measure(np.zeros(2), np.zeros(3), np.zeros(2, dtype=int), 1)
+    with pytest.raises(ValueError, match=r"group codes must lie in 0 \.\. 1, got 0 \.\. 2"):
+        measure(np.zeros(2), np.zeros(2), np.array([0, 2]), 2)
+
+
+# Ceilings with the base paper's counts (its Table 1: 6,616 FULL, 1,445 PARTIAL, 4,620 NONE). With level shares p:
+# - a perfect continuous metric (no ties): rho = sqrt(1 - sum p**3) = sqrt(1 - .14201 - .00148 - .04836) = .899;
+#   tau-b = sqrt(share of pairs with different gold) = sqrt(1 - sum p**2) = sqrt(1 - .41793) = .763.
+# - a perfect binary full-support detector: statistics note, section 2, measured: .962 and .926.
+COUNTS = {2.0: 6616, 1.0: 1445, 0.0: 4620}
+
+
+@pytest.mark.parametrize(("measure", "continuous", "binary"), [(spearman, 0.899, 0.962), (kendall, 0.763, 0.926)])
+def test_ceilings_of_the_base_paper(measure: Measure, continuous: float, binary: float) -> None:
+    gold = np.repeat(list(COUNTS), list(COUNTS.values()))
+    perfect = gold + np.linspace(0, 0.5, gold.size)
+    assert _point(measure, perfect, gold) == pytest.approx(continuous, abs=5e-4)
+    assert _point(measure, (gold == 2).astype(float), gold) == pytest.approx(binary, abs=5e-4)
