@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import Encoded, TextEncoder
+from metaeval.scoring.backends.encoder import Encoded, TextEncoder, one_thread
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 if TYPE_CHECKING:
@@ -67,10 +67,11 @@ class _MiniLM(Metric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs of prepared statements and any sources; a pair with a text without words is EMPTY."""
         encoded = self._encode(sorted(set(sources)))
-        return [
-            self._pair(encoded[source], self._statements[statement])
-            for source, statement in zip(sources, statements, strict=True)
-        ]
+        with one_thread():
+            return [
+                self._pair(encoded[source], self._statements[statement])
+                for source, statement in zip(sources, statements, strict=True)
+            ]
 
     def _encode(self, texts: Sequence[str]) -> dict[str, Encoded]:
         encoded = self.encoder.encode(texts)

@@ -40,14 +40,16 @@ class Overlap(Metric):
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY, an empty source supports nothing (0)."""
-        words = {text: frozenset(_WORD.findall(text.lower())) for text in {*sources, *statements}}
+        words = {text: _WORD.findall(text.lower()) for text in {*sources, *statements}}
         return [
             self._pair(words[source], words[statement]) for source, statement in zip(sources, statements, strict=True)
         ]
 
-    def _pair(self, source: frozenset[str], statement: frozenset[str]) -> PairScore:
+    def _pair(self, source: list[str], statement: list[str]) -> PairScore:
         tokens = len(source) + len(statement)
         if not statement:
             return PairScore(None, Status.EMPTY, tokens)
-        counted = (statement - _FUNCTION_WORDS or statement) if self.options.content_only else statement
-        return PairScore(len(counted & source) / len(counted), tokens=tokens)
+        counted = set(statement)
+        if self.options.content_only:
+            counted = counted - _FUNCTION_WORDS or counted
+        return PairScore(len(counted.intersection(source)) / len(counted), tokens=tokens)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import isfinite
@@ -62,7 +62,7 @@ def score_pairs(
     return Scored([answers[key] for key in keys], identity, len(unique), len(unique) - stored)
 
 
-def job_identity(metric: Metric, pairs: Iterator[Texts] | Any) -> dict[str, Any]:
+def job_identity(metric: Metric, pairs: Collection[Texts]) -> dict[str, Any]:
     """The metric's identity, and for a corpus-dependent metric the hash of the job's sources with it."""
     identity = metric.identity()
     if metric.card.corpus_dependent:
@@ -97,7 +97,7 @@ def _longest_first(text: str) -> tuple[int, bytes]:
     return -len(text), blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _prepare(metric: Metric, pairs: Any) -> None:
+def _prepare(metric: Metric, pairs: Collection[Texts]) -> None:
     sources = sorted({source for source, _ in pairs}, key=_longest_first)
     statements = sorted({statement for _, statement in pairs}, key=_longest_first)
     metric.prepare(sources, statements)

@@ -7,9 +7,10 @@ Only `pair_id` and `score` are needed; `score` may be null where `status` says w
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from metaeval.files import atomic_write, read_text, write_text
 from metaeval.scoring.contract import PairScore, Status
 
 SUFFIXES = (".parquet", ".jsonl")
+_LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class ScoreFile:
     @property
     def metric(self) -> str:
         """The metric's name: from the manifest, else the file's own."""
-        return str(self.manifest.get("metric", self.path.stem))
+        return str(self.manifest.get("metric") or self.path.stem)
 
 
 def manifest_path(path: Path) -> Path:
@@ -101,6 +103,8 @@ def align(file: ScoreFile, ids: Sequence[str]) -> list[PairScore]:
 
 def _answer(row: Mapping[str, Any], where: str) -> PairScore:
     score, status = row.get("score"), row.get("status")
+    if "score" not in row and status is None:
+        raise UserError(f"{where}: no field score (fields: {', '.join(map(repr, row))}).")
     if status is None:
         status = Status.OK if score is not None else Status.ABSENT
     try:
@@ -110,14 +114,23 @@ def _answer(row: Mapping[str, Any], where: str) -> PairScore:
         raise UserError(f"{where}: status is {status!r}; allowed: {allowed}.") from None
     if isinstance(score, bool) or not isinstance(score, int | float | None):
         raise UserError(f"{where}: score is {score!r}; it must be a number or null.")
-    if score is not None and not isfinite(score):
+    if score is not None and not -_LARGEST <= score <= _LARGEST:
         raise UserError(f"{where}: score is {score}; it must be finite. Write null and a status for a missing score.")
     if (status is Status.OK) != (score is not None):
         raise UserError(
             f"{where}: score {score} with status {str(status)!r}; a number goes with 'ok', null with the rest."
         )
-    tokens, cut = row.get("tokens") or 0, row.get("cut") or 0
-    return PairScore(None if score is None else float(score), status, int(tokens), int(cut))
+    tokens, cut = _count(row, "tokens", where), _count(row, "cut", where)
+    return PairScore(None if score is None else float(score), status, tokens, cut)
+
+
+def _count(row: Mapping[str, Any], name: str, where: str) -> int:
+    value = row.get(name)
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf or value != int(value):
+        raise UserError(f"{where}: {name} is {value!r}; it must be a whole number of 0 or more, or null.")
+    return int(value)
 
 
 def _parquet_rows(path: Path) -> list[dict[str, Any]]:
@@ -134,13 +147,13 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
 def _json_rows(path: Path) -> list[dict[str, Any]]:
     rows = []
     # Only "\n" separates lines: str.splitlines would also cut at separators that may stand inside a string.
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, line in enumerate(read_text(path).removeprefix("\ufeff").split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UserError(f"{path}, line {number}: not JSON ({error.msg}).") from error
+        except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
+            raise UserError(f"{path}, line {number}: not JSON ({getattr(error, 'msg', error)}).") from error
         if not isinstance(row, dict):
             raise UserError(f"{path}, line {number}: {line[:60]!r} is not an object with pair_id and score.")
         rows.append(row)

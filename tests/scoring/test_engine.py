@@ -1,0 +1,172 @@
+"""The engine: unique pairs once, longest first, resumed without recomputing, plug-in faults caught."""
+
+import random
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.errors import UserError
+from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metaeval.scoring.engine import plan_blocks, score_pairs
+from metaeval.scoring.store import ScoreStore, pair_key
+
+
+class Lengths(Metric):
+    """Scores a pair by its texts' lengths, and remembers what it was asked."""
+
+    card = MetricCard(name="lengths", family="test", summary="", paper="", licence="")
+    block_tokens: ClassVar[int] = 50
+
+    def __init__(self, options=None):
+        super().__init__(options)
+        self.asked, self.blocks, self.prepared = [], [], []
+        self.stop_after = None
+
+    def prepare(self, sources, statements):
+        self.prepared.append((list(sources), list(statements)))
+
+    def score(self, sources, statements):
+        if self.stop_after is not None and len(self.blocks) == self.stop_after:
+            raise KeyboardInterrupt
+        pairs = list(zip(sources, statements, strict=True))
+        self.blocks.append(pairs)
+        self.asked.extend(pairs)
+        return [PairScore(len(source) + len(statement) / 1000) for source, statement in pairs]
+
+
+def job(count=30, seed=0):
+    rng = random.Random(seed)
+    sources = ["s" * rng.randrange(1, 120) + str(number) for number in range(count // 3)]
+    return [(rng.choice(sources), f"statement {rng.randrange(count)}") for _ in range(count)]
+
+
+def test_every_unique_pair_is_scored_once_and_answers_are_aligned():
+    pairs = job(60) + job(60)
+    metric = Lengths()
+    scored = score_pairs(metric, pairs)
+    assert sorted(metric.asked) == sorted(set(pairs))
+    assert [answer.score for answer in scored.answers] == [len(a) + len(b) / 1000 for a, b in pairs]
+    assert scored.unique == scored.computed == len(set(pairs))
+
+
+def test_blocks_go_longest_first_and_keep_a_source_together():
+    metric = Lengths()
+    score_pairs(metric, job(60))
+    firsts = [len(source) for source, _ in dict(metric.asked).items()]
+    assert firsts == sorted(firsts, reverse=True)
+    places = {}
+    for number, block in enumerate(metric.blocks):
+        for source, _ in block:
+            places.setdefault(source, set()).add(number)
+    assert len(metric.blocks) > 3
+    assert all(len(numbers) == 1 for numbers in places.values())
+
+
+@given(st.lists(st.tuples(st.text(max_size=80), st.text(max_size=20)), max_size=40), st.randoms())
+def test_the_plan_depends_on_the_set_of_pairs_and_not_on_their_order(pairs, rng):
+    unique = {pair_key(*pair): pair for pair in pairs}
+    shuffled = list(unique.items())
+    rng.shuffle(shuffled)
+    plan = list(plan_blocks(unique, 20))
+    assert plan == list(plan_blocks(dict(shuffled), 20))
+    assert sorted(key for block in plan for key in block) == sorted(unique)
+
+
+def test_a_second_run_computes_nothing_and_does_not_even_prepare(tmp_path):
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        first = score_pairs(Lengths(), job(), store)
+        again = Lengths()
+        second = score_pairs(again, job(), store)
+    assert again.prepared == again.asked == []
+    assert second.answers == first.answers
+    assert second.computed == 0
+
+
+@pytest.mark.parametrize("stop", range(5))
+def test_an_interrupted_run_goes_on_with_the_blocks_that_are_left(tmp_path, stop):
+    whole = Lengths()
+    score_pairs(whole, job(90))
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        broken, resumed = Lengths(), Lengths()
+        broken.stop_after = stop
+        with pytest.raises(KeyboardInterrupt):
+            score_pairs(broken, job(90), store)
+        score_pairs(resumed, job(90), store)
+    assert broken.blocks + resumed.blocks == whole.blocks
+    # The same texts are prepared, so what is computed from them is the same too.
+    assert resumed.prepared == whole.prepared
+
+
+def test_more_pairs_later_cost_only_the_new_ones(tmp_path):
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        score_pairs(Lengths(), job(30), store)
+        more = Lengths()
+        extra = [("a new source", "statement"), *job(30)]
+        score_pairs(more, extra, store)
+    assert more.asked == [("a new source", "statement")]
+
+
+def test_options_that_change_scores_are_part_of_the_identity_and_runtime_ones_are_not(tmp_path):
+    class Options(MetricOptions):
+        runtime = frozenset({"device"})
+        limit: int = 5
+        device: str = "cpu"
+
+    class Optioned(Lengths):
+        pass
+
+    Optioned.Options = Options
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        score_pairs(Optioned(Options()), job(), store)
+        assert score_pairs(Optioned(Options(device="cuda")), job(), store).computed == 0
+        assert score_pairs(Optioned(Options(limit=6)), job(), store).computed > 0
+
+
+def test_a_corpus_dependent_metric_is_not_served_scores_of_another_corpus(tmp_path):
+    class Relative(Lengths):
+        card = MetricCard(name="relative", family="test", summary="", paper="", licence="", corpus_dependent=True)
+
+    pairs = job()
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        score_pairs(Relative(), pairs, store)
+        assert score_pairs(Relative(), pairs[::-1], store).computed == 0
+        other = score_pairs(Relative(), [*pairs, ("one more source", "statement")], store)
+    assert other.computed == other.unique
+
+
+def test_progress_counts_served_pairs_as_done(tmp_path):
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        score_pairs(Lengths(), job(30), store)
+        seen = []
+        total = len({*job(30), ("new", "new")})
+        score_pairs(Lengths(), [*job(30), ("new", "new")], store, lambda done, all_: seen.append((done, all_)))
+    assert seen == [(total - 1, total), (total, total)]
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (lambda n: [PairScore(0.5)] * (n + 1), "answers for"),
+        (lambda n: [PairScore(float("nan"))] * n, "score nan"),
+        (lambda n: [PairScore(float("inf"))] * n, "score inf"),
+        (lambda n: [PairScore(None)] * n, "score None with status 'ok'"),
+        (lambda n: [PairScore(0.0, Status.EMPTY)] * n, "score 0.0 with status 'empty'"),
+    ],
+)
+def test_a_plug_in_that_breaks_its_contract_is_named_and_nothing_of_it_is_stored(tmp_path, answers, words):
+    class Broken(Lengths):
+        def score(self, sources, statements):
+            return answers(len(sources))
+
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        with pytest.raises(UserError, match=f"'lengths'.*{words}|{words}.*plug-in"):
+            score_pairs(Broken(), job(), store)
+        assert sum(store.counts().values()) == 0
+
+
+def test_no_pairs_no_work():
+    metric = Lengths()
+    assert score_pairs(metric, []).answers == []
+    assert metric.prepared == []
