@@ -1,0 +1,70 @@
+# make                                      the main job on the shipped mini corpus: offline metrics, all protocols
+# make test                                 the test suite
+# make protocol=... metric=... dataset=...  the same job on other settings; `make help` lists them
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+extras ?= models
+
+# Settings of a run: only those that are given are passed on.
+flags = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(protocol)') \
+        $(if $(metric),--metric '$(metric)') $(if $(dataset),--dataset '$(dataset)') \
+        $(if $(split),--split '$(split)') $(if $(data),--data '$(data)') $(if $(unit),--unit '$(unit)') \
+        $(if $(pool),--pool '$(pool)') $(if $(results),--results '$(results)') $(if $(store),--store '$(store)') \
+        $(foreach pair,$(set),--set '$(pair)')
+
+.DEFAULT_GOAL := run
+.PHONY: run test test-slow lint setup help clean
+
+run: $(VENV)/.installed
+	@$(BIN)/metaeval run $(flags)
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -m "not slow"
+
+test-slow: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -m slow
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+setup: $(VENV)/.installed
+
+help:
+	@echo "make                 run the main job on the shipped mini corpus (makes $(VENV) first)"
+	@echo "make test            run the tests            make lint   ruff and mypy"
+	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
+	@echo
+	@echo "Settings of a run, as name=value:"
+	@echo "  protocol=   correlation, classification, retrieval (commas), or all"
+	@echo "  metric=     names with commas (metaeval metrics list), or scores:FILE"
+	@echo "  dataset=    a name (metaeval data list)      split=  one of its splits"
+	@echo "  data=       folder with the published files  unit=   chunk or citation"
+	@echo "  pool=       own, or bm25:K                   config= an experiment's name or YAML file"
+	@echo "  results=    folder for results               store=  score store file"
+	@echo "  set=\"key=value ...\"  any other setting, e.g. set=interval.resamples=10000"
+	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models (empty: no torch)"
+	@echo
+	@echo "make protocol=classification metric=minilm-bertscore dataset=wice data=../shared/data"
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "metaeval needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1): try 'make PYTHON=python3.12'." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+# The list of extras is part of the stamp's recipe, not of its name: changing it takes a `make clean`.
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.$(if $(extras),[$(extras)])'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev$(if $(extras),$(comma)$(extras))]'
+	@touch $@
+
+comma := ,

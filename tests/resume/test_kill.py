@@ -1,0 +1,91 @@
+"""A run that is killed without warning loses at most the block in hand, and its numbers do not change by a bit."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="needs the extra 'models'")
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+FILES = ("correlation", "classification", "retrieval")
+
+
+def start(folder, *arguments):
+    command = [sys.executable, "-m", "metaeval", "run", "--results", str(folder), "-s", "interval.resamples=100"]
+    return subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    out, err = process.communicate(timeout=900)
+    assert process.returncode == 0, err
+    return out, err
+
+
+def stored(folder):
+    path = folder / "scores.sqlite"
+    if not path.exists():
+        return 0
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as store:
+        try:
+            return store.execute("SELECT COUNT(*) FROM scores").fetchone()[0]
+        except sqlite3.OperationalError:  # the tables are not there yet
+            return 0
+
+
+def kill_at(folder, pairs, arguments):
+    """Start the run, kill it with SIGKILL once the store holds `pairs` scores; the scores it holds afterwards."""
+    process = start(folder, *arguments)
+    while stored(folder) < pairs and process.poll() is None:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL, "the run ended before it could be killed"
+    return stored(folder)
+
+
+def tables(folder):
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.stem in FILES}
+
+
+def check_kills(tmp_path, arguments, kills, seed):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    finish(start(whole, *arguments))
+    total = stored(whole)
+    moments = sorted(random.Random(seed).sample(range(1, total), kills))
+    kept = 0
+    for moment in moments:
+        before, kept = kept, kill_at(broken, max(moment, kept + 1), arguments)
+        assert kept > before  # what was stored stays, and each life of the run adds to it
+    _, progress = finish(start(broken, *arguments))
+    # The last life starts from what the store held: nothing of that is scored again.
+    assert sum(int(line.split()[1].replace(",", "")) for line in first_lines(progress)) == kept
+    assert stored(broken) == total
+    assert len(tables(whole)) == len(FILES) * 5
+    assert tables(broken) == tables(whole)
+
+
+def first_lines(progress):
+    """The line with which each metric starts: 'NAME: STORED of ALL pairs'."""
+    seen = {}
+    for line in progress.splitlines():
+        seen.setdefault(line.split(":")[0], line)
+    return seen.values()
+
+
+def test_two_kills_on_the_mini_corpus(tmp_path):
+    check_kills(tmp_path, ["-m", "minilm-bertscore", "-s", "chunk.size=60"], kills=2, seed=1)
+
+
+@pytest.mark.slow
+def test_ten_kills_at_random_moments_on_wice(tmp_path):
+    if not (SHARED / "wice").is_dir():
+        pytest.skip("needs the published WiCE files in ../shared/data/wice")
+    arguments = ["-m", "minilm-bertscore,minilm-cosine,overlap", "-d", "wice", "--data", str(SHARED)]
+    check_kills(tmp_path, arguments, kills=10, seed=2)

@@ -1,0 +1,115 @@
+"""The house rules: imports run downhill, files stay small, and nothing heavy is imported before it is needed."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("metaeval", "metrics_zoo", "protocols")
+FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+# What each room may import of ours: a module belongs to the longest room that its name starts with.
+ALLOWED = {
+    "metaeval.errors": (),
+    "metaeval.files": ("metaeval.errors",),
+    "metaeval.signature": (),
+    "metaeval.registry": ("metaeval.errors",),
+    "metaeval.stats": ("metaeval.stats",),
+    "protocols": ("protocols", "metaeval.stats"),
+    "metaeval.corpus": ("metaeval.corpus", "metaeval.errors", "metaeval.files"),
+    "metaeval.scoring": ("metaeval.scoring", "metaeval.corpus", "metaeval.errors", "metaeval.files"),
+    "metrics_zoo": ("metrics_zoo", "metaeval.scoring.contract", "metaeval.scoring.backends", "metaeval.errors"),
+    "metaeval.report": ("metaeval.report", "metaeval.errors", "metaeval.files"),
+    "metaeval.config": ("metaeval.corpus", "metaeval.errors", "metaeval.files"),
+    "metaeval.experiment": (
+        "metaeval",
+        "metaeval.experiment",
+        "metaeval.config",
+        "metaeval.registry",
+        "metaeval.signature",
+        "metaeval.corpus",
+        "metaeval.scoring",
+        "metaeval.report",
+        "metaeval.errors",
+        "metaeval.files",
+        "protocols.contract",
+    ),
+    "metaeval.cli": (*PACKAGES,),
+    "metaeval.__main__": ("metaeval.cli",),
+    "metaeval": ("metaeval.experiment", "metaeval.config", "metaeval.report", "metaeval.corpus", "metaeval.scoring"),
+}
+
+
+def module_name(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path):
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are written in full"
+            # `from package import module` names a module; `from module import name` names its home.
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                is_module = (ROOT / Path(*whole.split("."))).with_suffix(".py").exists() or (
+                    ROOT / Path(*whole.split("."))
+                ).is_dir()
+                found.add(whole if is_module else node.module)
+    return {name for name in found if name.split(".")[0] in PACKAGES}
+
+
+def within(name, room):
+    return name == room or name.startswith(f"{room}.")
+
+
+def room_of(name):
+    return max((room for room in ALLOWED if within(name, room)), key=len)
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_name)
+def test_imports_run_downhill(path):
+    allowed = ALLOWED[room_of(module_name(path))]
+    for name in imports_of(path):
+        ok = any(
+            name == "metaeval"
+            if place == "metaeval" and "metaeval" not in PACKAGES[:0] and room_of(module_name(path)) != "metaeval.cli"
+            else within(name, place)
+            for place in allowed
+        )
+        assert ok, f"{module_name(path)} imports {name}; its room may import {', '.join(allowed) or 'nothing of ours'}"
+
+
+def test_files_hold_one_idea():
+    lengths = sorted(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES)
+    assert lengths[-1] <= 500
+    assert lengths[len(lengths) // 2] <= 150
+
+
+def loaded_by(code):
+    command = [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_import_metaeval_loads_nothing_heavy():
+    loaded = loaded_by("import metaeval")
+    assert loaded.isdisjoint({"torch", "transformers", "numpy", "scipy", "pyarrow", "pydantic", "typer", "rich"})
+
+
+def test_the_command_line_starts_without_numbers_or_models():
+    loaded = loaded_by("import metaeval.cli")
+    assert loaded.isdisjoint({"torch", "transformers", "numpy", "scipy", "pyarrow", "pydantic"})
+
+
+def test_a_lexical_metric_does_not_load_torch(tmp_path):
+    code = (
+        "import metaeval; "
+        f"metaeval.run(metrics=['overlap'], protocols=['classification'], interval={{'resamples': 5}}, results={str(tmp_path)!r})"
+    )
+    assert loaded_by(code).isdisjoint({"torch", "transformers"})
