@@ -1,3 +1,61 @@
-"""How far can a faithfulness metric be trusted? Meta-evaluation of citation-support metrics."""
+"""How far can a faithfulness metric be trusted? Meta-evaluation of citation-support metrics.
+
+    import metaeval
+
+    results = metaeval.run(dataset="mini", metrics=["overlap", "rouge"], protocols=["classification"])
+    results[0].rows[0].values["overall"].value
+
+Everything here is imported when it is first used, so that `import metaeval` costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from metaeval.api import evaluate_scores, load_corpus, pairs, run, score
+    from metaeval.config import RunConfig
+    from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+    from metaeval.report.result import Result
+    from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+
+_HOMES = {
+    "metaeval.api": ("evaluate_scores", "load_corpus", "pairs", "run", "score"),
+    "metaeval.config": ("RunConfig",),
+    "metaeval.corpus.model": ("Citation", "Corpus", "Document", "Evidence", "Statement", "SupportLevel"),
+    "metaeval.report.result": ("Result",),
+    "metaeval.scoring.contract": ("Metric", "MetricCard", "MetricOptions", "PairScore", "Status"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Citation",
+    "Corpus",
+    "Document",
+    "Evidence",
+    "Metric",
+    "MetricCard",
+    "MetricOptions",
+    "PairScore",
+    "Result",
+    "RunConfig",
+    "Statement",
+    "Status",
+    "SupportLevel",
+    "__version__",
+    "evaluate_scores",
+    "load_corpus",
+    "pairs",
+    "run",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'metaeval' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOME_OF[name]), name)

@@ -1,6 +1,5 @@
 """A run that is killed without warning loses at most the block in hand, and its numbers do not change by a bit."""
 
-import os
 import random
 import signal
 import sqlite3
@@ -44,9 +43,9 @@ def kill_at(folder, pairs, arguments):
     process = start(folder, *arguments)
     while stored(folder) < pairs and process.poll() is None:
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL, "the run ended before it could be killed"
+    process.kill()
+    _, errors = process.communicate()
+    assert process.returncode == -signal.SIGKILL, f"the run ended before it could be killed: {errors}"
     return stored(folder)
 
 

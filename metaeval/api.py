@@ -1,0 +1,87 @@
+"""The typed Python interface: the steps of the command line, with its settings under the names of `RunConfig`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from metaeval.config import RunConfig, load_run
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.pairs import Pair
+from metaeval.errors import UserError
+from metaeval.experiment import job as jobs
+from metaeval.experiment import run as runs
+from metaeval.experiment.columns import load_metric, score_column
+from metaeval.files import sha256_json
+from metaeval.report.result import Result
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.engine import score_pairs
+from metaeval.scoring.scorefile import ScoreFile
+
+# Every function raises `metaeval.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
+
+
+def run(corpus: Corpus | None = None, **settings: Any) -> list[Result]:
+    """Score and evaluate; one result per protocol.
+
+    corpus: judged data of your own, in place of a data set by name. settings: fields of `RunConfig`, for example
+    dataset, data, metrics, protocols, unit, interval={"resamples": 10000}. Scores are kept in the score store
+    (`store`, by default scores.sqlite in `results`) and served from it.
+    """
+    return runs.run(_config(settings), corpus=corpus)
+
+
+def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
+    """The documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
+    corpus, _, _ = jobs.load_corpus(_config({"dataset": dataset, **settings}))
+    return corpus
+
+
+def pairs(corpus: Corpus | None = None, **settings: Any) -> list[Pair]:
+    """The (statement, chunk) pairs of a run, with ids, gold levels and texts: what a metric has to score."""
+    return list(jobs.prepare(_config(settings), corpus).pairs)
+
+
+def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> list[PairScore]:
+    """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
+    config = _config({"metrics": (metric,), "metric_options": {metric: options} if options else {}})
+    return score_pairs(load_metric(metric, config), list(zip(sources, statements, strict=True))).answers
+
+
+def evaluate_scores(
+    scores: Mapping[str, Mapping[str, float | None]], corpus: Corpus | None = None, **settings: Any
+) -> list[Result]:
+    """Evaluate scores that you made: {metric: {pair_id: score}}, higher is more support; one result per protocol.
+
+    Pair ids are those of `pairs` with the same settings. None, or an id left out, is a missing score: it is counted,
+    and never a number.
+    """
+    config = _config({**settings, "metrics": tuple(scores)})
+    job = jobs.prepare(config, corpus)
+    columns = [
+        score_column(job, ScoreFile(Path(name), _answers(name, values), {"metric": name}), f"sha256:{_hash(values)}")
+        for name, values in scores.items()
+    ]
+    return runs.evaluate_columns(job, columns)
+
+
+def _config(settings: Mapping[str, Any]) -> RunConfig:
+    return load_run(None, settings)
+
+
+def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:
+    for pair_id, value in values.items():
+        if value is not None and not isfinite(value):
+            raise UserError(
+                f"Metric {name!r}: the score of pair {pair_id!r} is {value}; give None for a missing score."
+            )
+    return {
+        pair_id: PairScore(None, Status.ABSENT) if value is None else PairScore(float(value))
+        for pair_id, value in values.items()
+    }
+
+
+def _hash(values: Mapping[str, float | None]) -> str:
+    return sha256_json({pair_id: None if value is None else float(value) for pair_id, value in values.items()})[:12]
