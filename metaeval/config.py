@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import reprlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -17,6 +18,8 @@ from metaeval.files import read_text
 
 OFFLINE_METRICS = ("overlap", "rouge", "bm25", "minilm-cosine", "minilm-bertscore")
 Model = TypeVar("Model", bound=BaseModel)
+# An impossible date (2024-13-45) is a ValueError to PyYAML, and brackets by the thousand a RecursionError.
+_NOT_YAML = (yaml.YAMLError, ValueError, RecursionError)
 PROTOCOLS = ("correlation", "classification", "retrieval")
 
 
@@ -26,6 +29,10 @@ def _as_list(value: Any) -> Any:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 """A list of names; a string is cut at its commas."""
+
+
+OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
+"""An option's value as text; `--set dataset_options.k=5` is read as YAML, and gives a number."""
 
 
 class _Strict(BaseModel):
@@ -57,7 +64,7 @@ class RunConfig(_Strict):
     dataset: str = "mini"
     split: str | None = None
     data: Path | None = None
-    dataset_options: dict[str, str] = Field(default_factory=dict)
+    dataset_options: dict[str, OptionText] = Field(default_factory=dict)
     unit: Literal["chunk", "citation"] = "chunk"
     chunk: ChunkConfig = ChunkConfig()
     evidence_threshold: float = Field(default=0.5, gt=0, le=1)
@@ -67,7 +74,7 @@ class RunConfig(_Strict):
     metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     controls: bool = True
     protocols: Names = PROTOCOLS
-    protocol_options: dict[str, dict[str, str]] = Field(default_factory=dict)
+    protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
     interval: IntervalConfig = IntervalConfig()
     results: Path = Path("results")
     store: Path | None = None
@@ -100,7 +107,7 @@ class DatasetVariant(_Strict):
 
     dataset: str
     split: str | None = None
-    options: dict[str, str] = Field(default_factory=dict)
+    options: dict[str, OptionText] = Field(default_factory=dict)
     note: str = ""
 
 
@@ -111,10 +118,12 @@ def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence
     looked for among the shipped experiments. Raises `UserError` with the field, its value and what is allowed.
     """
     values = _read_yaml(_experiment(path)) if path else {}
-    values.update({key: value for key, value in settings.items() if value is not None})
+    given = {key: value for key, value in settings.items() if value is not None}
+    values.update(given)
     for override in overrides:
         _apply(values, override)
-    return validated(RunConfig, values, str(path) if path else "the settings")
+    where = [str(path)] if path else []
+    return validated(RunConfig, values, " or ".join([*where, "the settings"] if given or overrides else where))
 
 
 def config_folders(kind: str) -> list[Path]:
@@ -124,8 +133,8 @@ def config_folders(kind: str) -> list[Path]:
     return [folder / kind for folder in dict.fromkeys((Path.cwd() / "configs", shipped)) if (folder / kind).is_dir()]
 
 
-def variants(kind: Literal["metrics", "datasets"]) -> dict[str, Path]:
-    """The named variants of a kind, by name."""
+def variants(kind: Literal["metrics", "datasets", "experiments"]) -> dict[str, Path]:
+    """The YAML files of a kind, by name."""
     found: dict[str, Path] = {}
     for folder in config_folders(kind):
         for path in sorted(folder.glob("*.yaml")):
@@ -144,46 +153,58 @@ def dataset_variant(path: Path) -> DatasetVariant:
 
 
 def validated(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
-    """Check values against a model; `UserError` with the first problem in one sentence."""
+    """Check values against a model; `UserError` with the first problem in one sentence.
+
+    `where` ends the words "in ...".
+    """
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise UserError(_sentence(error, where)) from error
+        raise UserError(_sentence(model, error, where)) from error
 
 
-def _sentence(error: ValidationError, where: str) -> str:
+def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str:
     first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        known = _fields(error)
-        near = did_you_mean(str(first["loc"][-1]), known)
-        return f"Unknown setting {field!r} in {where}.{near}"
-    message = re.sub(r"^(Value error, |Input should be )", "", first["msg"])
-    verb = "" if first["type"] == "value_error" else "it should be "
-    value = "" if first["type"] == "missing" else f" is {first['input']!r}"
-    return f"Setting {field!r} in {where}{value}: {verb}{message}".rstrip(".") + "."
+    *parents, last = map(str, first["loc"])
+    field = ".".join([*parents, last])
+    if first["type"] in ("extra_forbidden", "invalid_key"):
+        known = sorted(_level(model, parents).model_fields)
+        allowed = f"Known: {', '.join(known)}" if known else "It takes none"
+        return f"Unknown setting {field!r} in {where}.{did_you_mean(last, known)} {allowed}."
+    if first["type"] == "missing":
+        return f"Setting {field!r} is missing in {where}."
+    message = re.sub(r"^(Value error, |Input should be )", "", first["msg"]).rstrip(".")
+    if first["type"] == "value_error":
+        return f"Setting {field!r} in {where}: {message}."
+    if first["type"] in ("model_type", "dict_type"):
+        message = "settings of its own, as NAME: VALUE lines, or --set NAME.NAME=VALUE"
+    value = reprlib.repr(str(first["input"]) if isinstance(first["input"], Path) else first["input"])
+    return f"Setting {field!r} in {where} is {value}: it should be {message}."
 
 
-def _fields(error: ValidationError) -> Iterable[str]:
-    models = {
-        model.__name__: model for model in (RunConfig, ChunkConfig, IntervalConfig, MetricVariant, DatasetVariant)
-    }
-    return [name for model in models.values() for name in model.model_fields]
+def _level(model: type[BaseModel], parents: Sequence[str]) -> type[BaseModel]:
+    """The model that a nested setting belongs to."""
+    for name in parents:
+        inner = model.model_fields[name].annotation
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            break
+        model = inner
+    return model
 
 
 def _experiment(path: Path) -> Path:
-    if path.exists() or path.suffix or len(path.parts) > 1:
+    if path.is_file():
         return path
-    known = {file.stem: file for folder in config_folders("experiments") for file in sorted(folder.glob("*.yaml"))}
-    if path.name not in known:
-        raise unknown("experiment", path.name, known, "Or give the path of a YAML file.")
-    return known[path.name]
+    known = variants("experiments")
+    if str(path) not in known:
+        raise unknown("experiment", str(path), known, "Or give the path of a YAML file that exists.")
+    return known[str(path)]
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         values = yaml.safe_load(read_text(path))
-    except yaml.YAMLError as error:
+    except _NOT_YAML as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise UserError(f"{path}{line}: not YAML ({getattr(error, 'problem', None) or error}).") from error
@@ -206,5 +227,5 @@ def _apply(values: dict[str, Any], override: str) -> None:
             raise UserError(f"--set {override}: {parent!r} is a single value and has no {last!r} in it.")
     try:
         place[last] = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UserError(f"--set {override}: the value is not YAML.") from error
+    except _NOT_YAML as error:
+        raise UserError(f"--set {override}: the value is not YAML; text is safe in quotes, 'like this'.") from error

@@ -18,11 +18,12 @@ _GROUPS: dict[Kind, str] = {
     "dataset": "metaeval.datasets",
     "protocol": "metaeval.protocols",
 }
-_LIST_COMMAND: dict[Kind, str] = {
+LIST_COMMAND: dict[Kind, str] = {
     "metric": "Type 'metaeval metrics list'.",
     "dataset": "Type 'metaeval data list'.",
     "protocol": "Or 'all'.",
 }
+"""What a sentence about an unknown name ends with."""
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -31,12 +32,19 @@ def names(kind: Kind) -> list[str]:
     return sorted(_entries(kind))
 
 
-def find(kind: Kind, name: str) -> Any:
-    """The object registered under `name`, or the one that 'module:attribute' points to.
+def find(kind: Kind, name: str, asked_in: Path | None = None) -> Any:
+    """The object registered under `name`, or the one that 'module:attribute' points to, of whatever type.
 
     Raises `UserError` with the nearest name when nothing is registered under it, when two distributions claim the
-    name, or when it cannot be imported.
+    name, or when it cannot be imported; the sentence begins with `asked_in`, the file that holds the name, if any.
     """
+    try:
+        return _find(kind, name)
+    except UserError as error:
+        raise UserError(f"{asked_in}: {error}" if asked_in else str(error)) from error
+
+
+def _find(kind: Kind, name: str) -> Any:
     entry = _entries(kind).get(name)
     if entry is None and _OBJECT.fullmatch(name):
         entry = EntryPoint(name, name, _GROUPS[kind])
@@ -45,11 +53,14 @@ def find(kind: Kind, name: str) -> Any:
         if here not in sys.path:
             sys.path.insert(0, here)
     if entry is None:
-        raise unknown(kind, name, names(kind), _LIST_COMMAND[kind])
+        raise unknown(kind, name, names(kind), LIST_COMMAND[kind])
     try:
         return getattr(importlib.import_module(entry.module), entry.attr)
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"The {kind} {name!r} ({entry.value}) cannot be imported: {error}.") from error
+    except Exception as error:  # importing runs someone else's code: anything can come out of it
+        where = "" if entry.value == name else f" ({entry.value})"
+        kind_of_error = "" if isinstance(error, ModuleNotFoundError | AttributeError) else f"{type(error).__name__}: "
+        hint = " It is looked for in the current folder and among installed packages." if entry.value == name else ""
+        raise UserError(f"The {kind} {name!r}{where} cannot be imported: {kind_of_error}{error}.{hint}") from error
 
 
 @cache

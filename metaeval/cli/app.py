@@ -4,16 +4,42 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from metaeval import __version__
 from metaeval.cli import data, metrics, run
 from metaeval.errors import UserError
 
+
+class _InterruptError(Exception):
+    """Ctrl-C."""
+
+
+class _NoReaderError(Exception):
+    """The reader of our output has left (metaeval ... | head)."""
+
+
+class _Commands(TyperGroup):
+    """The commands, with an interrupt and a broken pipe carried past typer, which would end on them in its own way."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was typed, and find out here whether its output could be written."""
+        try:
+            returned = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt as error:
+            raise _InterruptError from error
+        except BrokenPipeError as error:
+            raise _NoReaderError from error
+        return returned
+
+
 app = typer.Typer(
     name="metaeval",
+    cls=_Commands,
     help="How far can a faithfulness metric be trusted? Score citation-support metrics against human labels.",
     epilog="Start with: metaeval run   (the shipped mini corpus, the offline metrics, all three protocols)",
     no_args_is_help=True,
@@ -48,14 +74,14 @@ def _root(
 def main() -> None:
     """Run the command line. Wrong input ends it with one sentence and exit code 2, an interrupt with 130."""
     try:
-        app()
+        app(prog_name="metaeval")
     except UserError as error:
         typer.echo(f"metaeval: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except (_InterruptError, KeyboardInterrupt):
         typer.echo("metaeval: stopped. Every finished block is stored; the same command goes on from there.", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader of a pipe has left (metaeval ... | head): nothing to say, and nothing to flush to.
+    except _NoReaderError:
+        # Nothing to say, and nothing to flush to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)

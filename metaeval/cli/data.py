@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from metaeval.cli import options as opt
 
-app = typer.Typer(help="Data sets: what there is, where it comes from, fetching and checking it.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from metaeval.corpus.dataset import SourceFile
+
+app = typer.Typer(help="Data sets: list, show, fetch, verify, convert, validate.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="Data set ('metaeval data list').", metavar="NAME")]
 
@@ -22,33 +25,29 @@ def list_() -> None:
     Example:
       metaeval data list
     """
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from metaeval import registry
+    from metaeval.cli.listing import show_list
     from metaeval.config import dataset_variant, variants
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("name", "splits", "licence", "what"):
-        table.add_column(heading)
+    rows = []
     for name in registry.names("dataset"):
         card = registry.find("dataset", name)
-        table.add_row(*map(Text, (name, ", ".join(card.files), card.licence, card.title)))
+        rows.append((name, ", ".join(card.files), card.title))
     for name, path in variants("datasets").items():
         variant = dataset_variant(path)
-        table.add_row(*map(Text, (name, variant.split or "", "", f"{variant.dataset}: {variant.note}")))
-    Console().print(table)
+        rows.append((name, variant.split or "", f"{variant.dataset}: {variant.note}"))
+    show_list(("name", "splits", "what"), rows)
 
 
 @app.command("show")
 def show(name: Name) -> None:
-    """Show a data set's card: origin, licence, citation, schema, files with checksums, options.
+    """Show a data set's card: origin, licence, files, options.
 
     \b
     Example:
       metaeval data show wice
     """
+    from metaeval.cli.listing import show_card
     from metaeval.experiment.job import find_dataset
 
     card, split, options = find_dataset(name)
@@ -64,20 +63,20 @@ def show(name: Name) -> None:
         *((f"option {key}", _option(option, options.get(key))) for key, option in card.options.items()),
         ("note", card.note),
     ]
-    for label, text in lines:
-        if text:
-            typer.echo(f"{label:<10} {text}")
+    published: dict[SourceFile, list[str]] = {}
     for split_name, files in card.files.items():
         for file in files:
-            typer.echo(
-                f"file       [{split_name}] {file.name}  {file.size:,} bytes  sha256 {file.sha256 or 'not pinned'}"
-            )
-            typer.echo(f"           {file.url}")
+            published.setdefault(file, []).append(split_name)
+    for file, splits in published.items():
+        size = f"{file.size:,} bytes, " if file.size else ""
+        lines.append(("file", f"{file.name} ({', '.join(splits)}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
+        lines.append(("from", file.url))
+    show_card(lines)
 
 
 @app.command("fetch")
 def fetch(name: Name, split: opt.Split = None) -> None:
-    """Download a data set's files into the cache, checked against their published SHA-256.
+    """Download a data set's files into the cache, checked by SHA-256.
 
     \b
     Examples:
@@ -102,11 +101,12 @@ def fetch(name: Name, split: opt.Split = None) -> None:
 
 @app.command("verify")
 def verify(name: Name, data: opt.Data = None) -> None:
-    """Check the files of a data set, in a local folder or in the cache, against their published SHA-256.
+    """Check local or cached files against their published SHA-256.
 
     \b
     Example:
       metaeval data verify wice --data ../shared/data
+      metaeval data verify wice        (what is in the cache)
     """
     from metaeval.corpus.mirror import verify as check
     from metaeval.experiment.job import find_dataset
@@ -114,10 +114,16 @@ def verify(name: Name, data: opt.Data = None) -> None:
     card, _, _ = find_dataset(name)
     rows = check(card, data)
     for row in rows:
-        typer.echo(f"{row.status:<10} {row.file}  {row.path}")
+        typer.echo(f"{row.status:<9} {row.path}")
     if not rows:
         typer.echo(f"{name} has no published files: it is shipped, or it is your own file.")
-    if any(row.status in ("missing", "differs") for row in rows):
+    wrong = [row for row in rows if row.status in ("missing", "differs")]
+    if wrong:
+        typer.echo(
+            f"metaeval: {len(wrong)} of {len(rows)} files are missing or differ. To have them fetched into the cache: "
+            f"metaeval data fetch {name}",
+            err=True,
+        )
         raise typer.Exit(2)
 
 
@@ -129,19 +135,20 @@ def convert(
     data: opt.Data = None,
     set_: opt.Set = None,
 ) -> None:
-    """Write a data set in metaeval's own JSONL format, to be read, edited or judged again with dataset=jsonl.
+    """Write a data set as a corpus file, to read, edit or judge.
 
     \b
     Examples:
       metaeval data convert mini mini.jsonl
       metaeval data convert wice wice.jsonl --split dev --data ../shared/data
+      metaeval run --dataset jsonl --data mini.jsonl        (judge the file)
     """
     from metaeval.config import load_run
     from metaeval.corpus.jsonl import write_corpus
     from metaeval.experiment.job import load_corpus
 
     config = load_run(None, opt.settings(dataset=name, split=split, data=data), set_ or [])
-    corpus, _ = load_corpus(config)
+    corpus, _, _ = load_corpus(config)
     write_corpus(corpus, out)
     counts = " / ".join(f"{level} {count:,}" for level, count in corpus.level_counts().items())
     typer.echo(f"{out}: {len(corpus.statements):,} statements, {len(corpus.citations):,} citations ({counts})")
@@ -153,7 +160,7 @@ def convert(
 def validate(
     file: Annotated[Path, typer.Argument(help="A corpus in metaeval's JSONL format.", metavar="FILE")],
 ) -> None:
-    """Check a corpus file and list every problem with its line, field and value.
+    """Check a corpus file and list every problem with its line.
 
     \b
     Example:
@@ -165,6 +172,7 @@ def validate(
     for problem in problems:
         typer.echo(str(problem))
     if problems:
+        typer.echo(f"metaeval: {file} cannot be used before this is mended.", err=True)
         raise typer.Exit(2)
     typer.echo(f"{file}: no problem found. Judge it with: metaeval run --dataset jsonl --data {file}")
 

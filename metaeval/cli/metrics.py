@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Metrics: what there is, and what each one is exactly.", no_args_is_help=True)
+app = typer.Typer(help="Metrics: list, show.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -17,28 +17,23 @@ def list_() -> None:
     Example:
       metaeval metrics list
     """
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from metaeval import registry
+    from metaeval.cli.listing import show_list
     from metaeval.config import metric_variant, variants
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("name", "family", "download", "what"):
-        table.add_column(heading)
+    rows = []
     for name in registry.names("metric"):
         card = registry.find("metric", name).card
-        table.add_row(*map(Text, (name, card.family, card.download, card.summary)))
+        rows.append((name, card.family, card.download, card.summary))
     for name, path in variants("metrics").items():
         variant = metric_variant(path)
-        table.add_row(*map(Text, (name, "variant", "", f"{variant.metric}: {variant.note}")))
-    Console().print(table)
+        rows.append((name, "variant", "", f"{variant.metric}: {variant.note}"))
+    show_list(("name", "family", "download", "what"), rows)
 
 
 @app.command("show")
 def show(name: Annotated[str, typer.Argument(help="Metric ('metaeval metrics list').", metavar="NAME")]) -> None:
-    """Show a metric's card: range, direction, limits, checkpoint, licence, options, and its identity in the store.
+    """Show a metric's card: range, limits, checkpoint, options, identity.
 
     \b
     Example:
@@ -46,16 +41,24 @@ def show(name: Annotated[str, typer.Argument(help="Metric ('metaeval metrics lis
     """
     import dataclasses
 
-    from metaeval.config import RunConfig
+    from metaeval.cli.listing import show_card
+    from metaeval.config import RunConfig, metric_variant
     from metaeval.experiment.columns import load_metric
+    from metaeval.experiment.job import variant_path
     from metaeval.files import canonical_json
 
-    metric = load_metric(name, RunConfig())
-    for field, value in dataclasses.asdict(metric.card).items():
-        shown = "-" if value in (None, "") else value
-        typer.echo(f"{field:<17} {shown}")
-    for option, value in metric.describe_options().items():
-        typer.echo(f"option            {option} = {value}")
-    if metric.Options.__doc__:
-        typer.echo(f"                  {' '.join(metric.Options.__doc__.split())}")
-    typer.echo(f"identity          {canonical_json(metric.identity())}")
+    metric, path = load_metric(name, RunConfig()), variant_path("metric", name)
+    lines = [("variant", f"{name}: {metric_variant(path).note}")] if path else []
+    lines += [(key.replace("_", " "), _shown(value)) for key, value in dataclasses.asdict(metric.card).items()]
+    lines += [("option", f"{option} = {_shown(value)}") for option, value in metric.describe_options().items()]
+    lines.append(("options", " ".join((metric.Options.__doc__ or "").split()) if metric.describe_options() else ""))
+    show_card([*lines, ("identity", canonical_json(metric.identity()))])
+
+
+def _shown(value: object) -> str:
+    """A field in words; an empty text for what the metric does not have."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)

@@ -43,4 +43,4 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tabl
 
 def settings(**given: Any) -> dict[str, Any]:
     """The settings that were given, under their names in the configuration."""
-    return {key: value for key, value in given.items() if value not in (None, "")}
+    return {key: value for key, value in given.items() if value is not None}

@@ -62,8 +62,9 @@ def _lines() -> MetricProgress:
         elif done == total or now - last[metric] >= _EVERY:
             last[metric] = now
             left = (total - done) * (now - starts[metric][0]) / max(done - starts[metric][1], 1)
+            soon = f", {left:.0f} s left" if done < total else ""
             rate = _rate(done, *starts[metric])
-            print(f"{metric}: {done:,} of {total:,} pairs, {rate}, {left:.0f} s left", file=sys.stderr)  # noqa: T201
+            print(f"{metric}: {done:,} of {total:,} pairs, {rate}{soon}", file=sys.stderr)  # noqa: T201
 
     return report
 

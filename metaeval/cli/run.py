@@ -28,7 +28,7 @@ def run(
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Score the data with the metrics, evaluate them under the protocols, print and write the tables.
+    """Score the data, evaluate the scores, print and write the tables.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def run(
       metaeval run -p classification -m minilm-bertscore -d wice --data ../shared/data
       metaeval run -d factcheck_gpt -u citation -m overlap,minilm-cosine -p retrieval
       metaeval run -m overlap --set interval.resamples=10000 --set chunk.size=100
-      metaeval run -m my_module:MyMetric
+      metaeval run -m my_module:MyMetric        (a class in my_module.py, here)
     """
     _run(_config(config, set_, **_named(locals())), quiet)
 
@@ -58,11 +58,14 @@ def evaluate(
 
     \b
     Examples:
-      metaeval evaluate results/overlap.parquet
+      metaeval pairs pairs.jsonl                (score these, pair_id and score)
+      metaeval evaluate mine.jsonl
       metaeval evaluate mine.jsonl theirs.jsonl -d wice --data ../shared/data -p all
     """
-    metric = ",".join(f"scores:{file}" for file in files)
-    _run(_config(config, set_, metric=metric, **_named(locals())), quiet)
+    from metaeval.experiment.columns import FILE_PREFIX
+
+    metric = [f"{FILE_PREFIX}{file}" for file in files]
+    _run(_config(config, set_, metric_options={}, **_named(locals())), quiet)
 
 
 def score(
@@ -80,12 +83,13 @@ def score(
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Score the data's pairs and write one score file per metric, named METRIC.parquet, with a manifest.
+    """Score the data and write one score file per metric.
 
     \b
     Examples:
       metaeval score -m overlap,minilm-cosine -d wice --data ../shared/data --out scores/wice
       metaeval score -m rouge --format jsonl
+      metaeval evaluate results/rouge.jsonl     (the same tables, from the file)
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.errors import unknown
@@ -108,10 +112,14 @@ def pairs(
     pool: opt.Pool = None,
     set_: opt.Set = None,
 ) -> None:
-    """Write the pairs (pair_id, statement, source, level, group ...) for a metric that runs elsewhere.
+    """Write the pairs for a metric that runs elsewhere.
 
     \b
-    Score them there, write pair_id and score to a .jsonl or .parquet file, then: metaeval evaluate FILE
+    One row per pair: pair_id, statement, source, level, group and more. Score
+    them there, write pair_id and score to a .jsonl or .parquet file, then type:
+    metaeval evaluate FILE
+
+    \b
     Examples:
       metaeval pairs pairs.jsonl
       metaeval pairs wice.parquet -d wice --data ../shared/data
@@ -154,8 +162,6 @@ def _named(given: dict[str, object]) -> dict[str, object]:
 def _config(file: Path | None, overrides: list[str] | None, **given: object) -> RunConfig:
     from metaeval.config import load_run
 
-    if "metric" in given:
-        given["metrics"] = given.pop("metric")
     return load_run(file, opt.settings(**given), overrides or [])
 
 
@@ -166,9 +172,13 @@ def _run(config: RunConfig, quiet: bool) -> None:
 
     with scoring_progress(quiet) as progress:
         results = run_all(config, progress)
-    if not quiet:
-        _show(results)
-    for folder in dict.fromkeys(path.parent for path in write_results(config, results)):
+    try:
+        written = write_results(config, results)
+    finally:
+        # Shown even when they cannot be written; written even when the reader of the table leaves (| head).
+        if not quiet:
+            _show(results)
+    for folder in dict.fromkeys(path.parent for path in written):
         typer.echo(f"Written: {folder}/ ({', '.join(result.protocol for result in results)}: json, txt, md, tex, csv)")
 
 

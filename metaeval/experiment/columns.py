@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.config import RunConfig, metric_variant, validated, variants
+from metaeval.config import MetricVariant, RunConfig, metric_variant, validated
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.job import Job
+from metaeval.experiment.job import Job, variant_path
 from metaeval.files import sha256_file
 from metaeval.report.result import Ledger
 from metaeval.scoring.aggregate import aggregate
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
 from metaeval.scoring.controls import CONTROLS
 from metaeval.scoring.engine import Scored, score_pairs
-from metaeval.scoring.scorefile import align, read_scores
+from metaeval.scoring.scorefile import ScoreFile, align, manifest_path, read_scores
 from metaeval.scoring.store import ScoreStore
 
 FILE_PREFIX = "scores:"
@@ -45,49 +48,83 @@ class Column:
 
 def load_metric(name: str, config: RunConfig) -> Metric:
     """A metric by its registered name, a variant's, or 'module:Class', with the options that the run gives it."""
-    options: dict[str, object] = {}
-    target = name
-    known = variants("metrics")
-    registered = registry.names("metric")
-    if name in known and name not in registered:
-        variant = metric_variant(known[name])
-        target, options = variant.metric, dict(variant.options)
-    elif name not in registered and ":" not in name:
-        raise unknown("metric", name, [*registered, *known], "Type 'metaeval metrics list'.")
-    kind = registry.find("metric", target)
+    path = variant_path("metric", name)
+    variant = metric_variant(path) if path else MetricVariant(metric=name)
+    kind = registry.find("metric", variant.metric, path)
+    _check_class(name, kind)
+    options = {**variant.options, **config.metric_options.get(name, {})}
+    with _plug_in(name):
+        metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
+    return metric
+
+
+def _check_class(name: str, kind: Any) -> None:
+    """Refuse what is no metric, is not finished, or takes the name under which another one's scores are stored."""
     if not (isinstance(kind, type) and issubclass(kind, Metric)):
         raise UserError(f"{name!r} is not a metric: it should be a subclass of metaeval.scoring.contract.Metric.")
-    options.update(config.metric_options.get(name, {}))
-    return kind(validated(kind.Options, options, f"the options of metric {name!r}"))
+    if inspect.isabstract(kind):
+        raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
+    card = getattr(kind, "card", None)
+    if not isinstance(card, MetricCard):
+        raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
+    if card.name in registry.names("metric") and registry.find("metric", card.name) is not kind:
+        raise UserError(
+            f"Metric {name!r} calls itself {card.name!r} on its card, as a registered metric does, and would be given "
+            "that one's stored scores: give it a card with a name of its own."
+        )
+
+
+@contextmanager
+def _plug_in(name: str) -> Iterator[None]:
+    """Say in one sentence what a plug-in's own code stopped with, and where."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        at = f"{Path(frame.filename).name}, line {frame.lineno}"
+        raise UserError(
+            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before is stored: "
+            "mend the metric and run the same command again."
+        ) from error
 
 
 def check_names(config: RunConfig) -> None:
-    """Refuse a wrong metric or protocol name, or options for one that is not asked for, before any work is done."""
+    """Refuse a wrong metric, a missing score file, or options for no metric of the run, before any work is done."""
     if not config.metrics:
-        raise UserError("No metric is asked for: name at least one, for example metric=overlap.")
+        raise UserError("No metric is asked for: name at least one, for example --metric overlap.")
     for name in config.metrics:
-        if not name.startswith(FILE_PREFIX):
+        if name.startswith(FILE_PREFIX):
+            read_scores(_score_path(name))
+        else:
             _check_modules(name, load_metric(name, config).card)
-    for owner in config.metric_options.keys() - set(config.metrics):
-        raise unknown("metric in metric_options", owner, config.metrics)
+    for owner in sorted(config.metric_options.keys() - set(config.metrics)):
+        raise unknown("metric in metric_options", owner, config.metrics, "Options belong to a metric of the same run.")
 
 
 def _check_modules(name: str, card: MetricCard) -> None:
     missing = [module for module in card.modules if importlib.util.find_spec(module) is None]
     if missing:
+        package = f"-c constraints.txt 'metaeval[{card.extra}]'" if card.extra else " ".join(missing)
         raise UserError(
-            f'Metric {name!r} needs {", ".join(missing)}, not installed here: type "pip install -c constraints.txt '
-            f"'metaeval[{card.extra}]'\", or ask for other metrics (the ones without a model: overlap, rouge, bm25)."
+            f'Metric {name!r} needs {", ".join(missing)}, not installed here: type "pip install {package}", '
+            "or ask for other metrics (the ones without a model: overlap, rouge, bm25)."
         )
 
 
 def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress | None = None) -> Iterator[Column]:
-    """One column per metric of the run, in the order asked for."""
+    """One column per metric of the run, in the order asked for; a score file whose name is taken adds its path."""
+    used: set[str] = set()
     for name in dict.fromkeys(job.config.metrics):
         if name.startswith(FILE_PREFIX):
-            yield _file_column(job, Path(name.removeprefix(FILE_PREFIX)))
+            column = _file_column(job, _score_path(name))
+            if column.name in used:
+                column = replace(column, name=f"{column.name} ({_score_path(name)})")
         else:
-            yield _metric_column(job, name, store, progress)
+            column = _metric_column(job, name, store, progress)
+        used.add(column.name)
+        yield column
 
 
 def control_columns(job: Job) -> Iterator[Column]:
@@ -109,14 +146,16 @@ def score_metric(
     """Score the job's pairs with one metric."""
     metric = load_metric(name, job.config)
     report = (lambda done, total: progress(name, done, total)) if progress else None
-    return metric, score_pairs(metric, job.texts, store, report)
+    with _plug_in(name):
+        return metric, score_pairs(metric, job.texts, store, report)
 
 
 def _metric_column(job: Job, name: str, store: ScoreStore | None, progress: MetricProgress | None) -> Column:
     metric, scored = score_metric(job, name, store, progress)
     per_row = _per_row(job, scored.answers, metric.card.direction)
     options = ",".join(f"{key}={value}" for key, value in scored.identity["options"].items())
-    fields: dict[str, object] = {"metric": f"{name}@v{metric.card.version}" + (f"({options})" if options else "")}
+    known_as = name if name == metric.card.name else f"{name}={metric.card.name}"
+    fields: dict[str, object] = {"metric": f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")}
     if metric.card.checkpoint:
         fields["checkpoint"] = f"{metric.card.checkpoint}@{metric.card.revision}"
     if "corpus" in scored.identity:
@@ -125,18 +164,36 @@ def _metric_column(job: Job, name: str, store: ScoreStore | None, progress: Metr
 
 
 def _file_column(job: Job, path: Path) -> Column:
-    file = read_scores(path)
+    return score_column(job, read_scores(path), f"sha256:{sha256_file(path)[:12]}")
+
+
+def score_column(job: Job, file: ScoreFile, content: str) -> Column:
+    """A column of scores made elsewhere, by pair id (or by citation id, with unit citation); `content` pins them."""
+    direction = _direction(file)
     row_ids = [row.id for row in job.rows]
     if job.config.unit == "citation" and file.answers.keys() <= set(row_ids):
-        per_row = align(file, row_ids)
+        per_row = [_oriented(answer, direction) for answer in align(file, row_ids)]
     else:
-        per_row = _per_row(job, align(file, [pair.pair_id for pair in job.pairs]), _direction(file.manifest))
-    fields = {"metric": f"{file.metric}@scores", "file": f"sha256:{sha256_file(path)[:12]}"}
+        per_row = _per_row(job, align(file, [pair.pair_id for pair in job.pairs]), direction)
+    fields = {"metric": f"{file.metric}@scores", "file": content}
     return _column(file.metric, per_row, fields, None)
 
 
-def _direction(manifest: Mapping[str, object]) -> Literal[1, -1]:
-    return -1 if manifest.get("direction") == -1 else 1
+def _score_path(name: str) -> Path:
+    return Path(name.removeprefix(FILE_PREFIX))
+
+
+def _direction(file: ScoreFile) -> Literal[1, -1]:
+    given = file.manifest.get("direction", 1)
+    if given not in (1, -1):
+        raise UserError(
+            f"{manifest_path(file.path)}: direction is {given!r}; allowed: 1 (a higher score is more support) or -1."
+        )
+    return 1 if given == 1 else -1
+
+
+def _oriented(answer: PairScore, direction: Literal[1, -1]) -> PairScore:
+    return answer if answer.score is None else answer._replace(score=direction * answer.score)
 
 
 def _per_row(job: Job, answers: Sequence[PairScore], direction: Literal[1, -1]) -> list[PairScore]:

@@ -27,14 +27,16 @@ _UNKNOWN_LEVEL = "no evidence says which chunk supports"
 
 def find_protocols(config: RunConfig) -> list[tuple[Protocol, Mapping[str, str]]]:
     """The run's protocols with their options; `UserError` for a wrong name, option or value."""
-    names = registry.names("protocol") if tuple(config.protocols) == ("all",) else config.protocols
+    names = registry.names("protocol") if "all" in config.protocols else config.protocols
     if not names:
         raise UserError("No protocol is asked for: name at least one, or 'all'.")
     for owner in config.protocol_options.keys() - set(registry.names("protocol")):
         raise unknown("protocol in protocol_options", owner, registry.names("protocol"))
     found: list[tuple[Protocol, Mapping[str, str]]] = []
     for name in dict.fromkeys(names):
-        protocol: Protocol = registry.find("protocol", name)
+        protocol = registry.find("protocol", name)
+        if not isinstance(protocol, Protocol):
+            raise UserError(f"{name!r} is not a protocol: it should be an instance of protocols.contract.Protocol.")
         options = config.protocol_options.get(name, {})
         for key, value in options.items():
             if key not in protocol.options:
@@ -72,11 +74,12 @@ class _Frame:
 
     def __init__(self, job: Job, protocol: Protocol) -> None:
         self.job = job
-        seen = np.array([row.cited or protocol.uses_pool for row in job.rows])
-        known = np.array([row.level is not None for row in job.rows])
-        self.keep = seen & known
-        self.unknown = int((seen & ~known).sum())
-        self.rows = [row for row, keep in zip(job.rows, self.keep, strict=True) if keep]
+        seen = [number for number, row in enumerate(job.rows) if row.cited or protocol.uses_pool]
+        known = [number for number in seen if job.rows[number].level is not None]
+        self.unknown = len(seen) - len(known)
+        # In the order of ids: sums of floats then end in the same digit whatever the order of the corpus file.
+        self.numbers = np.array(sorted(known, key=lambda number: job.rows[number].id), dtype=np.intp)
+        self.rows = [job.rows[number] for number in self.numbers]
         if not self.rows:
             raise UserError(
                 f"Data set {job.config.dataset!r} has no row of a known level with unit={job.config.unit}: "
@@ -88,11 +91,11 @@ class _Frame:
 
     def judgements(self, column: Column) -> Judgements:
         """The column's scores beside the gold."""
-        return Judgements(self.gold, column.score[self.keep], self.group, self.pool)
+        return Judgements(self.gold, column.score[self.numbers], self.group, self.pool)
 
     def statuses(self, column: Column) -> dict[str, int]:
         """Unscored rows by status."""
-        kept = (status for status, keep in zip(column.statuses, self.keep, strict=True) if keep)
+        kept = (column.statuses[number] for number in self.numbers)
         return {str(status): count for status, count in sorted(Counter(kept).items()) if status != "ok"}
 
 
@@ -139,7 +142,7 @@ def _protocol_fields(job: Job, protocol: Protocol, options: Mapping[str, str]) -
     return {
         "protocol": protocol.name,
         **options,
-        "interval": f"cluster-percentile-{interval.level:g}",
+        "interval": f"cluster-percentile-{interval.level}",
         "by": "group",
         "B": interval.resamples,
         "seed": interval.seed,
@@ -180,13 +183,14 @@ def _overlap(one: results.Value, other: results.Value) -> bool:
 
 def _data(job: Job, frame: _Frame) -> results.Data:
     levels = Counter(row.level for row in frame.rows)
+    judged = [job.pairs[number] for row in frame.rows for number in row.members]
     return results.Data(
-        name=job.config.dataset,
+        name=job.name,
         split=job.split,
         fingerprint=job.corpus.fingerprint,
         statements=len({row.statement_id for row in frame.rows}),
-        documents=len({pair.document_id for pair in job.pairs}),
-        citations=len(job.corpus.citations),
+        documents=len({pair.document_id for pair in judged}),
+        citations=len({pair.citation_id for pair in judged if pair.cited}),
         groups=len({row.group for row in frame.rows}),
         levels={name: levels[number] for name, number in (("full", 2), ("partial", 1), ("none", 0))},
         dropped={**job.corpus.dropped, **job.table.dropped},

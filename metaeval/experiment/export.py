@@ -9,7 +9,7 @@ from typing import Any
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.columns import MetricProgress, check_names, score_metric
+from metaeval.experiment.columns import FILE_PREFIX, MetricProgress, check_names, score_metric
 from metaeval.experiment.job import Job, prepare
 from metaeval.files import atomic_write, write_text
 from metaeval.scoring.scorefile import write_scores
@@ -37,6 +37,9 @@ def export_scores(
     config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None = None
 ) -> Iterator[str]:
     """Score the job with each metric of the run and write FOLDER/METRIC.suffix; yields a line about each."""
+    files = [name for name in config.metrics if name.startswith(FILE_PREFIX)]
+    if files:
+        raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
     check_names(config)
     job = prepare(config)
     with ScoreStore(config.store_path) as store:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Literal
 
 from metaeval import registry
-from metaeval.config import RunConfig, dataset_variant, variants
+from metaeval.config import DatasetVariant, RunConfig, dataset_variant, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.datasets import load_dataset
@@ -15,14 +17,15 @@ from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import Pair, PairTable, build_pairs
 from metaeval.corpus.pools import add_pool
 from metaeval.corpus.units import UnitRow, unit_rows
-from metaeval.errors import unknown
+from metaeval.errors import UserError, unknown
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is judged in one run."""
+    """What is judged in one run. `name` and `split` say where the corpus is from."""
 
     config: RunConfig
+    name: str
     split: str
     corpus: Corpus
     table: PairTable
@@ -44,11 +47,11 @@ class Job:
         config = self.config
         documents = list(self.corpus.documents.values())
         fields: dict[str, object] = {
-            "data": f"{config.dataset}/{self.split}@{self.corpus.fingerprint[:12]}",
+            "data": f"{self.name}/{self.split}@{self.corpus.fingerprint[:12]}",
             "unit": config.unit,
             "chunks": self.table.chunking,
             "sentences": splitter_name(documents),
-            "evidence": f"jaccard-{config.evidence_threshold:g}",
+            "evidence": f"jaccard-{config.evidence_threshold}",
             "pool": config.pool,
         }
         if config.unit == "citation":
@@ -56,27 +59,45 @@ class Job:
         return {**fields, "levels": "full=2,partial=1,none=0"}
 
 
+def variant_path(kind: Literal["metric", "dataset"], name: str) -> Path | None:
+    """The YAML file behind a variant's name; None for a registered name and for 'module:attribute'.
+
+    Raises `UserError` for a name that is neither, and for one that is both: it would mean two things.
+    """
+    known, registered = variants("metrics" if kind == "metric" else "datasets"), registry.names(kind)
+    if name in known and name in registered:
+        raise UserError(
+            f"{known[name]} has the name of a registered {kind}: rename the file, and ask for its new name."
+        )
+    if name not in known and name not in registered and ":" not in name:
+        raise unknown(kind, name, [*registered, *known], registry.LIST_COMMAND[kind])
+    return known.get(name)
+
+
 def find_dataset(name: str) -> tuple[Dataset, str | None, Mapping[str, str]]:
     """A data set by its registered name or a variant's, with the variant's split and options."""
-    known = variants("datasets")
-    if name in known and name not in registry.names("dataset"):
-        variant = dataset_variant(known[name])
-        return registry.find("dataset", variant.dataset), variant.split, variant.options
-    if name not in registry.names("dataset") and ":" not in name:
-        raise unknown("dataset", name, [*registry.names("dataset"), *known], "Type 'metaeval data list'.")
-    return registry.find("dataset", name), None, {}
+    path = variant_path("dataset", name)
+    variant = dataset_variant(path) if path else DatasetVariant(dataset=name)
+    dataset = registry.find("dataset", variant.dataset, path)
+    if not isinstance(dataset, Dataset):
+        raise UserError(f"{name!r} is not a data set: it should be an instance of metaeval.corpus.dataset.Dataset.")
+    return dataset, variant.split, variant.options
 
 
-def load_corpus(config: RunConfig) -> tuple[Corpus, str]:
-    """The run's corpus and the split that it came from."""
+def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
+    """The run's corpus, the name to report it under, and the split that it came from.
+
+    The name is the data set's; where nothing was published (a file of the user's own), the one the file gives itself.
+    """
     dataset, split, options = find_dataset(config.dataset)
     chosen = config.split or split or dataset.default_split
-    return load_dataset(dataset, chosen, config.data, {**options, **config.dataset_options}), chosen
+    corpus = load_dataset(dataset, chosen, config.data, {**options, **config.dataset_options})
+    return corpus, config.dataset if dataset.files[chosen] else corpus.name, chosen
 
 
-def prepare(config: RunConfig) -> Job:
-    """Load the data, cut the chunks, place the evidence, pair, add the pool, and name the rows."""
-    corpus, split = load_corpus(config)
+def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
+    """Load the data (or take `corpus`), cut the chunks, place the evidence, pair, add the pool, and name the rows."""
+    corpus, name, split = (corpus, corpus.name, "given") if corpus else load_corpus(config)
     chunked = chunk_corpus(corpus, config.chunk.chunking())
     table = add_pool(build_pairs(chunked, config.evidence_threshold), chunked, config.pool)
-    return Job(config, split, corpus, table, unit_rows(table, config.unit))
+    return Job(config, name, split, corpus, table, unit_rows(table, config.unit))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -12,40 +13,56 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from metaeval.config import RunConfig
-from metaeval.experiment.columns import FILE_PREFIX, MetricProgress, check_names, control_columns, metric_columns
+from metaeval.corpus.model import Corpus
+from metaeval.experiment.columns import (
+    FILE_PREFIX,
+    Column,
+    MetricProgress,
+    check_names,
+    control_columns,
+    metric_columns,
+)
 from metaeval.experiment.evaluation import evaluate, find_protocols
-from metaeval.experiment.job import prepare
+from metaeval.experiment.job import Job, prepare
 from metaeval.files import write_text
 from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
 from metaeval.scoring.store import ScoreStore
 
+# A corpus file's name is free text; what is left of it here is good for a folder anywhere.
+_UNSAFE = re.compile(r"[^\w.-]+")
 _VERSIONED = ("metaeval", "numpy", "scipy", "bm25s", "rouge-score", "torch", "transformers", "tokenizers")
 
 
-def run(config: RunConfig, progress: MetricProgress | None = None) -> list[Result]:
+def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpus | None = None) -> list[Result]:
     """Score the data with every metric and evaluate it under every protocol; nothing is written but the score store.
+
+    corpus: judged data to take in place of the run's data set.
 
     Raises `UserError` for anything wrong in the settings or the data, before any scoring where that can be told.
     """
-    protocols = find_protocols(config)
+    find_protocols(config)
     check_names(config)
-    job = prepare(config)
+    job = prepare(config, corpus)
     with ExitStack() as stack:
         needs_store = any(not name.startswith(FILE_PREFIX) for name in config.metrics)
         store = stack.enter_context(ScoreStore(config.store_path)) if needs_store else None
         columns = list(metric_columns(job, store, progress))
-    if config.controls:
-        columns.extend(control_columns(job))
-    return [evaluate(job, columns, protocol, options) for protocol, options in protocols]
+    return evaluate_columns(job, columns)
+
+
+def evaluate_columns(job: Job, columns: Sequence[Column]) -> list[Result]:
+    """Evaluate columns, and the controls if the run wants them, under every protocol of the run."""
+    whole = [*columns, *control_columns(job)] if job.config.controls else columns
+    return [evaluate(job, whole, protocol, options) for protocol, options in find_protocols(job.config)]
 
 
 def result_folder(config: RunConfig, result: Result) -> Path:
     """Where a run's tables go: results/DATASET-SPLIT-UNIT, with the pool where it is not `own`."""
     parts = [result.data.name, result.data.split, result.unit]
     if config.pool != "own":
-        parts.append(config.pool.replace(":", ""))
-    return config.results / "-".join(part.replace("/", "_").replace(":", "_") for part in parts)
+        parts.append(config.pool)
+    return config.results / "-".join(_UNSAFE.sub("_", part)[:80] for part in parts)
 
 
 def write_results(config: RunConfig, results: Sequence[Result]) -> list[Path]:

@@ -1,0 +1,183 @@
+"""Every command as it is meant to be used."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval import __version__
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+COMMANDS = [
+    *("", "run", "pairs", "score", "evaluate", "table", "data", "metrics"),
+    *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
+    *("metrics list", "metrics show"),
+]
+ONE_OF_EACH = {
+    "wice": ("wice", "test", "chunk"),
+    "expertqa": ("expertqa", "rand_val", "citation"),
+    "factcheck_gpt": ("factcheck_gpt", "all", "citation"),
+    "qasem": ("qasem", "dev", "chunk"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    ended = cli(*command.split(), "--help")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "..." not in ended.out.partition("Commands:")[2], "a summary is cut"
+    if command not in ("data", "metrics"):
+        assert f"metaeval {command}".strip() in ended.out.partition("Usage:")[2].partition("\n")[2]
+    assert len(ended.out.splitlines()) <= 45
+
+
+@pytest.mark.parametrize("command", ["", "data", "metrics"])
+def test_a_group_without_a_command_shows_its_help(cli, command):
+    ended = cli(*command.split())
+
+    assert ended.code in (0, 2)
+    assert "Usage: metaeval" in ended.out + ended.err
+
+
+def test_version(cli):
+    assert cli("--version").out == f"metaeval {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("data", {"mini", "jsonl", "wice", "gensearch-strict", "wice-dev"}),
+        ("metrics", {"overlap", "minilm-bertscore", "rouge-1", "minilm-bertscore-256"}),
+    ],
+)
+def test_a_list_in_a_pipe_has_one_line_an_entry(cli, monkeypatch, command, names):
+    monkeypatch.setenv("COLUMNS", "40")
+
+    ended = cli(command, "list")
+
+    heading, *lines = ended.out.splitlines()
+    assert heading.startswith("name ")
+    assert names <= {line.split()[0] for line in lines}
+    assert [line for line in lines if line.startswith(" ") or line.endswith(" ")] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "parts"),
+    [
+        ("data show wice", ["ODC-BY", "dev, test (default: test)", "https://", "SHA-256", "3,624,529 bytes"]),
+        ("data show wice-dev", ["wice-dev (variant of wice)", "(default: dev)"]),
+        ("data show gensearch-strict", ["option unusable", "none | drop", "default drop"]),
+        ("data show mini", ["NOT human-annotated"]),
+        ("metrics show rouge-2", ["ROUGE-2", "variant = rouge2", '"variant":"rouge2"']),
+        ("metrics show minilm-bertscore-256", ["512", "max_tokens = 256", "sentence-transformers/all-MiniLM-L6-v2"]),
+    ],
+)
+def test_a_card_says_what_the_name_stands_for(cli, command, parts):
+    ended = cli(*command.split())
+
+    assert ended.code == 0
+    assert [part for part in parts if part not in ended.out] == []
+
+
+@pytest.mark.parametrize("name", ["mini", "jsonl"])
+@pytest.mark.parametrize("command", ["fetch", "verify"])
+def test_what_is_not_published_has_nothing_to_fetch_or_verify(cli, name, command):
+    ended = cli("data", command, name)
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "it is shipped, or it is your own file" in ended.out
+
+
+def test_verify_counts_what_is_missing_and_says_how_to_get_it(cli, tmp_path):
+    (tmp_path / "dev.jsonl").write_text("{}")
+
+    ended = cli("data", "verify", "wice", "--data", tmp_path)
+
+    assert ended.code == 2
+    assert [line.split()[0] for line in ended.out.splitlines()] == ["differs", "missing"]
+    assert "2 of 2 files are missing or differ" in ended.err
+    assert "metaeval data fetch wice" in ended.err
+
+
+def test_a_converted_corpus_gives_the_results_of_its_origin(cli, tmp_path):
+    quick = ("-m", "overlap", "-p", "correlation", "-q", "--set", "interval.resamples=50", "--set", "controls=false")
+    assert cli("data", "convert", "mini", "copy.jsonl").code == 0
+    for number, source in enumerate([(), ("-d", "jsonl", "--data", "copy.jsonl")]):
+        assert cli("run", *quick, *source, "--results", number).code == 0
+
+    one, other = ((tmp_path / f"{n}/mini-all-chunk/correlation.json").read_bytes() for n in (0, 1))
+    assert one == other
+
+
+@pytest.mark.parametrize("suffix", ["txt", "md", "tex", "csv"])
+def test_table_prints_what_was_written(cli, small, tmp_path, suffix):
+    form = {"txt": "terminal", "md": "markdown", "tex": "latex", "csv": "csv"}[suffix]
+    assert cli("run", "-m", "overlap", "-p", "retrieval", *small, "-q").code == 0
+    folder = tmp_path / "results/small-all-chunk"
+
+    shown = cli("table", folder / "retrieval.json", "--format", form)
+
+    assert shown.code == 0
+    written = (folder / f"retrieval.{suffix}").read_text(encoding="utf-8")
+    assert [line.rstrip() for line in shown.out.splitlines()] == [line.rstrip() for line in written.splitlines()]
+
+
+def test_a_quiet_run_prints_where_the_results_are_and_nothing_else(cli, small):
+    ended = cli("run", "-m", "overlap", *small, "-q")
+
+    assert ended.err == ""
+    assert ended.out.startswith("Written: results/small-all-chunk/ (correlation, classification, retrieval: ")
+    assert len(ended.out.splitlines()) == 1
+
+
+def test_a_run_says_what_it_did_beside_the_results(cli, small, tmp_path):
+    assert cli("run", "-m", "overlap", *small, "-q").code == 0
+
+    manifest = json.loads((tmp_path / "results/small-all-chunk/manifest.json").read_text())
+    assert manifest["config"]["metrics"] == ["overlap"]
+    assert set(manifest) == {"config", "finished", "machine", "python", "versions"}
+
+
+def test_the_pool_has_a_results_folder_of_its_own(cli, small, tmp_path):
+    assert cli("run", "-m", "overlap", "-p", "retrieval", "--pool", "bm25:2", *small, "-q").code == 0
+
+    assert (tmp_path / "results/small-all-chunk-bm25_2/retrieval.json").is_file()
+
+
+def test_the_shipped_experiment_runs_by_its_name(cli, tmp_path):
+    ended = cli("run", "-c", "mini-citation", "-q", "--set", "interval.resamples=50", "--set", "controls=false")
+
+    assert ended.code == 0
+    assert len(list((tmp_path / "results/mini-all-citation").glob("*.json"))) == 4
+
+
+@pytest.mark.parametrize(("dataset", "split", "unit"), ONE_OF_EACH.values(), ids=ONE_OF_EACH)
+def test_a_published_dataset_is_judged_from_a_local_folder(cli, tmp_path, dataset, split, unit):
+    if not (SHARED / dataset).is_dir() and not (SHARED / f"{dataset}_consistency").is_dir():
+        pytest.skip(f"no local copy of {dataset} beside the repository")
+    options = ("--data", SHARED, "--split", split, "-u", unit, "-q")
+    quick = ("--set", "interval.resamples=5", "--set", "controls=false")
+
+    ended = cli("run", "-m", "overlap", "-p", "classification", "-d", dataset, *options, *quick)
+
+    assert ended.code == 0
+    result = json.loads((tmp_path / f"results/{dataset}-{split}-{unit}/classification.json").read_text())
+    row = result["rows"][0]
+    assert row["unscored"] == 0
+    found = [value["value"] for key, value in row["values"].items() if key in ("fs_ns", "ps_ns")]
+    assert max(value for value in found if value is not None) > 0.5, "overlap tells support from none"
+    assert sum(result["data"]["levels"].values()) == row["scored"]
+
+
+def test_responses_without_page_text_have_nothing_to_judge(refused):
+    if not (SHARED / "gensearch").is_dir():
+        pytest.skip("no local copy of gensearch beside the repository")
+
+    said = refused("run", "-m", "overlap", "-d", "gensearch-strict", "--split", "intrinsic_halls", "--data", SHARED)
+
+    assert "citations have no document text" in said
+    assert "metaeval data list" in said

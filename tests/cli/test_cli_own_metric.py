@@ -1,0 +1,156 @@
+"""A metric of one's own: a class in a file of the working folder."""
+
+import json
+from itertools import count
+
+import pytest
+
+GOOD = """
+from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore
+
+class Options(MetricOptions):
+    power: int = 1
+
+class Shared(Metric):
+    card = MetricCard(name="shared", family="mine", summary="shared words", paper="none", licence="mine")
+    Options = Options
+
+    def score(self, sources, statements):
+        return [
+            PairScore(float(len(set(a.split()) & set(b.split()))) ** self.options.power)
+            for a, b in zip(sources, statements, strict=True)
+        ]
+"""
+CLASS = """
+from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
+from metrics_zoo.overlap import Overlap
+{before}
+class Mine({base}):
+    {card}
+    {body}
+"""
+CARD = 'card = MetricCard(name="mine", family="mine", summary="s", paper="p", licence="l")'
+BREACHES = {
+    "too few answers": ("return [PairScore(1.0)]", ["'mine' returned 1 answers for 27 pairs"]),
+    "NaN that is ok": ("return [PairScore(float('nan')) for _ in sources]", ["score nan with status 'ok'"]),
+    "infinity": ("return [PairScore(float('inf')) for _ in sources]", ["score inf with status 'ok'"]),
+    "a score that failed": (
+        "return [PairScore(0.0, Status.FAILED) for _ in sources]",
+        ["score 0.0 with status 'failed'"],
+    ),
+    "nothing ok": ("return [PairScore(None) for _ in sources]", ["score None with status 'ok'"]),
+    "an exception": (
+        "return [PairScore(1 / 0) for _ in sources]",
+        ["ZeroDivisionError: division by zero", ".py, line "],
+    ),
+    "numbers instead of answers": ("return [0.5 for _ in sources]", ["'float'"]),
+    "no answer at all": ("pass", ["NoneType"]),
+}
+UNUSABLE = {
+    "syntax error": ("def (", "", "", "cannot be imported: SyntaxError: "),
+    "error at import": ("1 / 0", "", "", "cannot be imported: ZeroDivisionError: division by zero"),
+    "missing import": ("import nothing_of_that_name", "", "", "No module named 'nothing_of_that_name'"),
+    "no score method": ("", CARD, "pass", "does not define score()"),
+    "no card": ("", "", "def score(self, sources, statements): return []", "has no card: set card = MetricCard("),
+    "needs a package": (
+        "",
+        CARD.replace("licence", 'modules=("nothing_here",), licence'),
+        "def score(self, sources, statements): return []",
+        'needs nothing_here, not installed here: type "pip install nothing_here"',
+    ),
+    "breaks when made": (
+        "",
+        CARD,
+        "def score(self, sources, statements): return []\n    def __init__(self, options): self.x = options.nothing",
+        "stopped with AttributeError: ",
+    ),
+}
+NUMBERS = count()
+
+
+@pytest.fixture
+def module(tmp_path):
+    """Write a module into the working folder and return its name, a new one each time (Python keeps modules)."""
+
+    def write(text):
+        name = f"own_metric_{next(NUMBERS)}"
+        (tmp_path / f"{name}.py").write_text(text)
+        return name
+
+    return write
+
+
+def test_it_is_run_scored_shown_and_stored_like_any_other(cli, small, module, tmp_path):
+    name = f"{module(GOOD)}:Shared"
+
+    ran = cli("run", "-m", f"overlap,{name}", *small)
+    again = cli("run", "-m", name, *small)
+    scored = cli("score", "-m", name, *small, "-q")
+    shown = cli("metrics", "show", name)
+
+    assert (ran.code, again.code, scored.code, shown.code) == (0, 0, 0, 0)
+    assert f"|metric:{name}=shared@v1(power=1)|" in ran.out
+    assert f"{name}: 27 of 27 pairs from the store" in again.err
+    assert (tmp_path / "results" / f"{name.replace(':', '.')}.parquet").is_file()
+    assert '"name":"shared"' in shown.out
+    rows = json.loads((tmp_path / "results/small-all-chunk/correlation.json").read_text())["rows"]
+    assert rows[0]["values"]["pearson"]["value"] > 0
+
+
+def test_other_options_are_other_scores(cli, small, module, tmp_path):
+    name = f"{module(GOOD)}:Shared"
+    (tmp_path / "squared.yaml").write_text(f"metrics: ['{name}']\nmetric_options: {{'{name}': {{power: 2}}}}\n")
+
+    assert cli("run", "-m", name, *small, "-q").code == 0
+    squared = cli("run", "-c", "squared.yaml", *small)
+
+    assert f"{name}: 0 of 27 pairs" in squared.err
+    assert "(power=2)" in squared.out
+
+
+@pytest.mark.parametrize(("body", "parts"), BREACHES.values(), ids=BREACHES)
+def test_a_breach_of_the_contract_is_told_in_a_sentence(refused, small, module, body, parts):
+    code = CLASS.format(before="", base="Metric", card=CARD, body=f"def score(self, sources, statements): {body}")
+
+    said = refused("run", "-m", f"{module(code)}:Mine", *small)
+
+    assert [part for part in parts if part not in said] == []
+
+
+@pytest.mark.parametrize(("before", "card", "body", "part"), UNUSABLE.values(), ids=UNUSABLE)
+def test_a_class_that_cannot_be_used_is_told_in_a_sentence(refused, small, module, before, card, body, part):
+    name = module(CLASS.format(before=before, base="Metric", card=card, body=body or "pass"))
+
+    said = refused("run", "-m", f"{name}:Mine", *small)
+
+    assert f"{name}:Mine" in said
+    assert part in said
+
+
+def test_a_module_that_is_not_there_says_where_it_is_looked_for(refused, small):
+    said = refused("run", "-m", "no_such_module:Mine", *small)
+
+    assert "No module named 'no_such_module'. It is looked for in the current folder" in said
+
+
+def test_a_class_that_is_not_there_is_named(refused, small, module):
+    assert "has no attribute 'Shred'" in refused("run", "-m", f"{module(GOOD)}:Shred", *small)
+
+
+def test_a_subclass_without_a_name_of_its_own_cannot_get_the_stored_scores_of_its_base(refused, small, module):
+    name = module(CLASS.format(before="", base="Overlap", card="", body="pass"))
+
+    said = refused("run", "-m", f"{name}:Mine", *small)
+
+    assert "calls itself 'overlap' on its card" in said
+    assert "a name of its own" in said
+
+
+def test_what_was_scored_before_another_metric_broke_is_kept(cli, small, module):
+    code = CLASS.format(before="", base="Metric", card=CARD, body="def score(self, sources, statements): 1 / 0")
+
+    broken = cli("run", "-m", f"overlap,{module(code)}:Mine", *small)
+
+    assert broken.code == 2
+    assert "What was scored before is stored" in broken.err
+    assert cli("run", "-m", "overlap", *small).err == "overlap: 27 of 27 pairs from the store\n"

@@ -1,0 +1,142 @@
+"""What only a process of its own can show: Ctrl-C, a full disk, a reader that leaves."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SLOW = """
+import time
+from pathlib import Path
+from metaeval.scoring.contract import Metric, MetricCard, PairScore
+
+class Slow(Metric):
+    card = MetricCard(name="slow", family="mine", summary="s", paper="p", licence="l")
+    block_tokens = 8
+
+    def score(self, sources, statements):
+        with Path("log.txt").open("a") as log:
+            log.writelines(f"{a} / {b}\\n" for a, b in zip(sources, statements, strict=True))
+        if Path("wait").exists() and len(Path("log.txt").read_text().splitlines()) > 8:
+            time.sleep(60)
+        return [PairScore(float(len(b))) for b in statements]
+"""
+
+
+@pytest.fixture
+def metaeval(tmp_path):
+    """Start `metaeval ARGS...` in the folder of the test."""
+
+    def start(*args, **more):
+        command = [sys.executable, "-m", "metaeval", *map(str, args)]
+        environment = {**os.environ, "COLUMNS": "100"}
+        return subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **more,
+        )
+
+    return start
+
+
+def test_an_interrupted_run_says_so_and_goes_on_where_it_was(metaeval, small, tmp_path):
+    (tmp_path / "slow_metric.py").write_text(SLOW)
+    (tmp_path / "wait").touch()
+    log = tmp_path / "log.txt"
+    run = ("run", "-m", "slow_metric:Slow", "-p", "correlation", *small, "-q")
+
+    first = metaeval(*run)
+    deadline = time.monotonic() + 30
+    while not (log.exists() and len(log.read_text().splitlines()) > 8) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGINT)
+    out, err = first.communicate(timeout=30)
+
+    assert (first.returncode, out) == (130, "")
+    assert err == "metaeval: stopped. Every finished block is stored; the same command goes on from there.\n"
+    before = log.read_text().splitlines()
+
+    (tmp_path / "wait").unlink()
+    second = metaeval(*run)
+    out, err = second.communicate(timeout=30)
+
+    assert (second.returncode, err) == (0, "")
+    after = log.read_text().splitlines()[len(before) :]
+    assert len(set(before) | set(after)) == 27, "every pair was scored"
+    in_hand = set(before) & set(after)
+    assert 0 < len(in_hand) < len(before), "the block in hand is done again, and no other"
+    assert in_hand == set(before[-len(in_hand) :])
+
+
+def test_a_full_disk_leaves_the_old_results(cli, metaeval, small, tmp_path):
+    assert cli("score", "-m", "overlap", "--format", "jsonl", *small, "-q").code == 0
+    evaluate = ("evaluate", "results/overlap.jsonl", *small, "-p", "classification", "-q")
+    assert cli(*evaluate).code == 0
+    folder = tmp_path / "results/small-all-chunk"
+    old = {path.name: path.read_bytes() for path in folder.iterdir()}
+    limit = 1000
+    assert len(old["classification.json"]) > 2 * limit
+
+    def fill() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    ended = metaeval(*evaluate, "--set", "interval.seed=5", preexec_fn=fill)
+    _, err = ended.communicate(timeout=30)
+
+    assert ended.returncode == 2
+    assert "metaeval: Cannot write results/small-all-chunk/classification.json: File too large." in err
+    assert "free space or choose another folder, then run the same command again" in err
+    assert "Traceback" not in err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == old, "nothing new, nothing lost"
+
+
+SCORE = ("score", "-m", "overlap", "-q", "--set", "chunk.size=20")
+
+
+@pytest.mark.parametrize(
+    ("command", "path"), [(SCORE, "results/overlap.parquet"), (("pairs", "out.parquet"), "out.parquet")]
+)
+def test_a_full_disk_leaves_no_half_of_a_parquet_file(cli, metaeval, tmp_path, command, path):
+    assert cli(*SCORE).code == 0
+    (tmp_path / path).write_text("old")
+    # Room for the store's own files (its shared memory is 32 KiB), not for what is written from the mini corpus.
+    limit = 33_000
+
+    ended = metaeval(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    _, err = ended.communicate(timeout=60)
+
+    assert ended.returncode == 2
+    assert f"metaeval: Cannot write {path}: File too large." in err
+    assert "Traceback" not in err
+    assert (tmp_path / path).read_text() == "old"
+    assert not list(tmp_path.rglob(".*.parquet*"))
+
+
+def test_a_full_disk_under_the_store_says_that_what_it_holds_is_kept(metaeval):
+    ended = metaeval(*SCORE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000)))
+    _, err = ended.communicate(timeout=60)
+
+    assert ended.returncode == 2
+    assert "metaeval: Score store results/scores.sqlite: " in err
+    assert "What it already holds is kept; free space" in err
+    assert "Traceback" not in err
+
+
+def test_a_reader_that_leaves_ends_the_command_quietly_after_the_results_are_written(metaeval, small, tmp_path):
+    run = metaeval("run", "-m", "overlap", "-p", "correlation", *small)
+    run.stdout.close()
+    err = run.stderr.read()
+    run.wait(timeout=30)
+
+    assert run.returncode != 0
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+    assert (tmp_path / "results/small-all-chunk/correlation.csv").is_file()

@@ -1,0 +1,53 @@
+"""The same run gives the same bytes; what does not matter to a result does not move it."""
+
+import json
+import random
+
+import pytest
+
+RUN = ("run", "-m", "overlap,bm25", "-q", "--set", "interval.resamples=20")
+
+
+def contents(folder):
+    """The bytes of every file of a results folder, by its path there; the store and the manifest are not results."""
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: data for name, data in found.items() if not name.endswith("manifest.json") and "sqlite" not in name}
+
+
+def test_two_runs_give_the_same_bytes(cli, tmp_path):
+    first = cli(*RUN, "--results", "one")
+    second = cli(*RUN, "--results", "two")
+
+    assert (first.code, second.code) == (0, 0)
+    one, two = contents(tmp_path / "one"), contents(tmp_path / "two")
+    assert len(one) == 15
+    assert one == two
+
+
+@pytest.fixture(scope="module")
+def seed():
+    return 20_240_615
+
+
+def test_the_order_of_a_corpus_file_moves_no_estimate(cli, tmp_path, seed):
+    assert cli("data", "convert", "mini", "mini.jsonl").code == 0
+    header, *lines = (tmp_path / "mini.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    random.Random(seed).shuffle(lines)
+    (tmp_path / "shuffled.jsonl").write_text(header + "".join(lines), encoding="utf-8")
+
+    for name in ("mini", "shuffled"):
+        assert cli(*RUN, "-d", "jsonl", "--data", f"{name}.jsonl", "--results", name).code == 0
+
+    kept, moved = contents(tmp_path / "mini"), contents(tmp_path / "shuffled")
+    assert kept.keys() == moved.keys()
+    different = []
+    for name in (name for name in kept if name.endswith(".json")):
+        rows = [json.loads(files[name])["rows"] for files in (kept, moved)]
+        for one, other in zip(*rows, strict=True):
+            different += [
+                (name, one["metric"], k, v, other["values"][k])
+                for k, v in one["values"].items()
+                if v != other["values"][k]
+            ]
+    assert different == []
+    assert kept == moved

@@ -1,0 +1,165 @@
+"""Score files in and out: pairs, score, evaluate."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def pairs(cli, small, tmp_path):
+    """The small corpus' pairs as `metaeval pairs` writes them."""
+    assert cli("pairs", "pairs.jsonl", *small).code == 0
+    return [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def write_scores(tmp_path):
+    """Write rows as NAME.jsonl, with a manifest if one is given."""
+
+    def write(rows, name="mine", manifest=None):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        if manifest is not None:
+            path.with_name(path.name + ".manifest.json").write_text(json.dumps(manifest))
+        return path.name
+
+    return write
+
+
+def values(tmp_path, protocol, unit="chunk"):
+    """The estimates of the first row of a result file."""
+    result = json.loads((tmp_path / f"results/small-all-{unit}/{protocol}.json").read_text())
+    return {key: value["value"] for key, value in result["rows"][0]["values"].items()}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_scores_written_and_read_back_give_the_digits_of_a_run(cli, small, tmp_path, suffix):
+    assert cli("run", "-m", "rouge", "-p", "all", *small, "-q").code == 0
+    direct = [values(tmp_path, protocol) for protocol in ("correlation", "classification", "retrieval")]
+
+    scored = cli("score", "-m", "rouge", "--format", suffix, "-o", "scores", *small)
+    evaluated = cli("evaluate", f"scores/rouge.{suffix}", *small, "-q")
+
+    assert (scored.code, evaluated.code) == (0, 0)
+    assert scored.out == f"scores/rouge.{suffix}: 27 pairs, 0 without a score\n"
+    assert [values(tmp_path, p) for p in ("correlation", "classification", "retrieval")] == direct
+
+
+def test_pairs_are_all_that_a_metric_elsewhere_needs(cli, small, pairs, write_scores, tmp_path):
+    file = write_scores([{"pair_id": p["pair_id"], "score": float(p["level"] == "full")} for p in pairs])
+
+    assert cli("evaluate", file, *small, "-p", "classification", "-q").code == 0
+    assert values(tmp_path, "classification")["fs_ns"] == 1.0
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_pairs_are_written_whole_in_both_formats(cli, small, tmp_path, suffix):
+    ended = cli("pairs", f"out.{suffix}", *small)
+
+    assert (ended.code, ended.out) == (0, f"27 pairs written to out.{suffix}\n")
+    assert (tmp_path / f"out.{suffix}").stat().st_size
+
+
+def test_ids_of_other_pairs_are_refused_with_an_example_of_each(refused, small, pairs, write_scores):
+    file = write_scores([{"pair_id": "claim-7", "score": 1}, {"pair_id": pairs[0]["pair_id"], "score": 1}])
+
+    said = refused("evaluate", file, *small)
+
+    assert "1 of the 2 pair ids in mine.jsonl are not pairs of this job" in said
+    assert "'claim-7'" in said
+    assert repr(pairs[0]["pair_id"]) in said
+    assert "metaeval pairs" in said
+
+
+def test_a_partial_file_is_evaluated_with_counts_and_bounds(cli, small, pairs, write_scores, tmp_path):
+    scored = [p for p in pairs if p["pair_id"] != "s0:river#0"]
+    file = write_scores([{"pair_id": p["pair_id"], "score": float(p["level"] == "full")} for p in scored])
+
+    ended = cli("evaluate", file, *small, "-p", "classification")
+
+    assert ended.code == 0
+    assert "26 scored + 1 unscored (absent) + 0 excluded = 27" in ended.out
+    assert "pairs without a score could move the value" in ended.out
+    row = json.loads((tmp_path / "results/small-all-chunk/classification.json").read_text())["rows"][0]
+    # Two of the three FULL pairs are scored, above all 21 NONE pairs: AUC 1. The third may stand below all: 2/3.
+    assert row["values"]["fs_ns"]["value"] == 1.0
+    assert row["values"]["fs_ns"]["bounds"] == pytest.approx([2 / 3, 1.0])
+    assert row["statuses"] == {"absent": 1}
+
+
+FAULTS = {
+    "no rows": ("", ["mine.jsonl has no rows"]),
+    "not JSON": ('{"pair_id": "a", "score": 1}\n{"pair_id"\n', ["mine.jsonl, line 2", "not JSON"]),
+    "no object": ("[1, 2]\n", ["line 1", "pair_id and score"]),
+    "no id": ('{"id": "a", "score": 1}\n', ["row 1", "pair_id is None"]),
+    "one id twice": ('{"pair_id": "a", "score": 1}\n{"pair_id": "a", "score": 2}\n', ["row 2", "'a'", "twice"]),
+    "a score that is text": ('{"pair_id": "a", "score": "high"}\n', ["row 1", "'high'", "number or null"]),
+    "a score that is not finite": ('{"pair_id": "a", "score": NaN}\n', ["row 1", "nan", "finite"]),
+    "an unknown status": ('{"pair_id": "a", "score": null, "status": "lost"}\n', ["'lost'", "allowed: ok"]),
+    "a status against its score": ('{"pair_id": "a", "score": 1, "status": "failed"}\n', ["row 1", "'failed'"]),
+}
+
+
+@pytest.mark.parametrize(("content", "parts"), FAULTS.values(), ids=FAULTS)
+def test_a_faulty_score_file_is_refused_before_anything_is_scored(refused, small, tmp_path, content, parts):
+    (tmp_path / "mine.jsonl").write_text(content)
+
+    said = refused("run", "-m", "overlap,scores:mine.jsonl", *small)
+
+    assert [part for part in parts if part not in said] == []
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("none.jsonl", "does not exist"), ("none.csv", "ends in .parquet or .jsonl"), ("bad.parquet", "not a Parquet")],
+)
+def test_a_score_file_that_is_no_score_file_is_refused(refused, small, tmp_path, name, part):
+    (tmp_path / "bad.parquet").write_text("PAR?")
+
+    said = refused("evaluate", name, *small)
+
+    assert name in said
+    assert part in said
+
+
+def test_a_score_file_is_not_scored(refused, small):
+    assert "metaeval evaluate FILE" in refused("score", "-m", "scores:mine.jsonl", *small)
+
+
+@pytest.mark.parametrize("unit", ["chunk", "citation"])
+def test_lower_is_more_support_where_the_manifest_says_so(cli, small, pairs, write_scores, tmp_path, unit):
+    key = "pair_id" if unit == "chunk" else "citation_id"
+    level = "level" if unit == "chunk" else "citation_level"
+    rows = {p[key]: {"pair_id": p[key], "score": -float(p[level] == "full")} for p in pairs}
+
+    file = write_scores(rows.values(), manifest={"direction": -1})
+
+    assert cli("evaluate", file, *small, "-u", unit, "-p", "classification", "-q").code == 0
+    assert values(tmp_path, "classification", unit)["fs_ns"] == 1.0
+
+
+def test_a_direction_that_is_neither_is_refused(refused, small, pairs, write_scores):
+    file = write_scores([{"pair_id": pairs[0]["pair_id"], "score": 1}], manifest={"direction": "lower"})
+
+    said = refused("evaluate", file, *small)
+
+    assert "mine.jsonl.manifest.json: direction is 'lower'; allowed: 1" in said
+
+
+def test_two_files_of_one_name_are_told_apart_by_their_paths(cli, small, tmp_path):
+    for folder in ("a", "b,c"):
+        assert cli("score", "-m", "overlap", "--format", "jsonl", "-o", folder, *small, "-q").code == 0
+
+    ended = cli("evaluate", "a/overlap.jsonl", "b,c/overlap.jsonl", *small, "-p", "correlation", "-q")
+
+    assert ended.code == 0
+    rows = json.loads((tmp_path / "results/small-all-chunk/correlation.json").read_text())["rows"]
+    assert [row["metric"] for row in rows] == ["overlap", "overlap (b,c/overlap.jsonl)"]
+
+
+def test_evaluate_reads_a_configuration_with_options_for_metrics(cli, small, write_scores, pairs, tmp_path):
+    (tmp_path / "mine.yaml").write_text("metrics: [rouge]\nmetric_options: {rouge: {stem: true}}\n")
+    file = write_scores([{"pair_id": p["pair_id"], "score": 1} for p in pairs])
+
+    assert cli("evaluate", file, "-c", "mine.yaml", *small, "-p", "correlation", "-q").code == 0

@@ -1,0 +1,105 @@
+"""A corpus file of one's own that cannot be judged, or only in part."""
+
+import json
+
+import pytest
+
+RUN = ("run", "--metric", "overlap", "--dataset", "jsonl", "--set", "interval.resamples=50")
+QUICK = (*RUN, "--set", "controls=false")
+HEADER = {"type": "corpus", "format": "metaeval-corpus/1", "name": "mine"}
+DOCUMENT = {"type": "document", "id": "d", "text": "Rain fell."}
+STATEMENT = {"type": "statement", "id": "s", "text": "It rained."}
+CITATION = {"type": "citation", "statement": "s", "document": "d", "level": "full"}
+MALFORMED = {
+    "a line cut short": ([HEADER, DOCUMENT, '{"type": "statem'], ["line 3", "not JSON"]),
+    "a wrong level": ([HEADER, DOCUMENT, STATEMENT, CITATION | {"level": "ful"}], ["line 4", '"ful"', "mean 'full'"]),
+    "an unknown document": ([HEADER, STATEMENT, CITATION], ["line 3", "document", '"d"']),
+    "no header": ([DOCUMENT, STATEMENT, CITATION], ["line 1", "metaeval-corpus/1"]),
+    "an empty file": ([], ["line 1", "empty", "metaeval-corpus/1"]),
+}
+
+
+@pytest.mark.parametrize(("rows", "parts"), MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_corpus_is_refused_with_its_line(refused, write_corpus, rows, parts):
+    said = refused(*RUN, "--data", write_corpus(rows))
+
+    assert "small.jsonl: " in said
+    assert [part for part in parts if part not in said] == []
+
+
+def test_validate_lists_every_problem_and_says_that_the_file_cannot_be_used(cli, write_corpus):
+    path = write_corpus([HEADER, DOCUMENT | {"sentences": []}, STATEMENT, CITATION | {"level": "ful"}, "{"])
+
+    ended = cli("data", "validate", path)
+
+    assert ended.code == 2
+    assert [line.split(":")[0] for line in ended.out.splitlines()] == ["line 2", "line 4", "line 5"]
+    assert "cannot be used before this is mended" in ended.err
+
+
+def test_validate_says_how_to_judge_a_good_file(cli, write_corpus):
+    ended = cli("data", "validate", write_corpus())
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "metaeval run --dataset jsonl --data" in ended.out
+
+
+def test_a_corpus_without_citations_has_nothing_to_judge(refused, write_corpus):
+    said = refused(*RUN, "--data", write_corpus([HEADER, DOCUMENT, STATEMENT]))
+
+    assert "'mine' gives nothing to judge: it has no citations" in said
+    assert "metaeval data list" in said
+
+
+def test_a_corpus_of_empty_documents_has_nothing_to_judge(refused, write_corpus):
+    said = refused(*RUN, "--data", write_corpus([HEADER, DOCUMENT | {"text": ""}, STATEMENT, CITATION]))
+
+    assert "1 of 1 citations have no document text" in said
+
+
+def test_citations_of_empty_documents_are_left_out_and_counted(cli, write_corpus, small_rows, tmp_path):
+    rows = [*small_rows, {"type": "document", "id": "gone", "text": ""}]
+    rows.append({"type": "citation", "statement": "s0", "document": "gone", "level": "none"})
+
+    ended = cli(*QUICK, "--data", write_corpus(rows), "-p", "correlation", "-q")
+
+    assert ended.code == 0
+    data = json.loads((tmp_path / "results/small-all-chunk/correlation.json").read_text())["data"]
+    assert data["dropped"] == {"no document text": 1}
+    assert (data["citations"], data["documents"]) == (9, 3), "what was judged, not what was left out"
+
+
+@pytest.mark.parametrize("level", ["full", "partial", "none"])
+def test_a_corpus_of_one_level_gives_dashes_with_reasons(cli, write_corpus, small_rows, tmp_path, level):
+    rows = [row | {"level": level} if row["type"] == "citation" else row for row in small_rows]
+
+    ended = cli(*RUN, "--data", write_corpus(rows), "-u", "citation")
+
+    assert ended.code == 0
+    assert "one gold level only" in ended.out
+    assert "no scored" in ended.out
+    folder = tmp_path / "results/small-all-citation"
+    for protocol in ("correlation", "classification"):
+        for row in json.loads((folder / f"{protocol}.json").read_text())["rows"]:
+            for key, value in row["values"].items():
+                if key != "ap_full" or level != "full":
+                    assert value["value"] is None
+                    assert value["note"]
+
+
+def test_one_group_gives_values_without_intervals_and_says_so(cli, write_corpus, small_rows):
+    rows = [row | {"group": "g"} if row["type"] == "statement" else row for row in small_rows]
+
+    ended = cli(*QUICK, "--data", write_corpus(rows), "-p", "classification", "--set", "chunk.size=7")
+
+    assert ended.code == 0
+    assert "one group, so no interval can be given" in " ".join(ended.out.split())
+
+
+def test_two_corpora_do_not_share_a_results_folder(cli, write_corpus, small_rows, tmp_path):
+    for name in ("first/try", "second: try"):
+        path = write_corpus([small_rows[0] | {"name": name}, *small_rows[1:]])
+        assert cli(*QUICK, "--data", path, "-p", "correlation", "-q").code == 0
+
+    folders = {path.name for path in (tmp_path / "results").iterdir() if path.is_dir()}
+    assert folders == {"first_try-all-chunk", "second_try-all-chunk"}

@@ -1,0 +1,203 @@
+"""Wrong input ends in one sentence: what happened, what is allowed, what to type next; code 2."""
+
+import sqlite3
+
+import pytest
+
+RUN = ("run", "--metric", "overlap", "--quiet")
+NAMES = {
+    "metric": (("run", "-m", "overlp"), ["'overlp'", "Did you mean 'overlap'?", "rouge-1", "metaeval metrics list"]),
+    "metric to show": (("metrics", "show", "ruge"), ["'ruge'", "Did you mean 'rouge'?", "metaeval metrics list"]),
+    "metric to score": (("score", "-m", "bm52"), ["'bm52'", "Did you mean 'bm25'?"]),
+    "protocol": ((*RUN, "-p", "corelation"), ["'corelation'", "Did you mean 'correlation'?", "retrieval", "'all'"]),
+    "dataset": ((*RUN, "-d", "wcie"), ["'wcie'", "Did you mean 'wice'?", "wice-dev", "metaeval data list"]),
+    "dataset to show": (("data", "show", "expertq"), ["Did you mean 'expertqa'?", "metaeval data list"]),
+    "split": ((*RUN, "--split", "tst"), ["split of mini 'tst'", "Known: all"]),
+    "split to fetch": (("data", "fetch", "wice", "--split", "tset"), ["Did you mean 'test'?", "dev, test"]),
+    "unit": ((*RUN, "-u", "chnk"), ["'unit'", "'chnk'", "'chunk' or 'citation'"]),
+    "pool": ((*RUN, "--pool", "bm25"), ["'pool'", "'bm25'", "own, or bm25:K", "bm25:20"]),
+    "pool of a citation": ((*RUN, "--pool", "bm25:3", "-u", "citation"), ["pool=bm25:3", "needs unit=chunk"]),
+    "format": (("score", "--format", "csv"), ["format 'csv'", "jsonl, parquet"]),
+    "format of a table": (("table", "x.json", "-f", "latx"), ["format 'latx'", "Did you mean 'latex'?", "markdown"]),
+    "format of pairs": (("pairs", "x.csv"), ["x.csv", ".jsonl or .parquet"]),
+    "result to print": (("table", "x.json"), ["Cannot read x.json", "No such file"]),
+    "experiment": ((*RUN, "-c", "wicee"), ["experiment 'wicee'", "Did you mean 'wice'?", "path of a YAML file"]),
+    "configuration file": ((*RUN, "-c", "no.yaml"), ["'no.yaml'", "mini-citation, wice", "that exists"]),
+    "nothing to score": (("run", "-m", ""), ["No metric is asked for", "--metric overlap"]),
+    "nothing but commas": (("run", "-m", ",,"), ["No metric is asked for"]),
+    "no protocol": ((*RUN, "-p", ""), ["No protocol is asked for", "'all'"]),
+}
+SETTINGS = {
+    "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?", "Known: aggregate, chunk"]),
+    "nested name": ("interval.sed=3", ["'interval.sed'", "Did you mean 'seed'?", "Known: level, resamples, seed."]),
+    "no equals sign": ("seed", ["--set takes key=value", "--set interval.seed=3", "'seed'"]),
+    "no key": ("=3", ["--set takes key=value"]),
+    "value below its range": ("chunk.size=0", ["'chunk.size'", "is 0", "greater than or equal to 1"]),
+    "value above its range": ("interval.level=2", ["'interval.level'", "is 2", "less than 1"]),
+    "value of another type": ("interval.seed=x", ["'interval.seed'", "is 'x'", "integer"]),
+    "value for a group of settings": ("interval=3", ["'interval'", "is 3", "--set NAME.NAME=VALUE"]),
+    "name inside a value that is given": ("metrics.name=x", ["'metrics' is a single value", "'name'"]),
+    "name inside a value": ("dataset.name=x", ["'dataset'", "is {'name': 'x'}", "a valid string"]),
+    "not YAML": ("chunk.size=[1", ["chunk.size=[1", "not YAML"]),
+    "impossible date": ("split=2024-13-45", ["split=2024-13-45", "not YAML", "in quotes"]),
+    "choice": ("chunk.mode=sentence", ["'chunk.mode'", "'sentences', 'whole-sentences' or 'words'"]),
+    "metric option": ("metric_options.overlap.content=1", ["'content'", "of metric 'overlap'", "Known: content_only"]),
+    "metric option's value": ("metric_options.overlap.content_only=7", ["'content_only'", "is 7", "valid boolean"]),
+    "options of another metric": ("metric_options.rouge.stem=1", ["'rouge'", "Known: overlap", "of the same run"]),
+    "dataset option": ("dataset_options.unitt=x", ["option of mini 'unitt'", "Known: none"]),
+    "protocol option": ("protocol_options.retrieval.gain=x", ["'gain'", "Did you mean 'gains'?"]),
+    "protocol option's value": ("protocol_options.retrieval.gains=x", ["gains is 'x'", "linear, exponential"]),
+    "options of no protocol": ("protocol_options.retreval.x=1", ["'retreval'", "Did you mean 'retrieval'?"]),
+}
+YAML = {
+    "unknown key": ("metrcs: [overlap]", ["mine.yaml", "'metrcs'", "Did you mean 'metrics'?"]),
+    "unknown nested key": ("chunk: {sise: 3}", ["mine.yaml", "'chunk.sise'", "Did you mean 'size'?"]),
+    "syntax error": ("dataset: mini\nmetrics: [overlap\nunit: chunk\n", ["mine.yaml, line 3", "not YAML"]),
+    "a list": ("- overlap\n", ["mine.yaml", "'key: value' lines", "list"]),
+    "key that is no text": ("1: 2", ["mine.yaml", "'1'", "Known: aggregate"]),
+    "empty group": ("interval:\n", ["mine.yaml", "'interval'", "NAME: VALUE"]),
+    "not UTF-8": (b"dataset: \xff", ["mine.yaml", "UTF-8", "byte 9"]),
+}
+
+
+@pytest.mark.parametrize(("args", "parts"), NAMES.values(), ids=NAMES)
+def test_a_wrong_name_gets_the_nearest_one_and_what_is_allowed(refused, args, parts):
+    said = refused(*args)
+
+    assert [part for part in parts if part not in said] == []
+
+
+@pytest.mark.parametrize(("setting", "parts"), SETTINGS.values(), ids=SETTINGS)
+def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(refused, setting, parts):
+    said = refused(*RUN, "--set", setting)
+
+    assert [part for part in parts if part not in said] == []
+
+
+@pytest.mark.parametrize(("content", "parts"), YAML.values(), ids=YAML)
+def test_a_faulty_configuration_file_is_named(refused, tmp_path, content, parts):
+    (tmp_path / "mine.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    said = refused("run", "-c", "mine.yaml")
+
+    assert [part for part in parts if part not in said] == []
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "evaluate", "data show", "data convert", "metrics show", "rn", "run --metrc x"]
+)
+def test_a_command_typed_wrong_points_to_its_help(cli, command):
+    ended = cli(*command.split(), *(["extra", "extra", "extra"] if command != "evaluate" else []))
+
+    assert ended.code == 2
+    assert "--help" in ended.err
+    assert "Error: " in ended.err
+
+
+def test_a_value_of_a_dataset_option_is_checked_before_its_files(refused, tmp_path):
+    said = refused(*RUN, "-d", "expertqa", "--data", tmp_path, "--set", "dataset_options.unit=sentence")
+
+    assert "expertqa's option unit: 'sentence'. Known: claim, passage." in said
+
+
+def test_a_folder_that_is_missing_is_named(refused):
+    assert "data=nowhere does not exist; wice reads test.jsonl" in refused(*RUN, "-d", "wice", "--data", "nowhere")
+
+
+def test_a_file_missing_from_a_folder_is_named_with_its_origin(refused, tmp_path):
+    said = refused(*RUN, "-d", "wice", "--data", tmp_path)
+
+    assert "neither wice/test.jsonl nor test.jsonl" in said
+    assert "https://" in said
+
+
+def test_a_file_that_was_changed_is_refused(refused, tmp_path):
+    (tmp_path / "test.jsonl").write_text("{}\n")
+
+    said = refused(*RUN, "-d", "wice", "--data", tmp_path)
+
+    assert "has SHA-256" in said
+    assert "Replace it by https://" in said
+
+
+def test_jsonl_without_a_file_says_which_file_it_needs(refused):
+    assert "dataset=jsonl needs data=FILE" in refused(*RUN, "-d", "jsonl")
+    assert "Cannot read mine.jsonl" in refused(*RUN, "-d", "jsonl", "--data", "mine.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"), [("-d", "is not a data set"), ("-p", "is not a protocol"), ("-m", "is not a metric")]
+)
+def test_an_object_of_another_kind_is_refused(refused, option, sentence):
+    said = refused("run", option, "os:path", *([] if option == "-m" else ["-m", "overlap"]))
+
+    assert f"'os:path' {sentence}: it should be" in said
+
+
+def test_a_variant_with_the_name_of_a_registered_thing_is_refused(refused, tmp_path):
+    for kind, name, content in (("metrics", "rouge", "metric: overlap"), ("datasets", "mini", "dataset: wice")):
+        (tmp_path / "configs" / kind).mkdir(parents=True)
+        (tmp_path / "configs" / kind / f"{name}.yaml").write_text(content)
+
+    assert "rouge.yaml has the name of a registered metric: rename the file" in refused("run", "-m", "rouge")
+    assert "mini.yaml has the name of a registered dataset: rename the file" in refused(*RUN, "-d", "mini")
+
+
+def test_a_variant_of_nothing_names_its_file(refused, tmp_path):
+    folder = tmp_path / "configs" / "metrics"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("metric: overlp")
+
+    said = refused("run", "-m", "mine")
+
+    assert "mine.yaml: Unknown metric 'overlp'. Did you mean 'overlap'?" in said
+
+
+def test_a_file_in_the_way_of_the_results_folder_costs_no_score(cli, small, tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    store = tmp_path / "scores.sqlite"
+
+    ended = cli("run", "-m", "overlap", *small, "--results", "taken", "--store", store)
+
+    assert ended.code == 2
+    assert "metaeval: Cannot write taken/small-all-chunk" in ended.err
+    assert "Nothing already computed is lost" in ended.err
+    assert "choose another folder" in ended.err
+    assert "Telling the levels apart" in ended.out, "the tables are shown all the same"
+    assert (tmp_path / "taken").read_text() == "mine"
+    assert cli("run", "-m", "overlap", *small, "--store", store).err == "overlap: 27 of 27 pairs from the store\n"
+
+
+def test_a_store_that_is_no_database_is_left_alone(refused, small, tmp_path):
+    store = tmp_path / "notes.txt"
+    store.write_text("my notes, " * 1000)
+
+    said = refused("run", "-m", "overlap", *small, "--store", store)
+
+    assert "notes.txt: file is not a database" in said
+    assert "--store PATH" in said
+    assert store.read_text() == "my notes, " * 1000
+
+
+def test_a_store_in_a_folder_that_is_a_file_is_refused(refused, small, tmp_path):
+    (tmp_path / "taken").write_text("")
+
+    assert "Score store taken/scores.sqlite" in refused(
+        "run", "-m", "overlap", *small, "--store", "taken/scores.sqlite"
+    )
+
+
+def test_a_database_of_another_program_is_refused(refused, small, tmp_path):
+    with sqlite3.connect(tmp_path / "other.sqlite") as other:
+        other.execute("CREATE TABLE scores (player TEXT, points INTEGER)")
+
+    assert "other.sqlite: " in refused("run", "-m", "overlap", *small, "--store", "other.sqlite")
+
+
+def test_one_metric_named_twice_is_one_row_and_under_two_names_is_scored_once(cli, small):
+    ended = cli("run", "-m", "overlap,overlap,metrics_zoo.overlap:Overlap", "-p", "correlation", *small)
+
+    assert ended.code == 0
+    assert ended.err.splitlines()[-1] == "metrics_zoo.overlap:Overlap: 27 of 27 pairs from the store"
+    assert ended.out.count("|metric:overlap@v1") == 1
+    assert ended.out.count("|metric:metrics_zoo.overlap:Overlap=overlap@v1") == 1

@@ -1,0 +1,199 @@
+"""A run's settings: where they come from, what is refused, and the YAML files that are shipped."""
+
+from pathlib import Path
+
+import pytest
+
+from metaeval import registry
+from metaeval.config import (
+    RunConfig,
+    config_folders,
+    dataset_variant,
+    load_run,
+    metric_variant,
+    validated,
+    variants,
+)
+from metaeval.errors import UserError
+from metaeval.experiment.columns import load_metric
+from metaeval.experiment.evaluation import find_protocols
+from metaeval.experiment.job import find_dataset
+
+SHIPPED = Path(__file__).parents[1] / "configs"
+
+
+def shipped(kind):
+    return sorted((SHIPPED / kind).glob("*.yaml"))
+
+
+@pytest.fixture
+def yaml(tmp_path):
+    """Write a YAML file and return its path."""
+
+    def write(text, name="run.yaml"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_file_gives_way_to_settings_and_settings_to_overrides(yaml):
+    path = yaml("unit: citation\npool: own\nsplit: dev\ninterval: {seed: 1, resamples: 10}\n")
+
+    run = load_run(path, {"split": "test", "pool": None}, ["interval.seed=2"])
+
+    assert (run.unit, run.split, run.pool) == ("citation", "test", "own")
+    assert (run.interval.seed, run.interval.resamples, run.interval.level) == (2, 10, 0.95)
+    assert load_run(path, {"split": "test"}, ["split=dev"]).split == "dev"
+
+
+def test_an_empty_file_is_the_default_run(yaml):
+    assert load_run(yaml("# nothing\n"), {}) == RunConfig() == load_run(None, {})
+
+
+@pytest.mark.parametrize("text", ["rouge, bm25", "[rouge, bm25]", "rouge,,bm25,", "\n  - rouge\n  - bm25"])
+def test_names_are_a_list_or_text_with_commas(yaml, text):
+    path = yaml(f"metrics: {text}\n")
+
+    assert load_run(path, {}).metrics == ("rouge", "bm25")
+
+
+def test_an_override_reaches_any_depth_and_is_read_as_yaml():
+    overrides = ["chunk.size=7", "metric_options.rouge.stem=true", "dataset_options.k=5", "metrics=[rouge]"]
+
+    run = load_run(None, {}, overrides)
+
+    assert run.chunk.size == 7
+    assert run.metric_options == {"rouge": {"stem": True}}
+    assert run.dataset_options == {"k": "5"}
+    assert run.metrics == ("rouge",)
+
+
+def test_a_later_override_wins():
+    assert load_run(None, {}, ["interval.seed=1", "interval.seed=2"]).interval.seed == 2
+
+
+@pytest.mark.parametrize("where", ["unknown", "chunk.unknown", "interval.unknown"])
+def test_an_unknown_setting_is_refused_at_every_level(where):
+    with pytest.raises(UserError, match=f"Unknown setting '{where}' in the settings"):
+        load_run(None, {}, [f"{where}=1"])
+
+
+@pytest.mark.parametrize(("kind", "read"), [("metric", metric_variant), ("dataset", dataset_variant)])
+def test_an_unknown_setting_of_a_variant_is_refused(yaml, kind, read):
+    with pytest.raises(UserError, match=r"'optoins' in .*run\.yaml\. Did you mean 'options'\?"):
+        read(yaml(f"{kind}: x\noptoins: {{}}\n"))
+
+
+def test_a_variant_of_nothing_is_refused(yaml):
+    with pytest.raises(UserError, match=r"Setting 'metric' is missing in .*run\.yaml\."):
+        metric_variant(yaml("options: {}\n"))
+
+
+def test_a_sentence_says_where_a_value_may_have_come_from(yaml):
+    path = yaml("unit: chnk\n")
+
+    with pytest.raises(UserError, match=r"in [^ ]*run\.yaml is 'chnk'"):
+        load_run(path, {})
+    with pytest.raises(UserError, match=r"in [^ ]*run\.yaml or the settings is 'chnk'"):
+        load_run(path, {"split": "dev"})
+
+
+def test_a_long_value_is_shortened_in_the_sentence():
+    with pytest.raises(UserError) as error:
+        load_run(None, {"unit": "x" * 10_000})
+
+    assert len(str(error.value)) < 200
+
+
+def test_a_value_that_a_model_refuses_is_told_in_its_own_words():
+    with pytest.raises(UserError, match="Setting 'pool' in here: pool is 'all'; allowed: own, or bm25:K"):
+        validated(RunConfig, {"pool": "all"}, "here")
+
+
+def test_the_store_lies_in_the_results_folder_unless_it_is_named():
+    assert RunConfig(results=Path("there")).store_path == Path("there/scores.sqlite")
+    assert RunConfig(results=Path("there"), store=Path("mine.db")).store_path == Path("mine.db")
+
+
+def test_a_configuration_survives_being_written_as_json():
+    run = load_run(None, {"metrics": "rouge"}, ["chunk.size=7", "metric_options.rouge.stem=true", "data=here"])
+
+    assert RunConfig.model_validate(run.model_dump(mode="json")) == run
+
+
+def test_the_users_folder_comes_before_the_shipped_one(yaml, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own = yaml("metric: bm25\n", "configs/metrics/rouge-1.yaml")
+
+    assert config_folders("metrics")[0] == tmp_path / "configs" / "metrics"
+    assert variants("metrics")["rouge-1"] == own
+    assert variants("metrics")["rouge-2"] == SHIPPED / "metrics" / "rouge-2.yaml"
+
+
+def test_a_folder_of_an_experiments_name_is_no_experiment(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wice").mkdir()
+
+    assert load_run(Path("wice"), {}).dataset == "wice"
+
+
+@pytest.mark.parametrize("path", shipped("metrics"), ids=lambda path: path.stem)
+def test_a_shipped_metric_variant_names_a_metric_with_an_identity_of_its_own(path):
+    variant = metric_variant(path)
+    base = load_metric(variant.metric, RunConfig())
+    metric = load_metric(path.stem, RunConfig())
+
+    assert variant.note
+    assert path.stem not in registry.names("metric")
+    assert type(metric) is type(base)
+    assert metric.identity() != base.identity()
+    assert set(variant.options) <= set(base.describe_options())
+
+
+def test_no_two_shipped_metrics_share_an_identity():
+    names = [*registry.names("metric"), *variants("metrics")]
+    identities = [repr(load_metric(name, RunConfig()).identity()) for name in names]
+
+    assert len(set(identities)) == len(names)
+
+
+def test_options_of_a_run_go_before_those_of_a_variant():
+    metric = load_metric("rouge-1", RunConfig(metric_options={"rouge-1": {"side": "recall"}}))
+
+    assert metric.describe_options() == {"variant": "rouge1", "side": "recall", "stem": False}
+
+
+@pytest.mark.parametrize("path", shipped("datasets"), ids=lambda path: path.stem)
+def test_a_shipped_dataset_variant_names_a_split_and_options_that_exist(path):
+    dataset, split, options = find_dataset(path.stem)
+
+    assert path.stem not in registry.names("dataset")
+    assert dataset_variant(path).note
+    assert split is None or split in dataset.files
+    for name, value in options.items():
+        assert value in dataset.options[name].allowed
+    changed = {name for name, value in options.items() if value != dataset.options[name].default}
+    assert changed or split not in (None, dataset.default_split)
+
+
+@pytest.mark.parametrize("path", shipped("experiments"), ids=lambda path: path.stem)
+def test_a_shipped_experiment_names_things_that_exist(path):
+    run = load_run(Path(path.stem), {})
+
+    assert run == load_run(path, {})
+    assert run.data is None
+    find_dataset(run.dataset)
+    for name in run.metrics:
+        load_metric(name, run)
+    assert len(find_protocols(run)) == len(run.protocols)
+
+
+def test_something_of_every_kind_is_shipped():
+    assert {kind: bool(shipped(kind)) for kind in ("metrics", "datasets", "experiments")} == {
+        "metrics": True,
+        "datasets": True,
+        "experiments": True,
+    }

@@ -1,0 +1,146 @@
+"""Files: whole or not at all, and the same text for the same value."""
+
+import errno
+import hashlib
+import os
+import stat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.errors import UserError
+from metaeval.files import atomic_write, canonical_json, read_text, sha256_file, sha256_json, write_text
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_exception_while_writing_leaves_what_was_there(tmp_path, old, error):
+    path = tmp_path / "file"
+    if old is not None:
+        path.write_bytes(old)
+
+    def write():
+        with atomic_write(path) as file:
+            file.write(b"half of the new")
+            raise error
+
+    with pytest.raises(error):
+        write()
+
+    assert names(tmp_path) == ([] if old is None else ["file"])
+    assert old is None or path.read_bytes() == old
+
+
+def test_a_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    with atomic_write(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(UserError, match=r"Cannot write .*file: No space left on device\. .* free space or choose"):
+        write_text(path, "new")
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_folder_in_the_place_of_the_file_is_a_sentence(tmp_path):
+    (tmp_path / "file").mkdir()
+
+    with pytest.raises(UserError, match=r"Cannot write .*file: Is a directory"):
+        write_text(tmp_path / "file", "new")
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_a_sentence(tmp_path):
+    (tmp_path / "folder").write_text("mine")
+
+    with pytest.raises(UserError, match=r"Cannot write .*choose another folder"):
+        write_text(tmp_path / "folder" / "file", "new")
+    assert (tmp_path / "folder").read_text() == "mine"
+
+
+def test_missing_folders_are_made(tmp_path):
+    write_text(tmp_path / "a" / "b" / "file", "ä")
+
+    assert (tmp_path / "a" / "b" / "file").read_bytes() == "ä".encode()
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_permissions_follow_the_umask(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        write_text(tmp_path / "file", "x")
+        assert os.umask(umask) == umask, "left as it was"
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
+
+
+def test_line_ends_are_written_as_they_are(tmp_path):
+    write_text(tmp_path / "file", "a\nb\r\nc")
+
+    assert (tmp_path / "file").read_bytes() == b"a\nb\r\nc"
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path):
+    (tmp_path / "latin").write_bytes(b"caf\xe9")
+
+    with pytest.raises(UserError, match=r"Cannot read .*none: No such file or directory\."):
+        read_text(tmp_path / "none")
+    with pytest.raises(UserError, match=r"Cannot read .*: Is a directory\."):
+        read_text(tmp_path)
+    with pytest.raises(UserError, match=r"latin is not UTF-8 text \(byte 3\): save it as UTF-8"):
+        read_text(tmp_path / "latin")
+
+
+def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path):
+    data = bytes(range(256)) * 5000  # more than one block of 1 MiB
+    (tmp_path / "file").write_bytes(data)
+
+    assert sha256_file(tmp_path / "file") == hashlib.sha256(data).hexdigest()
+
+
+def test_canonical_json_is_this_text():
+    value = {"b": [1, 2.5, None, True], "a": {"é": "x y"}}
+
+    assert canonical_json(value) == '{"a":{"é":"x y"},"b":[1,2.5,null,true]}'
+    assert sha256_json(value) == hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=5))
+def test_canonical_json_does_not_depend_on_the_order_of_keys(value):
+    assert canonical_json(dict(reversed(value.items()))) == canonical_json(value)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_canonical_json_refuses_what_is_no_json_number(number):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical_json({"deep": [number]})

@@ -1,0 +1,138 @@
+"""Names to things: lazily, with the nearest name, and never two things under one name."""
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from metaeval import registry
+from metaeval.corpus.dataset import Dataset
+from metaeval.errors import UserError
+from metaeval.scoring.contract import Metric
+from protocols.contract import Protocol
+
+
+@pytest.fixture
+def entries(monkeypatch):
+    """Put entry points in place of the installed ones."""
+
+    def replace(*given):
+        points = [EntryPoint(name, value, "metaeval.metrics") for name, value in given]
+        monkeypatch.setattr(registry, "entry_points", lambda group: [p for p in points if p.group == group])
+        registry._entries.cache_clear()
+
+    yield replace
+    registry._entries.cache_clear()
+
+
+@pytest.mark.parametrize("name", registry.names("metric"))
+def test_a_registered_metric_carries_its_own_name(name):
+    metric = registry.find("metric", name)
+
+    assert issubclass(metric, Metric)
+    assert metric.card.name == name
+
+
+@pytest.mark.parametrize(("kind", "contract"), [("dataset", Dataset), ("protocol", Protocol)])
+def test_registered_datasets_and_protocols_carry_their_own_names(kind, contract):
+    for name in registry.names(kind):
+        found = registry.find(kind, name)
+        assert isinstance(found, contract)
+        assert found.name == name
+
+
+def test_names_come_sorted():
+    assert registry.names("protocol") == ["classification", "correlation", "retrieval"]
+
+
+def test_listing_names_imports_nothing_that_they_stand_for():
+    code = (
+        "import sys; from metaeval import registry\n"
+        "for kind in ('metric', 'dataset', 'protocol'): registry.names(kind)\n"
+        "heavy = ('metrics_zoo', 'protocols', 'metaeval.corpus', 'numpy', 'scipy', 'torch', 'pydantic')\n"
+        "print([name for name in heavy if name in sys.modules])\n"
+        "registry.find('metric', 'overlap')\n"
+        "print([name for name in ('metrics_zoo.rouge', 'metrics_zoo.minilm', 'torch') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n[]\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "near", "then"),
+    [
+        ("metric", "rogue", "rouge", "Type 'metaeval metrics list'."),
+        ("dataset", "expert_qa", "expertqa", "Type 'metaeval data list'."),
+        ("protocol", "retreival", "retrieval", "Or 'all'."),
+    ],
+)
+def test_an_unknown_name_gets_the_nearest_known_one(kind, name, near, then):
+    with pytest.raises(UserError) as error:
+        registry.find(kind, name)
+
+    said = str(error.value)
+    assert said.startswith(f"Unknown {kind} '{name}'. Did you mean '{near}'? Known: ")
+    assert said.endswith(then)
+
+
+def test_a_name_like_no_other_gets_no_guess():
+    with pytest.raises(UserError, match=r"Unknown metric 'zzz'\. Known: "):
+        registry.find("metric", "zzz")
+
+
+@pytest.mark.parametrize("name", ["a b:c", "os:", ":path", "os:path:join", "os.path"])
+def test_what_is_no_module_and_attribute_is_an_unknown_name(name):
+    with pytest.raises(UserError, match="Unknown metric"):
+        registry.find("metric", name)
+
+
+def test_an_error_begins_with_the_file_that_holds_the_name(tmp_path):
+    with pytest.raises(UserError) as error:
+        registry.find("metric", "rogue", tmp_path / "mine.yaml")
+
+    assert str(error.value).startswith(f"{tmp_path / 'mine.yaml'}: Unknown metric 'rogue'.")
+
+
+def test_two_targets_under_one_name_are_an_error(entries):
+    entries(("twin", "one.home:Metric"), ("other", "x:Y"), ("twin", "other.home:Metric"))
+
+    with pytest.raises(UserError) as error:
+        registry.names("metric")
+
+    said = str(error.value)
+    assert said.startswith("Two packages register the metric 'twin': one.home:Metric and other.home:Metric.")
+    assert "Uninstall one of them" in said
+
+
+def test_one_target_listed_twice_is_one_entry(entries):
+    entries(("overlap", "metrics_zoo.overlap:Overlap"), ("overlap", "metrics_zoo.overlap:Overlap"))
+
+    assert registry.names("metric") == ["overlap"]
+    assert registry.find("metric", "overlap").card.name == "overlap"
+
+
+def test_no_entry_at_all_means_that_the_package_is_not_installed(entries):
+    entries()
+
+    with pytest.raises(UserError, match="metaeval is not installed in this environment: type 'pip install"):
+        registry.names("metric")
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("no_such_module_at_all:X", "No module named 'no_such_module_at_all'."),
+        ("metrics_zoo.overlap:Nothing", "has no attribute 'Nothing'."),
+    ],
+)
+def test_an_entry_that_cannot_be_imported_is_named_with_its_target(entries, value, why):
+    entries(("broken", value))
+
+    with pytest.raises(UserError) as error:
+        registry.find("metric", "broken")
+
+    assert str(error.value).startswith(f"The metric 'broken' ({value}) cannot be imported: ")
+    assert str(error.value).endswith(why)

@@ -1,0 +1,162 @@
+"""The signature: it changes with everything that can change a number, and with nothing else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval.config import RunConfig, load_run
+from metaeval.experiment.run import run
+from metaeval.signature import signature
+
+ROWS = [
+    {"type": "corpus", "format": "metaeval-corpus/1", "name": "tiny"},
+    {"type": "document", "id": "d", "sentences": ["Rain fell all day.", "The river rose at night."]},
+    {"type": "document", "id": "e", "text": "The mayor spoke. Nobody came to listen."},
+    {"type": "statement", "id": "s", "text": "The river rose.", "group": "g"},
+    {"type": "statement", "id": "t", "text": "A crowd came to listen.", "group": "h"},
+    {"type": "citation", "statement": "s", "document": "d", "level": "full", "evidence": {"sentences": [1]}},
+    {"type": "citation", "statement": "t", "document": "e", "level": "none"},
+]
+
+
+@pytest.fixture
+def signatures(tmp_path, monkeypatch):
+    """The signatures of a run of `rows` with `overrides`: {(protocol, metric): signature}."""
+    monkeypatch.chdir(tmp_path)
+
+    def of(*overrides, rows=ROWS):
+        Path("tiny.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        settings = {"dataset": "jsonl", "data": "tiny.jsonl", "metrics": "overlap", "protocols": "retrieval"}
+        quick = ("controls=false", "chunk.size=5", "interval.resamples=5")
+        config = load_run(None, settings, [*quick, *overrides])
+        return {(result.protocol, row.metric): row.signature for result in run(config) for row in result.rows}
+
+    return of
+
+
+def changed(index, **fields):
+    return [row | fields if number == index else row for number, row in enumerate(ROWS)]
+
+
+def test_fields_stand_in_their_order():
+    assert signature({"b": 1, "a": "x"}) == "b:1|a:x"
+    assert signature({}) == ""
+
+
+@pytest.mark.parametrize("value", ["a|b", "a |b", "a\nb", "a\r\nb", "a\tb", "a\u2028b", " a b "])
+def test_a_value_cannot_end_its_field_or_the_line(value):
+    text = signature({"first": value, "second": 2})
+
+    assert text.count("|") == 1
+    assert text.endswith("|second:2")
+    assert len(text.splitlines()) == 1
+
+
+def test_a_signature_names_what_it_pins(signatures):
+    ((_, text),) = signatures().items()
+
+    where = "data unit chunks sentences evidence pool levels"
+    how = "metric protocol gains interval by B seed metaeval numpy scipy"
+    assert [field.partition(":")[0] for field in text.split("|")] == f"{where} {how}".split()
+    assert text.startswith("data:tiny/all@")
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "unit=citation",
+        "chunk.size=6",
+        "chunk.mode=words",
+        "evidence_threshold=0.25",
+        "evidence_threshold=0.50000001",
+        "pool=bm25:1",
+        "metrics=rouge",
+        "metric_options.overlap.content_only=false",
+        "protocols=correlation",
+        "protocol_options.retrieval.gains=exponential",
+        "interval.seed=1",
+        "interval.resamples=6",
+        "interval.level=0.9",
+        "interval.level=0.95000001",
+    ],
+)
+def test_a_setting_that_can_move_a_number_changes_it(signatures, override):
+    assert set(signatures().values()).isdisjoint(signatures(override).values())
+
+
+def test_how_chunks_make_a_citation_changes_it(signatures):
+    best, mean = signatures("unit=citation"), signatures("unit=citation", "aggregate=mean")
+
+    assert set(best.values()).isdisjoint(mean.values())
+
+
+def test_a_source_more_changes_it_for_a_metric_that_depends_on_the_sources(signatures):
+    pinned = [signatures("metrics=bm25", f"pool={pool}") for pool in ("own", "bm25:1")]
+
+    assert ["over-sources:" in text for run_ in pinned for text in run_.values()] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        changed(1, sentences=["Rain fell all day.", "The river rose by night."]),
+        changed(2, sentences=["The mayor spoke.", "Nobody came to listen."], text=None),
+        changed(3, text="The river rose!"),
+        changed(3, group="h"),
+        changed(5, level="partial"),
+        changed(5, evidence={"sentences": [0, 1]}),
+        ROWS[:-1],
+    ],
+    ids=["document", "sentence split", "statement", "group", "level", "evidence", "citation left out"],
+)
+def test_other_data_change_it(signatures, rows):
+    rows = [{key: value for key, value in row.items() if value is not None} for row in rows]
+
+    assert set(signatures().values()).isdisjoint(signatures(rows=rows).values())
+
+
+@pytest.mark.parametrize(
+    ("rows", "overrides"),
+    [
+        ([ROWS[0], *ROWS[:0:-1]], ()),
+        (changed(5, meta={"annotator": "me"}), ()),
+        (ROWS, ("results=elsewhere",)),
+        (ROWS, ("store=mine.sqlite",)),
+        (ROWS, ("metric_options.overlap.content_only=true",)),
+        (ROWS, ("protocol_options.retrieval.gains=linear",)),
+        (ROWS, ("controls=true",)),
+    ],
+    ids=["order of lines", "meta", "results", "store", "a default said", "another default said", "controls"],
+)
+def test_what_moves_no_number_leaves_it_alone(signatures, rows, overrides):
+    plain = signatures()
+
+    assert plain.items() <= signatures(*overrides, rows=rows).items()
+
+
+def test_the_order_of_metrics_and_the_others_of_the_run_leave_it_alone(signatures):
+    one = signatures("metrics=overlap,rouge", "protocols=all")
+    other = signatures("metrics=rouge,overlap", "protocols=retrieval,correlation,classification")
+
+    assert one == other
+    assert signatures().items() <= one.items()
+
+
+def test_options_that_change_speed_alone_stay_out_of_it():
+    from metaeval.experiment.columns import load_metric
+
+    options = {"minilm-cosine": {"batch_tokens": 512, "device": "cpu"}}
+    plain, tuned = (
+        load_metric("minilm-cosine", RunConfig()),
+        load_metric("minilm-cosine", RunConfig(metric_options=options)),
+    )
+
+    assert tuned.options != plain.options
+    assert tuned.identity() == plain.identity()
+
+
+def test_a_variant_signs_with_the_metric_behind_it(signatures):
+    ((_, text),) = signatures("metrics=rouge-2").items()
+
+    assert "|metric:rouge-2=rouge@v1(variant=rouge2,side=precision,stem=False)|" in text
