@@ -13,7 +13,8 @@ from metaeval.corpus.pairs import Pair
 from metaeval.errors import UserError
 from metaeval.experiment import job as jobs
 from metaeval.experiment import run as runs
-from metaeval.experiment.columns import load_metric, score_column
+from metaeval.experiment.columns import score_column
+from metaeval.experiment.metrics import load_metric
 from metaeval.files import sha256_json
 from metaeval.report.result import Result
 from metaeval.scoring.contract import PairScore, Status

@@ -15,9 +15,9 @@ from metaeval.config import (
     variants,
 )
 from metaeval.errors import UserError
-from metaeval.experiment.columns import load_metric
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.job import find_dataset
+from metaeval.experiment.metrics import load_metric
 
 SHIPPED = Path(__file__).parents[1] / "configs"
 

@@ -43,8 +43,8 @@ def show(name: Annotated[str, typer.Argument(help="Metric ('metaeval metrics lis
 
     from metaeval.cli.listing import show_card
     from metaeval.config import RunConfig, metric_variant
-    from metaeval.experiment.columns import load_metric
     from metaeval.experiment.job import variant_path
+    from metaeval.experiment.metrics import load_metric
     from metaeval.files import canonical_json
 
     metric, path = load_metric(name, RunConfig()), variant_path("metric", name)

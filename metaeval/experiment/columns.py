@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval import registry
-from metaeval.config import MetricVariant, RunConfig, metric_variant, validated
+from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.job import Job, variant_path
+from metaeval.experiment.job import Job
+from metaeval.experiment.metrics import check_modules, load_metric, plug_in
 from metaeval.files import sha256_file
 from metaeval.report.result import Ledger
 from metaeval.scoring.aggregate import aggregate
-from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
+from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS
 from metaeval.scoring.engine import Scored, score_pairs
 from metaeval.scoring.scorefile import ScoreFile, align, manifest_path, read_scores
@@ -46,50 +42,6 @@ class Column:
     ledger: Ledger | None = None
 
 
-def load_metric(name: str, config: RunConfig) -> Metric:
-    """A metric by its registered name, a variant's, or 'module:Class', with the options that the run gives it."""
-    path = variant_path("metric", name)
-    variant = metric_variant(path) if path else MetricVariant(metric=name)
-    kind = registry.find("metric", variant.metric, path)
-    _check_class(name, kind)
-    options = {**variant.options, **config.metric_options.get(name, {})}
-    with _plug_in(name):
-        metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
-    return metric
-
-
-def _check_class(name: str, kind: Any) -> None:
-    """Refuse what is no metric, is not finished, or takes the name under which another one's scores are stored."""
-    if not (isinstance(kind, type) and issubclass(kind, Metric)):
-        raise UserError(f"{name!r} is not a metric: it should be a subclass of metaeval.scoring.contract.Metric.")
-    if inspect.isabstract(kind):
-        raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
-    card = getattr(kind, "card", None)
-    if not isinstance(card, MetricCard):
-        raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
-    if card.name in registry.names("metric") and registry.find("metric", card.name) is not kind:
-        raise UserError(
-            f"Metric {name!r} calls itself {card.name!r} on its card, as a registered metric does, and would be given "
-            "that one's stored scores: give it a card with a name of its own."
-        )
-
-
-@contextmanager
-def _plug_in(name: str) -> Iterator[None]:
-    """Say in one sentence what a plug-in's own code stopped with, and where."""
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        at = f"{Path(frame.filename).name}, line {frame.lineno}"
-        raise UserError(
-            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before is stored: "
-            "mend the metric and run the same command again."
-        ) from error
-
-
 def check_names(config: RunConfig) -> None:
     """Refuse a wrong metric, a missing score file, or options for no metric of the run, before any work is done."""
     if not config.metrics:
@@ -98,19 +50,9 @@ def check_names(config: RunConfig) -> None:
         if name.startswith(FILE_PREFIX):
             read_scores(_score_path(name))
         else:
-            _check_modules(name, load_metric(name, config).card)
+            check_modules(name, load_metric(name, config).card)
     for owner in sorted(config.metric_options.keys() - set(config.metrics)):
         raise unknown("metric in metric_options", owner, config.metrics, "Options belong to a metric of the same run.")
-
-
-def _check_modules(name: str, card: MetricCard) -> None:
-    missing = [module for module in card.modules if importlib.util.find_spec(module) is None]
-    if missing:
-        package = f"-c constraints.txt 'metaeval[{card.extra}]'" if card.extra else " ".join(missing)
-        raise UserError(
-            f'Metric {name!r} needs {", ".join(missing)}, not installed here: type "pip install {package}", '
-            "or ask for other metrics (the ones without a model: overlap, rouge, bm25)."
-        )
 
 
 def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress | None = None) -> Iterator[Column]:
@@ -146,7 +88,7 @@ def score_metric(
     """Score the job's pairs with one metric."""
     metric = load_metric(name, job.config)
     report = (lambda done, total: progress(name, done, total)) if progress else None
-    with _plug_in(name):
+    with plug_in(name):
         return metric, score_pairs(metric, job.texts, store, report)
 
 
@@ -158,6 +100,8 @@ def _metric_column(job: Job, name: str, store: ScoreStore | None, progress: Metr
     fields: dict[str, object] = {"metric": f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")}
     if metric.card.checkpoint:
         fields["checkpoint"] = f"{metric.card.checkpoint}@{metric.card.revision}"
+    if metric.origin:
+        fields["code"] = metric.origin
     if "corpus" in scored.identity:
         fields["over-sources"] = scored.identity["corpus"][:12]
     return _column(name, per_row, fields, _ledger(job, scored.answers))

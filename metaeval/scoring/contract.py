@@ -83,11 +83,14 @@ class Metric(ABC):
     """A faithfulness metric. Subclass it, set `card` (and `Options`), write `score`.
 
     `block_tokens` is how much text (in tokens, a source counted once) the engine hands over and stores at a time.
+    `origin` is set on a metric that no package registers: where its code stands, and the code's hash.
     """
 
     card: ClassVar[MetricCard]
     Options: ClassVar[type[MetricOptions]] = MetricOptions
     block_tokens: ClassVar[int] = 16_384
+
+    origin: str = ""
 
     def __init__(self, options: MetricOptions | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -96,13 +99,14 @@ class Metric(ABC):
         """Everything that can change a score, as JSON. Scores are stored and served under this identity alone."""
         options = self.options.model_dump(mode="json", exclude=set(self.options.runtime))
         card = self.card
-        return {
+        identity = {
             "name": card.name,
             "version": card.version,
             "checkpoint": card.checkpoint,
             "revision": card.revision,
             "options": options,
         }
+        return {**identity, "origin": self.origin} if self.origin else identity
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:  # noqa: B027 (optional step)
         """Get ready for a job: called once, before the first `score`, with the job's unique texts in a fixed order.

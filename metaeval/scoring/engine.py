@@ -111,6 +111,8 @@ def _score_block(metric: Metric, pairs: Sequence[Texts]) -> list[PairScore]:
             f"Metric {name!r} returned {len(answers)} answers for {len(pairs)} pairs: a fault of the plug-in."
         )
     for answer in answers:
+        if not isinstance(answer, PairScore):
+            raise UserError(f"Metric {name!r} returned {answer!r}, not a PairScore: a fault of the plug-in.")
         if (answer.status is Status.OK) != (answer.score is not None and isfinite(answer.score)):
             raise UserError(
                 f"Metric {name!r} returned score {answer.score} with status {str(answer.status)!r}: a fault of the "

@@ -43,7 +43,7 @@ BREACHES = {
         "return [PairScore(1 / 0) for _ in sources]",
         ["ZeroDivisionError: division by zero", ".py, line "],
     ),
-    "numbers instead of answers": ("return [0.5 for _ in sources]", ["'float'"]),
+    "numbers instead of answers": ("return [0.5 for _ in sources]", ["returned 0.5, not a PairScore"]),
     "no answer at all": ("pass", ["NoneType"]),
 }
 UNUSABLE = {
@@ -137,13 +137,29 @@ def test_a_class_that_is_not_there_is_named(refused, small, module):
     assert "has no attribute 'Shred'" in refused("run", "-m", f"{module(GOOD)}:Shred", *small)
 
 
-def test_a_subclass_without_a_name_of_its_own_cannot_get_the_stored_scores_of_its_base(refused, small, module):
-    name = module(CLASS.format(before="", base="Overlap", card="", body="pass"))
+def test_a_subclass_is_never_served_the_stored_scores_of_its_base(cli, small, module):
+    score = "def score(self, sources, statements): return [PairScore(0.25 * len(s)) for s in statements]"
+    name = f"{module(CLASS.format(before='', base='Overlap', card='', body=score))}:Mine"
 
-    said = refused("run", "-m", f"{name}:Mine", *small)
+    cli("run", "-m", "overlap", *small)
+    ran = cli("run", "-m", name, *small)
 
-    assert "calls itself 'overlap' on its card" in said
-    assert "a name of its own" in said
+    assert ran.code == 0
+    assert ran.err.splitlines()[0] == f"{name}: 0 of 27 pairs"
+
+
+def test_edited_code_is_never_served_what_it_scored_before(cli, small, module, tmp_path):
+    file = module(GOOD)
+    cli("run", "-m", f"{file}:Shared", *small)
+    same = cli("run", "-m", f"{file}:Shared", *small)
+    path = tmp_path / f"{file}.py"
+    path.write_text(path.read_text() + "\n# a change, of whatever kind\n")
+
+    edited = cli("run", "-m", f"{file}:Shared", *small)
+
+    assert same.err.splitlines()[0] == f"{file}:Shared: 27 of 27 pairs from the store"
+    assert edited.err.splitlines()[0] == f"{file}:Shared: 0 of 27 pairs"
+    assert f"|code:{file}:Shared@sha256:" in edited.out
 
 
 def test_what_was_scored_before_another_metric_broke_is_kept(cli, small, module):

@@ -149,6 +149,7 @@ def test_progress_counts_served_pairs_as_done(tmp_path):
     ("answers", "words"),
     [
         (lambda n: [PairScore(0.5)] * (n + 1), "answers for"),
+        (lambda n: [0.5] * n, "returned 0.5, not a PairScore"),
         (lambda n: [PairScore(float("nan"))] * n, "score nan"),
         (lambda n: [PairScore(float("inf"))] * n, "score inf"),
         (lambda n: [PairScore(None)] * n, "score None with status 'ok'"),

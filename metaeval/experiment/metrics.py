@@ -1,0 +1,76 @@
+"""Metrics by name: found, given their options, checked before any work; a plug-in's faults said in one sentence."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from metaeval import registry
+from metaeval.config import MetricVariant, RunConfig, metric_variant, validated
+from metaeval.errors import UserError
+from metaeval.experiment.job import variant_path
+from metaeval.files import sha256_file
+from metaeval.scoring.contract import Metric, MetricCard
+
+
+def load_metric(name: str, config: RunConfig) -> Metric:
+    """A metric by its registered name, a variant's, or 'module:Class', with the options that the run gives it."""
+    path = variant_path("metric", name)
+    variant = metric_variant(path) if path else MetricVariant(metric=name)
+    kind = registry.find("metric", variant.metric, path)
+    _check_class(name, kind)
+    options = {**variant.options, **config.metric_options.get(name, {})}
+    with plug_in(name):
+        metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
+    if variant.metric not in registry.names("metric"):
+        metric.origin = _origin(variant.metric, kind)
+    return metric
+
+
+def _check_class(name: str, kind: Any) -> None:
+    """Refuse what is no metric, or is not finished."""
+    if not (isinstance(kind, type) and issubclass(kind, Metric)):
+        raise UserError(f"{name!r} is not a metric: it should be a subclass of metaeval.scoring.contract.Metric.")
+    if inspect.isabstract(kind):
+        raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
+    card = getattr(kind, "card", None)
+    if not isinstance(card, MetricCard):
+        raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
+
+
+def _origin(name: str, kind: type[Metric]) -> str:
+    """Where an unregistered metric's code stands, and its hash: edited code is never served what it scored before."""
+    file = inspect.getsourcefile(kind)
+    return f"{name}@sha256:{sha256_file(Path(file))[:12]}" if file else name
+
+
+@contextmanager
+def plug_in(name: str) -> Iterator[None]:
+    """Say in one sentence what a plug-in's own code stopped with, and where."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        at = f"{Path(frame.filename).name}, line {frame.lineno}"
+        raise UserError(
+            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before is stored: "
+            "mend the metric and run the same command again."
+        ) from error
+
+
+def check_modules(name: str, card: MetricCard) -> None:
+    """Refuse a metric whose packages are not installed, with the command that installs them."""
+    missing = [module for module in card.modules if importlib.util.find_spec(module) is None]
+    if missing:
+        package = f"-c constraints.txt 'metaeval[{card.extra}]'" if card.extra else " ".join(missing)
+        raise UserError(
+            f'Metric {name!r} needs {", ".join(missing)}, not installed here: type "pip install {package}", '
+            "or ask for other metrics (the ones without a model: overlap, rouge, bm25)."
+        )
