@@ -25,7 +25,6 @@ ALLOWED = {
     "metaeval.report": ("metaeval.report", "metaeval.errors", "metaeval.files"),
     "metaeval.config": ("metaeval.corpus", "metaeval.errors", "metaeval.files"),
     "metaeval.experiment": (
-        "metaeval",
         "metaeval.experiment",
         "metaeval.config",
         "metaeval.registry",

@@ -8,7 +8,6 @@ from importlib.metadata import version
 
 import numpy as np
 
-import metaeval
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
@@ -146,7 +145,7 @@ def _protocol_fields(job: Job, protocol: Protocol, options: Mapping[str, str]) -
         "by": "group",
         "B": interval.resamples,
         "seed": interval.seed,
-        "metaeval": metaeval.__version__,
+        "metaeval": version("metaeval"),
         "numpy": version("numpy"),
         "scipy": version("scipy"),
     }

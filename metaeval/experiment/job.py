@@ -12,7 +12,7 @@ from metaeval import registry
 from metaeval.config import DatasetVariant, RunConfig, dataset_variant, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
-from metaeval.corpus.datasets import load_dataset
+from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import Pair, PairTable, build_pairs
 from metaeval.corpus.pools import add_pool

@@ -11,9 +11,10 @@ from rich.cells import cell_len, chop_cells
 
 from metaeval.report.grid import Cell, Grid
 
-# Between two columns: one space of padding and one of the rule's divider. Around the table: one space on each side.
+# Between two columns: one space of padding and one of the rule's divider. Around the table: one space on each side, and
+# the padding of the last column.
 GAP = 2
-EDGES = 2
+EDGES = 3
 
 _SUPERSCRIPTS = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
 

@@ -52,6 +52,17 @@ def test_a_narrow_terminal_has_the_interval_below_the_number(result):
     assert AT_80 in terminal.text(result, 80)
 
 
+@pytest.mark.parametrize("width", range(60, 125))
+def test_at_no_width_does_a_cell_break_in_two(result, width):
+    rule = " ─"
+    blocks = "\n".join(terminal.text(result, width).splitlines()).split("\n" + rule)
+    metrics = [block for block in blocks if "minilm-bertscore  " in block and "overlaps" not in block]
+    assert metrics
+    for block in metrics:
+        # Under the rule's own line: two metrics, each on one line (interval beside) or on two (interval below).
+        assert len(block.splitlines()[1:]) in (2, 4)
+
+
 def test_a_terminal_too_narrow_for_all_measures_gets_several_tables(result):
     text = terminal.text(result, 60)
     assert text.count("\n controls\n") == 2

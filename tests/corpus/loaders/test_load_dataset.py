@@ -8,9 +8,9 @@ import pytest
 
 from metaeval.corpus import mirror
 from metaeval.corpus.dataset import Dataset
-from metaeval.corpus.datasets import check_options, load_dataset
 from metaeval.corpus.loaders import qasem, wice
 from metaeval.corpus.loaders.draft import Draft
+from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Statement
 from metaeval.errors import UserError
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.corpus.datasets import load_dataset
 from metaeval.corpus.loaders.mini import DATASET
+from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, SupportLevel
 from metaeval.errors import UserError
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.corpus.datasets import load_dataset
 from metaeval.corpus.jsonl import write_corpus
 from metaeval.corpus.loaders.jsonl import DATASET
+from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.errors import UserError
 
