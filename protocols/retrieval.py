@@ -69,7 +69,23 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         scored=used.rows.score.size,
         unscored=int((answerable & missing).sum()),
         excluded={reason: count for reason, count in excluded.items() if count},
-        warnings=warnings_for(used.rows, resampling),
+        warnings=(*_foregone(used), *warnings_for(used.rows, resampling)),
+    )
+
+
+def _foregone(used: _Candidates) -> tuple[str, ...]:
+    """Warn about pools that no metric can rank wrongly, which pull every mean towards 1."""
+    rows = used.rows
+    _, index = np.unique(rows.pool, return_inverse=True)
+    highest, lowest = np.full(used.pool_group.size, -np.inf), np.full(used.pool_group.size, np.inf)
+    np.maximum.at(highest, index, rows.gold)
+    np.minimum.at(lowest, index, rows.gold)
+    same = int((highest == lowest).sum())
+    if not same:
+        return ()
+    return (
+        f"{same:,} of {used.pool_group.size:,} pools hold candidates of one level only, most often a single one: "
+        "any metric gets NDCG 1 there.",
     )
 
 

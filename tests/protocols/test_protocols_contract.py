@@ -203,9 +203,9 @@ def test_float32_collapse_is_reported(protocol: Protocol) -> None:
     score = 1 - np.arange(300) * 1e-11
     given = dataclasses.replace(EDGES["plain"], score=score, gold=np.tile([0.0, 1.0, 2.0], 100))
     used = run(protocol, given).scored
-    (warning,) = run(protocol, given).warnings
+    warning = run(protocol, given).warnings[-1]
     assert warning.startswith(f"{used} of {used} distinct scores share their float32 value")
-    assert run(protocol, EDGES["plain"]).warnings == ()
+    assert not any("float32" in warning for warning in run(protocol, EDGES["plain"]).warnings)
 
 
 @every_protocol

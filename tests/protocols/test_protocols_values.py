@@ -287,3 +287,12 @@ def test_a_resampled_mean_is_the_mean_over_the_drawn_pools() -> None:
     given = rows([2, 0, 0, 2], [0.9, 0.1, 0.9, 0.1], pool=[0, 0, 1, 1])
     estimate = retrieval.evaluate(given, Resampling(200), {}).estimates["ndcg@5"]
     assert (estimate.low, estimate.high) == pytest.approx((0.63093, 1.0), abs=5e-6)
+
+
+def test_pools_that_no_metric_can_get_wrong_are_said() -> None:
+    # Pool 0: one candidate. Pool 1: two of one level. Pool 2: full and none, ranked wrongly: gain 2 at rank 2.
+    given = rows([1, 2, 2, 2, 0], [0.1, 0.2, 0.3, 0.4, 0.5], pool=[0, 1, 1, 2, 2])
+    outcome = retrieval.evaluate(given, POINT, {})
+    assert outcome.warnings[0].startswith("2 of 3 pools hold candidates of one level only")
+    assert outcome.estimates["ndcg@5"].value == pytest.approx((1 + 1 + 1 / np.log2(3)) / 3)
+    assert retrieval.evaluate(rows([2, 0], [0.4, 0.5], pool=[2, 2]), POINT, {}).warnings == ()
