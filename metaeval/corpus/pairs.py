@@ -16,7 +16,7 @@ UNITS: tuple[str, ...] = get_args(Unit)
 
 GIVEN = "evidence sentences given"
 UNMATCHED = "of them found in no document sentence"
-UNPLACED = "supported citations whose chunk is not known"
+UNPLACED = "citations whose chunks have no known level"
 """The counts in `PairTable.evidence`."""
 
 
@@ -66,11 +66,14 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
     """Pair every statement with every chunk of the documents that it cites.
 
     A chunk that holds evidence takes the citation's level and every other chunk is NONE (the base paper's rule). In
-    a document of one chunk that chunk takes the level, evidence or not.
+    a document of one chunk that chunk takes the level, evidence or not. Where the corpus marks no evidence at all,
+    no chunk of a longer document has a known level, of a NONE citation neither: to keep those and lose the supported
+    ones would make long documents look unsupported.
 
     Raises `UserError` when no pair comes out.
     """
     corpus = chunked.corpus
+    marked = any(citation.evidence for citation in corpus.citations)
     words = _WordSets(chunked)
     pairs: list[Pair] = []
     counts = dict.fromkeys((GIVEN, UNMATCHED, UNPLACED), 0)
@@ -85,7 +88,7 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
         alignment = align_evidence(citation.evidence, words[citation.document_id], threshold)
         counts[GIVEN] += alignment.given
         counts[UNMATCHED] += alignment.unmatched
-        levels = _levels(citation, chunks, alignment.sentences)
+        levels = _levels(citation, chunks, alignment.sentences, marked)
         counts[UNPLACED] += None in levels
         pairs.extend(_rows(citation, statement, chunks, levels))
     if not pairs:
@@ -93,12 +96,15 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
     return PairTable(tuple(pairs), chunked.chunking, threshold, evidence=counts, dropped=dropped)
 
 
-def _levels(citation: Citation, chunks: tuple[Chunk, ...], placed: frozenset[int]) -> list[SupportLevel | None]:
+def _levels(
+    citation: Citation, chunks: tuple[Chunk, ...], placed: frozenset[int], marked: bool
+) -> list[SupportLevel | None]:
     if len(chunks) == 1:
         return [citation.level]
-    if citation.level is not SupportLevel.NONE and not placed:
-        return [None] * len(chunks)
-    return [citation.level if placed & set(chunk.sentences) else SupportLevel.NONE for chunk in chunks]
+    holds = [not placed.isdisjoint(chunk.sentences) for chunk in chunks]
+    if not marked or (citation.level is not SupportLevel.NONE and not any(holds)):
+        return [None] * len(chunks)  # nothing marked, nothing matched, or only sentences without words
+    return [citation.level if held else SupportLevel.NONE for held in holds]
 
 
 def _rows(

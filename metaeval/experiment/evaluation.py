@@ -21,7 +21,7 @@ from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampli
 # What the footer repeats of the signature: the choices that move numbers most and are not said elsewhere in the table.
 _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks")
 
-_UNKNOWN_LEVEL = "no evidence says which chunk supports"
+_UNKNOWN_LEVEL = "no evidence tells the chunk's level"
 
 
 def find_protocols(config: RunConfig) -> list[tuple[Protocol, Mapping[str, str]]]:

@@ -17,7 +17,7 @@ ONE_OF_EACH = {
     "wice": ("wice", "test", "chunk"),
     "expertqa": ("expertqa", "rand_val", "citation"),
     "factcheck_gpt": ("factcheck_gpt", "all", "citation"),
-    "qasem": ("qasem", "dev", "chunk"),
+    "qasem": ("qasem", "dev", "citation"),
 }
 
 

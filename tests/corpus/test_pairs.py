@@ -1,0 +1,189 @@
+"""Pairs: which chunk takes which level, and what is dropped, counted or refused."""
+
+import pytest
+
+from metaeval.corpus.chunks import Chunking, chunk_corpus
+from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+from metaeval.corpus.pairs import GIVEN, UNMATCHED, UNPLACED, Pair, build_pairs
+from metaeval.errors import UserError
+
+NONE, PARTIAL, FULL = SupportLevel.NONE, SupportLevel.PARTIAL, SupportLevel.FULL
+# At two words a chunk: three chunks, one chunk, none, none; chunk 1 of "blank" is sentence 2.
+DOCUMENTS = [
+    Document("three", sentences=("One rain.", "Two rivers.", "Three floods.")),
+    Document("one", sentences=("Short page.",)),
+    Document("empty"),
+    Document("spaces", " \n "),
+    Document("blank", sentences=("One rain.", " ", "Two rivers.")),
+]
+
+
+def corpus_of(*citations, text="It rained.", dropped=()):
+    """Citations of (document, level, evidence) by one statement."""
+    statement = Statement("s", text, group="g")
+    judged = tuple(
+        Citation(f"c{number}", "s", document, level, evidence)
+        for number, (document, level, evidence) in enumerate(citations)
+    )
+    return Corpus("made", {d.id: d for d in DOCUMENTS}, {"s": statement}, judged, dict(dropped))
+
+
+def table_of(*citations, threshold=0.5, size=2, **options):
+    return build_pairs(chunk_corpus(corpus_of(*citations, **options), Chunking(size)), threshold)
+
+
+def levels(*citations, **options):
+    return [pair.level for pair in table_of(*citations, **options).pairs]
+
+
+def at(*sentences):
+    return Evidence(sentences=sentences)
+
+
+def said(*texts):
+    return Evidence(texts=texts)
+
+
+@pytest.mark.parametrize("level", [PARTIAL, FULL])
+def test_the_chunks_with_evidence_take_the_level_and_the_others_none(level):
+    assert levels(("three", level, at(1))) == [NONE, level, NONE]
+    assert levels(("three", level, at(0, 2))) == [level, NONE, level]
+    assert levels(("three", level, said("Three floods!"))) == [NONE, NONE, level]
+
+
+@pytest.mark.parametrize("level", [NONE, PARTIAL, FULL])
+@pytest.mark.parametrize("evidence", [at(), at(0), said("Unheard of.")])
+def test_the_one_chunk_of_a_document_takes_the_level_evidence_or_not(level, evidence):
+    table = table_of(("one", level, evidence))
+    assert [pair.level for pair in table.pairs] == [level]
+    assert table.evidence[UNPLACED] == 0
+
+
+@pytest.mark.parametrize("level", [PARTIAL, FULL])
+@pytest.mark.parametrize("evidence", [at(), said("Unheard of."), said("", "...")])
+def test_support_that_no_evidence_places_is_unknown_and_counted(level, evidence):
+    table = table_of(("three", level, evidence), ("three", FULL, at(0)))
+    assert [pair.level for pair in table.pairs] == [None, None, None, FULL, NONE, NONE]
+    assert [pair.citation_level for pair in table.pairs] == [level] * 3 + [FULL] * 3
+    assert table.evidence[UNPLACED] == 1
+
+
+def test_evidence_in_a_sentence_without_words_places_nothing():
+    # Sentence 1 is blank, so no chunk holds it: that neither chunk supports the statement would be a made-up level.
+    table = table_of(("blank", FULL, at(1)))
+    assert [pair.level for pair in table.pairs] == [None, None]
+    assert table.evidence[UNPLACED] == 1
+    assert levels(("blank", FULL, at(1, 2))) == [NONE, FULL]
+
+
+@pytest.mark.parametrize("evidence", [at(), at(0, 1), said("Two rivers.")])
+def test_no_support_is_none_everywhere_even_with_evidence(evidence):
+    table = table_of(("three", NONE, evidence), ("three", FULL, at(2)))
+    assert [pair.level for pair in table.pairs] == [NONE, NONE, NONE, NONE, NONE, FULL]
+    assert table.evidence[UNPLACED] == 0
+
+
+def test_where_nothing_is_marked_no_longer_document_has_known_levels_whatever_its_level():
+    # Else the NONE citations of long documents would stay and the supported ones go, and length would tell the level.
+    table = table_of(("three", NONE, at()), ("three", FULL, at()), ("one", NONE, at()), ("one", FULL, at()))
+    assert [pair.level for pair in table.pairs] == [None] * 6 + [NONE, FULL]
+    assert table.evidence[UNPLACED] == 2
+
+
+def test_evidence_in_a_sentence_that_two_chunks_share_counts_in_both():
+    document = Document("d", sentences=("One two three.", "Four."))
+    citation = Citation("c", "s", "d", FULL, at(0))
+    corpus = Corpus("made", {"d": document}, {"s": Statement("s", "It rained.", "g")}, (citation,))
+    # Sentences of 3 and 1 words at size 2: "One two", "three. Four."
+    assert [pair.level for pair in build_pairs(chunk_corpus(corpus, Chunking(2))).pairs] == [FULL, FULL]
+
+
+def test_evidence_is_counted_given_and_unmatched():
+    table = table_of(
+        ("three", FULL, said("One rain. Unheard of.")), ("three", NONE, at(0, 2)), ("one", FULL, said("No."))
+    )
+    # Two sentences of text (one not found), two indices, one text (not found).
+    assert table.evidence == {GIVEN: 5, UNMATCHED: 2, UNPLACED: 0}
+
+
+def test_the_threshold_is_the_one_asked_for():
+    # {one, drop} against {one, rain}: 1/3.
+    assert levels(("three", FULL, said("One drop.")), threshold=0.33) == [FULL, NONE, NONE]
+    table = table_of(("three", FULL, said("One drop.")), threshold=0.34)
+    assert [pair.level for pair in table.pairs] == [None] * 3
+    assert table.threshold == 0.34
+
+
+def test_a_pair_holds_all_that_a_protocol_and_a_metric_read():
+    table = table_of(("one", FULL, at()), ("three", PARTIAL, at(2)))
+    assert table.pairs[3] == Pair("c1#2", "s", "three", 2, "c1", "g", PARTIAL, PARTIAL, "It rained.", "Three floods.")
+    assert table.pairs[3].cited
+    assert [pair.pair_id for pair in table.pairs] == ["c0#0", "c1#0", "c1#1", "c1#2"]
+    assert (table.chunking, table.pool, table.dropped) == (Chunking(2), "own", {})
+
+
+def test_ids_are_unique_where_citation_ids_look_like_pair_ids():
+    statement, document = Statement("s", "It rained.", "g"), DOCUMENTS[0]
+    judged = tuple(Citation(own, "s", "three", FULL, at(0)) for own in ("c", "c#0", "c#0#0", "c#1"))
+    table = build_pairs(chunk_corpus(Corpus("made", {"three": document}, {"s": statement}, judged), Chunking(2)))
+    assert len({pair.pair_id for pair in table.pairs}) == len(table.pairs) == 12
+
+
+def test_citations_without_a_text_to_judge_are_dropped_and_counted():
+    table = table_of(("empty", FULL, at()), ("one", FULL, at()), ("spaces", NONE, at()))
+    assert [pair.citation_id for pair in table.pairs] == ["c1"]
+    assert table.dropped == {"no document text": 2}
+
+
+def test_a_blank_statement_is_dropped_and_counted_beside_the_others():
+    statements = {"s": Statement("s", " \n", "g"), "t": Statement("t", "It rained.", "g")}
+    judged = tuple(Citation(f"{s}{d}", s, d, FULL) for s in "st" for d in ("one", "empty"))
+    table = build_pairs(chunk_corpus(Corpus("made", {d.id: d for d in DOCUMENTS}, statements, judged), Chunking(2)))
+    assert [pair.citation_id for pair in table.pairs] == ["tone"]
+    assert table.dropped == {"no statement text": 1, "no document text": 2}
+
+
+def test_a_dropped_citation_adds_nothing_to_the_evidence_counts():
+    assert table_of(("empty", FULL, said("Unheard of.")), ("one", FULL, at())).evidence == {
+        GIVEN: 0,
+        UNMATCHED: 0,
+        UNPLACED: 0,
+    }
+
+
+def test_a_document_is_split_once_however_often_it_is_cited(monkeypatch):
+    from metaeval.corpus import chunks, pairs
+
+    asked = []
+    for module in (chunks, pairs):
+        monkeypatch.setattr(
+            module, "document_sentences", lambda document: asked.append(document.id) or document.sentences
+        )
+    corpus = corpus_of(*[("three", FULL, said("One rain."))] * 4)
+    chunked = chunk_corpus(corpus, Chunking(2))
+    assert sorted(asked) == sorted(corpus.documents)
+    asked.clear()
+    build_pairs(chunked)
+    assert asked == ["three"]
+
+
+def test_nothing_to_judge_says_why():
+    with pytest.raises(UserError) as raised:
+        table_of(("empty", FULL, at()), ("spaces", FULL, at()))
+    assert str(raised.value) == (
+        "Corpus 'made' gives nothing to judge: 2 of 2 citations have no document text. Choose another split or "
+        "data set (metaeval data list)."
+    )
+    with pytest.raises(
+        UserError, match="2 of 3 citations have no document text, 1 of 3 citations have no statement text"
+    ):
+        table_of(("empty", FULL, at()), ("one", FULL, at()), ("spaces", NONE, at()), text="\t")
+
+
+def test_a_corpus_without_citations_says_what_its_loader_left_out():
+    with pytest.raises(
+        UserError, match="nothing to judge: it has no citations; 7 left out: no page text; 2 left out: odd"
+    ):
+        table_of(dropped={"no page text": 7, "odd": 2})
+    with pytest.raises(UserError, match=r"nothing to judge: it has no citations\. Choose"):
+        table_of()
