@@ -82,4 +82,4 @@ def canonical_json(value: Any) -> str:
 
 def sha256_json(value: Any) -> str:
     """SHA-256 of a value's canonical JSON as 64 hex digits."""
-    return hashlib.sha256(canonical_json(value).encode("utf-8")).hexdigest()
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,9 +30,8 @@ def check_pool(pool: str) -> int:
 def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
     """Add to each statement the best BM25 chunks of documents that it does not cite, at level NONE.
 
-    `own` adds nothing. A chunk whose text equals one of the statement's own chunks is passed over: it would be a
-    copy of evidence under the wrong level. That no other added chunk supports the statement is an assumption, the
-    base paper's.
+    `own` adds nothing. The statement's own chunks are passed over by their text: a copy in another document would be
+    evidence under the wrong level. That no other added chunk supports the statement is an assumption, the base paper's.
     """
     k = check_pool(pool)
     if k == 0:
@@ -40,17 +39,14 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
     candidates = [chunk for chunks in chunked.chunks.values() for chunk in chunks]
     ranker = _Ranker(candidates)
     own: dict[str, set[str]] = {}
-    cited: dict[str, set[str]] = {}
     for pair in table.pairs:
         own.setdefault(pair.statement_id, set()).add(pair.source)
-        cited.setdefault(pair.statement_id, set()).add(pair.document_id)
     added = [
         pair
         for statement_id in own
-        for pair in _pool_rows(
-            chunked.corpus.statements[statement_id], ranker, k, own[statement_id], cited[statement_id]
-        )
+        for pair in _pool_rows(chunked.corpus.statements[statement_id], ranker, k, own[statement_id])
     ]
+    _check_unique(table.pairs, added)
     return replace(table, pairs=(*table.pairs, *added), pool=pool)
 
 
@@ -62,25 +58,39 @@ class _Ranker:
 
         self.chunks = chunks
         self._index = bm25s.BM25()
-        self._index.index([_tokens(chunk.text) for chunk in chunks], show_progress=False)
+        documents = [_tokens(chunk.text) for chunk in chunks]
+        self._known = frozenset(token for tokens in documents for token in tokens)
+        if self._known:
+            self._index.index(documents, show_progress=False)
 
     def best(self, statement: str) -> NDArray[np.intp]:
         """Chunk numbers, best first; equal scores in chunk order."""
-        tokens = [token for token in _tokens(statement) if token in self._index.vocab_dict]
+        tokens = [token for token in _tokens(statement) if token in self._known]
         scores = self._index.get_scores(tokens) if tokens else np.zeros(len(self.chunks))
         order: NDArray[np.intp] = np.argsort(-scores, kind="stable")
         return order
+
+
+def _check_unique(pairs: Sequence[Pair], added: Sequence[Pair]) -> None:
+    seen = {pair.pair_id for pair in pairs}
+    for pair in added:
+        if pair.pair_id in seen:
+            raise UserError(
+                f"Two pairs would be called {pair.pair_id!r}: ids of statements, documents or citations that hold '+' "
+                "run into each other. Rename them."
+            )
+        seen.add(pair.pair_id)
 
 
 def _tokens(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def _pool_rows(statement: Statement, ranker: _Ranker, k: int, own: set[str], cited: set[str]) -> Iterator[Pair]:
+def _pool_rows(statement: Statement, ranker: _Ranker, k: int, own: set[str]) -> Iterator[Pair]:
     taken: set[str] = set()
     for number in ranker.best(statement.text):
         chunk = ranker.chunks[number]
-        if chunk.document_id in cited or chunk.text in own or chunk.text in taken:
+        if chunk.text in own or chunk.text in taken:
             continue
         taken.add(chunk.text)
         yield Pair(

@@ -7,33 +7,39 @@ import re
 SPLITTER = "rules-1"
 """Name and version of the rules, for signatures. A change that can move a boundary raises the number."""
 
-# Where a sentence may end: closing punctuation, any closing quotes or brackets, then white space and something that
-# can open a sentence. A line break always ends one.
+# Where a sentence may end: closing punctuation, any closing quotes, brackets or reference marks ("[2]"), then white
+# space and, behind opening quotes, brackets or list marks, the character that opens the next. A line break always
+# ends one. Possessive quantifiers keep the search linear on runs of dots or spaces.
 _BOUNDARY = re.compile(
-    r"""(?P<end>[.!?…]+[\"'”’)\]]*)(?P<space>[ \t]+)(?=[\"'“‘(\[]*[A-ZÀ-ÖØ-Þ0-9])|(?P<line>\s*\n\s*)""", re.VERBOSE
+    r"""(?<![.!?…])(?P<end>[.!?…]++["'”’»)\]]*+(?:\[\d+\])*+)(?P<space>[^\S\n\r\u2028\u2029]++)
+        (?=["'“‘«(\[\#*•·–—-]*+[^\S\n\r\u2028\u2029]*+(?P<next>[^\W_]))
+        |(?P<line>[\n\r\u2028\u2029])""",
+    re.VERBOSE,
 )
 _ABBREVIATIONS = frozenset(
-    """mr mrs ms dr prof sr jr st mt ft gen col lt sgt capt rev hon gov sen rep pres vs etc inc ltd co corp dept univ
-    est approx no nos vol fig figs eq sec ch pp ed eds al cf e.g i.e a.m p.m ph.d u.s u.k u.n d.c
+    """mr mrs ms dr prof sr jr st mt ft gen maj col lt sgt capt rev hon gov sen rep pres v vs etc inc ltd co corp bros
+    dept univ est approx c ca no nos vol fig figs eq sec ch p pp ed eds al cf e.g i.e a.m p.m ph.d u.s u.k u.n d.c
     jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun""".split()
 )
 # Abbreviations that may also close a sentence: they keep it open only before a number ("Fig. 3", "Jan. 5", "No. 7").
 _BEFORE_NUMBER = frozenset(
-    "no nos vol fig figs eq sec ch pp ed p.m a.m est approx mar may sun sat mon etc co inc".split()
+    "c ca no nos vol fig figs eq sec ch p pp ed p.m a.m est approx mar may sun sat mon etc co inc".split()
 )
 _LAST_WORD = re.compile(r"[\w.]*\w$")
+_ACRONYM = re.compile(r"(?:[a-z]\.)+[a-z]")
+_LONGEST = 24  # characters looked back at for an abbreviation
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
     """Split text into sentences, stripped, in order; empty text gives an empty tuple.
 
-    A full stop does not end a sentence after a known abbreviation, a single initial ("J. Smith") or a dotted
-    acronym ("U.S. Navy"); a line break always does.
+    A sentence does not open with a small letter. A full stop does not end a sentence after a known abbreviation, a
+    single initial ("J. Smith") or a dotted acronym ("U.S. Navy"); a line break always does.
     """
     sentences: list[str] = []
     start = 0
     for match in _BOUNDARY.finditer(text):
-        if match["line"] is None and match["end"] == "." and _stays_open(text, start, match):
+        if match["line"] is None and (match["next"].islower() or _stays_open(text, match)):
             continue
         end = match.end("end") if match["line"] is None else match.start()
         sentences.append(text[start:end].strip())
@@ -42,13 +48,14 @@ def split_sentences(text: str) -> tuple[str, ...]:
     return tuple(sentence for sentence in sentences if sentence)
 
 
-def _stays_open(text: str, start: int, match: re.Match[str]) -> bool:
-    word = _LAST_WORD.search(text, start, match.start("end"))
-    if word is None:
+def _stays_open(text: str, match: re.Match[str]) -> bool:
+    stop = match.start("end")
+    word = _LAST_WORD.search(text, max(0, stop - _LONGEST), stop)
+    if match["end"] != "." or word is None:
         return False
     token = word[0].lower()
-    follows_number = text[match.end()].isdigit()
+    if len(token) == 1 and word[0].isupper():
+        return token != "i"
     if token in _BEFORE_NUMBER:
-        return follows_number
-    is_initial = len(token) == 1 and word[0].isupper() and token != "i"
-    return token in _ABBREVIATIONS or is_initial or re.fullmatch(r"(?:[a-z]\.)+[a-z]", token) is not None
+        return match["next"].isdigit()
+    return token in _ABBREVIATIONS or _ACRONYM.fullmatch(token) is not None

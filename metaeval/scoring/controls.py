@@ -90,6 +90,8 @@ def _presences(text: str) -> Values:
 
 
 def _ridge(features: Values, goal: Values, new: Values) -> Values:
+    used = features.any(axis=0)  # a word that no row has gets weight 0: leaving it out changes the cost alone
+    features, new = features[:, used], new[:, used]
     middle = goal.mean()
     gram = features.T @ features + _RIDGE * np.eye(features.shape[1])
     weights = np.linalg.solve(gram, features.T @ (goal - middle))

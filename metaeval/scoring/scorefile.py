@@ -140,7 +140,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
     try:
         rows: list[dict[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{path} is not a Parquet file ({error}).") from error
+        raise UserError(f"{path} is not a Parquet file ({' '.join(str(error).split())}).") from error
     return rows
 
 

@@ -1,0 +1,277 @@
+"""Score files: exact round trips in both formats, and one clear sentence for every fault."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metaeval.errors import UserError
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.scorefile import align, manifest_path, read_scores, write_scores
+
+FORMATS = (".parquet", ".jsonl")
+ODD = ['say "x"', "back\\slash", "line\nbreak", "u\u2028v\u2029w\x85", "née—日本🌧", " s ", "a,b\tc", "\x00", "\r\n"]
+
+
+def lines(path, *rows):
+    """A JSONL score file of these rows (text is written as it stands)."""
+    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows), encoding="utf-8")
+    return path
+
+
+def table(path, **columns):
+    """A Parquet score file of these columns."""
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    return path
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "made.jsonl"
+
+
+def refuses(path, says):
+    with pytest.raises(UserError) as raised:
+        read_scores(path)
+    message = str(raised.value)
+    assert says in message, message
+    assert path.name in message
+    assert "\n" not in message
+
+
+ANSWERS = st.builds(
+    PairScore,
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.just(Status.OK),
+    st.integers(0, 2**40),
+    st.integers(0, 2**40),
+) | st.builds(
+    PairScore,
+    st.none(),
+    st.sampled_from([status for status in Status if status is not Status.OK]),
+    st.integers(0, 99),
+    st.integers(0, 99),
+)
+IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8) | st.sampled_from(ODD)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@settings(max_examples=60, deadline=None)
+@given(answers=st.dictionaries(IDS, ANSWERS, min_size=1, max_size=8))
+def test_what_is_written_is_read_to_the_last_bit(suffix, answers):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"scores{suffix}"
+        manifest = {"metric": "näme", "options": {"k": [1, None]}, "direction": -1}
+        write_scores(path, list(answers), list(answers.values()), manifest)
+        file = read_scores(path)
+    assert list(file.answers.items()) == list(answers.items())
+    # -0.0 == 0.0 hides a lost sign; repr does not.
+    assert [repr(answer.score) for answer in file.answers.values()] == [repr(a.score) for a in answers.values()]
+    assert all(isinstance(answer.status, Status) for answer in file.answers.values())
+    assert file.manifest == manifest
+    assert file.metric == "näme"
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_ids_with_line_ends_and_quotes_come_back(tmp_path, suffix):
+    path = tmp_path / f"odd{suffix}"
+    write_scores(path, ODD, [PairScore(0.1)] * len(ODD), {})
+    assert list(read_scores(path).answers) == ODD
+
+
+def test_the_manifest_lies_beside_the_file_under_its_full_name(tmp_path):
+    # The two formats of one stem do not share a manifest.
+    for suffix in FORMATS:
+        write_scores(tmp_path / f"m{suffix}", ["a"], [PairScore(1.0)], {"metric": suffix})
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "m.jsonl",
+        "m.jsonl.manifest.json",
+        "m.parquet",
+        "m.parquet.manifest.json",
+    ]
+    assert [read_scores(tmp_path / f"m{suffix}").metric for suffix in FORMATS] == list(FORMATS)
+
+
+@pytest.mark.parametrize("manifest", [None, {}, {"metric": None}, {"metric": ""}])
+def test_without_a_name_in_a_manifest_the_file_names_the_metric(file, manifest):
+    lines(file, {"pair_id": "a", "score": 1})
+    if manifest is not None:
+        manifest_path(file).write_text(json.dumps(manifest), encoding="utf-8")
+    assert read_scores(file).metric == "made"
+    assert read_scores(file).manifest == (manifest or {})
+
+
+def test_a_file_of_two_columns_is_enough(tmp_path):
+    answers = {"a": PairScore(0.5), "b": PairScore(None, Status.ABSENT), "c": PairScore(2.0)}
+    jsonl = lines(tmp_path / "s.jsonl", *({"pair_id": i, "score": a.score} for i, a in answers.items()))
+    parquet = table(tmp_path / "s.parquet", pair_id=list(answers), score=[a.score for a in answers.values()])
+    assert read_scores(jsonl).answers == read_scores(parquet).answers == answers
+
+
+def test_a_status_says_why_a_score_is_missing(file):
+    rows = [{"pair_id": str(status), "score": None, "status": str(status)} for status in Status if status != "ok"]
+    lines(file, *rows, {"pair_id": "bare", "status": "failed"}, {"pair_id": "fine", "score": 1, "status": None})
+    assert {key: (answer.score, answer.status) for key, answer in read_scores(file).answers.items()} == {
+        "empty": (None, Status.EMPTY),
+        "nothing to score": (None, Status.NOTHING_TO_SCORE),
+        "too long": (None, Status.TOO_LONG),
+        "failed": (None, Status.FAILED),
+        "absent": (None, Status.ABSENT),
+        "bare": (None, Status.FAILED),
+        "fine": (1.0, Status.OK),
+    }
+
+
+def test_whole_numbers_and_floats_of_them_are_read_as_what_they_are(file):
+    lines(file, {"pair_id": "a", "score": 1, "tokens": 7.0, "cut": None, "note": "ignored"})
+    answer = read_scores(file).answers["a"]
+    assert repr(answer) == "PairScore(score=1.0, status=<Status.OK: 'ok'>, tokens=7, cut=0)"
+
+
+def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file):
+    file.write_bytes(b'\xef\xbb\xbf{"pair_id": "a", "score": 1}\r\n\r\n{"pair_id": "b", "score": 2}')
+    assert [answer.score for answer in read_scores(file).answers.values()] == [1.0, 2.0]
+
+
+GOOD = {"pair_id": "good", "score": 0.5}
+FAULTS = {
+    "duplicate": ({"pair_id": "good", "score": 0.5}, "pair_id 'good' stands in the file twice; keep one row per pair"),
+    "no id": ({"score": 1}, "pair_id is None; it must be a non-empty string"),
+    "empty id": ({"pair_id": "", "score": 1}, "pair_id is ''; it must be a non-empty string"),
+    "number as id": ({"pair_id": 7, "score": 1}, "pair_id is 7; it must be a non-empty string"),
+    "not a number": ('{"pair_id": "b", "score": NaN}', "score is nan; it must be finite. Write null and a status"),
+    "infinite": ('{"pair_id": "b", "score": -Infinity}', "score is -inf; it must be finite"),
+    "beyond float64": (f'{{"pair_id": "b", "score": 1{"0" * 309}}}', f"score is 1{'0' * 309}; it must be finite"),
+    "text": ({"pair_id": "b", "score": "0.5"}, "score is '0.5'; it must be a number or null"),
+    "truth value": ({"pair_id": "b", "score": True}, "score is True; it must be a number or null"),
+    "list": ({"pair_id": "b", "score": [1]}, "score is [1]; it must be a number or null"),
+    "misnamed score": ({"pair_id": "b", "scores": 1}, "no field score (fields: 'pair_id', 'scores')"),
+    "unknown status": (
+        {"pair_id": "b", "score": None, "status": "OK"},
+        "status is 'OK'; allowed: ok, empty, nothing to score",
+    ),
+    "odd status": ({"pair_id": "b", "score": None, "status": ["ok"]}, "status is ['ok']; allowed: ok"),
+    "ok without score": (
+        {"pair_id": "b", "score": None, "status": "ok"},
+        "score None with status 'ok'; a number goes with",
+    ),
+    "score without ok": (
+        {"pair_id": "b", "score": 1, "status": "failed"},
+        "score 1 with status 'failed'; a number goes",
+    ),
+    "text as tokens": ({"pair_id": "b", "score": 1, "tokens": "many"}, "tokens is 'many'; it must be a whole number"),
+    "negative cut": ({"pair_id": "b", "score": 1, "cut": -1}, "cut is -1; it must be a whole number of 0 or more"),
+    "part of a token": ({"pair_id": "b", "score": 1, "tokens": 2.5}, "tokens is 2.5; it must be a whole number"),
+    "tokens not a number": ('{"pair_id": "b", "score": 1, "tokens": NaN}', "tokens is nan; it must be a whole number"),
+    "truth value as cut": ({"pair_id": "b", "score": 1, "cut": True}, "cut is True; it must be a whole number"),
+}
+
+
+@pytest.mark.parametrize(("row", "says"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_faulty_row_is_told_by_its_number(file, row, says):
+    refuses(lines(file, GOOD, row), f"row 2: {says}")
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"pair_id": ["a", "a"], "score": [1.0, 2.0]}, "row 2: pair_id 'a' stands in the file twice"),
+        ({"pair_id": ["a", "b"], "score": [1.0, float("nan")]}, "row 2: score is nan; it must be finite"),
+        ({"pair_id": ["a"], "score": ["1.0"]}, "row 1: score is '1.0'; it must be a number or null"),
+        ({"pair_id": ["a"], "score": [True]}, "row 1: score is True; it must be a number or null"),
+        ({"pair_id": [3], "score": [1.0]}, "row 1: pair_id is 3; it must be a non-empty string"),
+        ({"pair_id": ["a"], "value": [1.0]}, "row 1: no field score (fields: 'pair_id', 'value')"),
+        (
+            {"pair_id": pyarrow.array([], pyarrow.string()), "score": pyarrow.array([], pyarrow.float64())},
+            "has no rows",
+        ),
+    ],
+)
+def test_a_faulty_parquet_table_is_told_likewise(tmp_path, columns, says):
+    refuses(table(tmp_path / "made.parquet", **columns), says)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"pair_id": "a", "score": 1}\n\nscore', "line 3: not JSON (Expecting value)"),
+        ('{"pair_id": "a", "score": 1}\n{"pair_id"', "line 2: not JSON ("),
+        ('{"pair_id": "a", "score": ' + "1" * 5000 + "}", "line 1: not JSON (Exceeds the limit"),
+        ("[" * 200_000, "line 1: not JSON ("),
+        ('["a", 1]', "line 1: '[\"a\", 1]' is not an object with pair_id and score"),
+        ("", "has no rows"),
+        ("\n \n", "has no rows"),
+    ],
+)
+def test_what_is_no_jsonl_score_file_is_told_by_its_line(file, content, says):
+    file.write_text(content, encoding="utf-8")
+    refuses(file, says)
+
+
+def test_other_text_encodings_are_told(file):
+    file.write_bytes('{"pair_id": "é", "score": 1}'.encode("latin-1"))
+    refuses(file, "is not UTF-8 text (byte 13)")
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b'{"pair_id": "a", "score": 1}\n', b"PAR1" + b"\x00" * 40 + b"PAR1"])
+def test_what_is_no_parquet_file_is_told(tmp_path, content):
+    path = tmp_path / "made.parquet"
+    path.write_bytes(content)
+    refuses(path, "is not a Parquet file (")
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores", "scores.jsonl.gz", "scores.JSONL"])
+def test_other_suffixes_are_refused_both_ways(tmp_path, name):
+    path = tmp_path / name
+    for use in (lambda: read_scores(path), lambda: write_scores(path, ["a"], [PairScore(1.0)], {})):
+        with pytest.raises(UserError, match=rf"A score file ends in \.parquet or \.jsonl; '{name}' does not"):
+            use()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_file_is_told(tmp_path):
+    refuses(tmp_path / "made.parquet", "does not exist")
+    (tmp_path / "folder.jsonl").mkdir()
+    refuses(tmp_path / "folder.jsonl", "does not exist")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [("{", "is not JSON ("), ("[1]", "is not a JSON object"), ("", "is not JSON (")]
+)
+def test_a_broken_manifest_is_told_with_the_two_ways_out(file, content, says):
+    lines(file, GOOD)
+    manifest_path(file).write_text(content, encoding="utf-8")
+    refuses(file, f".manifest.json {says}")
+    refuses(file, "mend it, or delete it to read the scores without")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("answers", [[], [PairScore(1.0)], [PairScore(1.0)] * 3])
+def test_ids_and_answers_of_different_lengths_are_never_paired_off(tmp_path, suffix, answers):
+    path = tmp_path / f"s{suffix}"
+    with pytest.raises(ValueError, match=r"."):
+        write_scores(path, ["a", "b"], answers, {})
+    assert not path.exists()
+
+
+def test_a_score_that_is_not_finite_is_not_written_as_json(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_scores(tmp_path / "s.jsonl", ["a"], [PairScore(float("nan"))], {})
+
+
+def test_a_partial_file_leaves_the_other_pairs_absent_in_the_order_of_the_job(file):
+    lines(file, {"pair_id": "c", "score": 3}, {"pair_id": "a", "score": 1})
+    assert align(read_scores(file), ["a", "b", "c"]) == [PairScore(1.0), PairScore(None, Status.ABSENT), PairScore(3.0)]
+
+
+def test_a_file_made_for_other_pairs_is_refused(file):
+    lines(file, *({"pair_id": pair_id, "score": 1} for pair_id in ("zebra", "a", "moose")))
+    with pytest.raises(UserError) as raised:
+        align(read_scores(file), ["a", "b"])
+    assert "2 of the 3 pair ids in" in str(raised.value)
+    assert "for example 'moose' (a pair of the job: 'a')" in str(raised.value)
