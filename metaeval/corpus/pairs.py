@@ -85,7 +85,8 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
         if reason:
             dropped[reason] = dropped.get(reason, 0) + 1
             continue
-        alignment = align_evidence(citation.evidence, words[citation.document_id], threshold)
+        sentences = words[citation.document_id] if citation.evidence.texts else ()
+        alignment = align_evidence(citation.evidence, sentences, threshold)
         counts[GIVEN] += alignment.given
         counts[UNMATCHED] += alignment.unmatched
         levels = _levels(citation, chunks, alignment.sentences, marked)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +36,13 @@ class Prepared:
     groups: int
 
 
+@lru_cache(maxsize=4)
 def cluster_weights(n_groups: int, n_resamples: int, seed: int) -> Weights:
     """Draw `n_groups` groups with replacement, `n_resamples` times; returns counts (n_resamples, n_groups).
 
     The counts depend on the three arguments alone: every measure on the same groups sees the same resamples, and the
-    first k resamples of a longer run are those of a run of k. Raises ValueError on a negative argument.
+    first k resamples of a longer run are those of a run of k. They are kept for the next measure, so the array is
+    read-only. Raises ValueError on a negative argument.
     """
     if n_groups < 0 or n_resamples < 0 or seed < 0:
         raise ValueError(f"groups, resamples and seed must not be negative, got {n_groups}, {n_resamples}, {seed}")
@@ -48,6 +51,7 @@ def cluster_weights(n_groups: int, n_resamples: int, seed: int) -> Weights:
     if n_groups:
         for row in weights:
             row[:] = np.bincount(generator.integers(n_groups, size=n_groups), minlength=n_groups)
+    weights.flags.writeable = False
     return weights
 
 
