@@ -27,6 +27,7 @@ _CARD: dict[str, Any] = {
     "checkpoint": minilm.FILES.hub_id,
     # What the weights are, wherever they came from.
     "revision": f"sha256:{minilm.FILES.sha256['model.safetensors'][:16]}",
+    "dtype": "float32",
     "download": minilm.FILES.download,
     "parameters": "22.7 M",
     "modules": ("torch", "transformers", "tokenizers", "safetensors"),

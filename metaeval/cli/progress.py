@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import typer
+
 from metaeval.experiment.columns import MetricProgress
 
 _EVERY = 10.0  # seconds between plain lines
@@ -58,13 +60,13 @@ def _lines() -> MetricProgress:
         now = time.monotonic()
         if metric not in starts:
             starts[metric], last[metric] = (now, done), now
-            print(f"{metric}: {done:,} of {total:,} pairs {_served(done, total)}".rstrip(), file=sys.stderr)  # noqa: T201
+            typer.echo(f"{metric}: {done:,} of {total:,} pairs {_served(done, total)}".rstrip(), err=True)
         elif done == total or now - last[metric] >= _EVERY:
             last[metric] = now
             left = (total - done) * (now - starts[metric][0]) / max(done - starts[metric][1], 1)
             soon = f", {left:.0f} s left" if done < total else ""
             rate = _rate(done, *starts[metric])
-            print(f"{metric}: {done:,} of {total:,} pairs, {rate}{soon}", file=sys.stderr)  # noqa: T201
+            typer.echo(f"{metric}: {done:,} of {total:,} pairs, {rate}{soon}", err=True)
 
     return report
 

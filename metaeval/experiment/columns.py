@@ -100,6 +100,10 @@ def _metric_column(job: Job, name: str, store: ScoreStore | None, progress: Metr
     fields: dict[str, object] = {"metric": f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")}
     if metric.card.checkpoint:
         fields["checkpoint"] = f"{metric.card.checkpoint}@{metric.card.revision}"
+    # What a metric does not have is not in its signature.
+    for key in ("dtype", "template", "truncation"):
+        if (value := getattr(metric.card, key)) not in ("", "none"):
+            fields[key] = value
     if metric.origin:
         fields["code"] = metric.origin
     if "corpus" in scored.identity:

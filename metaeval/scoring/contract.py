@@ -42,8 +42,9 @@ class MetricCard:
     version: raise it with any change of code that can change a score; it is part of the metric's identity.
     low, high: the score's range (None: unbounded). direction: +1 when more is more support, else -1. neutral: the
     score that says neither, where there is one. input_limit: tokens (None: no limit); truncation: the side that is cut
-    beyond it. corpus_dependent: the score also depends on the other sources of the job. three_way: gives three-way
-    log-probabilities. modules: what it imports beyond the core install; extra: the pip extra that brings them.
+    beyond it. dtype: the number type that the model computes in; template: how source and statement become one input
+    (empty: read apart). corpus_dependent: the score also depends on the other sources of the job. three_way: gives
+    three-way log-probabilities. modules: what it imports beyond the core install; extra: the pip extra that brings them.
     """
 
     name: str
@@ -61,6 +62,8 @@ class MetricCard:
     splitter: str = "none"
     checkpoint: str = ""
     revision: str = ""
+    dtype: str = ""
+    template: str = ""
     download: str = "none"
     parameters: str = "none"
     corpus_dependent: bool = False
@@ -104,6 +107,8 @@ class Metric(ABC):
             "version": card.version,
             "checkpoint": card.checkpoint,
             "revision": card.revision,
+            "dtype": card.dtype,
+            "template": card.template,
             "options": options,
         }
         return {**identity, "origin": self.origin} if self.origin else identity
