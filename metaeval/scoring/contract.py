@@ -44,7 +44,7 @@ class MetricCard:
     score that says neither, where there is one. input_limit: tokens (None: no limit); truncation: the side that is cut
     beyond it. dtype: the number type that the model computes in; template: how source and statement become one input
     (empty: read apart). corpus_dependent: the score also depends on the other sources of the job. three_way: gives
-    three-way log-probabilities. modules: what it imports beyond the core install; extra: the pip extra that brings them.
+    three-way log-probabilities. modules: what it imports beyond the core install; extra: the pip extra for those.
     """
 
     name: str
