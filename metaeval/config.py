@@ -17,10 +17,10 @@ from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.files import read_text
 
 OFFLINE_METRICS = ("overlap", "rouge", "bm25", "minilm-cosine", "minilm-bertscore")
-Model = TypeVar("Model", bound=BaseModel)
 # An impossible date (2024-13-45) is a ValueError to PyYAML, and brackets by the thousand a RecursionError.
 _NOT_YAML = (yaml.YAMLError, ValueError, RecursionError)
-PROTOCOLS = ("correlation", "classification", "retrieval")
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def _as_list(value: Any) -> Any:
@@ -73,7 +73,7 @@ class RunConfig(_Strict):
     metrics: Names = OFFLINE_METRICS
     metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     controls: bool = True
-    protocols: Names = PROTOCOLS
+    protocols: Names = ("all",)
     protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
     interval: IntervalConfig = IntervalConfig()
     results: Path = Path("results")

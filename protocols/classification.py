@@ -12,7 +12,7 @@ from metaeval.stats.auc import average_precision, roc_auc
 from metaeval.stats.refill import extreme_ranks
 from metaeval.stats.resampling import Prepared
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
-from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, warnings_for
+from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, row_numbers, warnings_for
 
 LEVELS = {2.0: "FULL", 1.0: "PARTIAL", 0.0: "NONE"}
 PAIRS = {"fs_ns": (2.0, 0.0), "fs_ps": (2.0, 1.0), "ps_ns": (1.0, 0.0)}
@@ -56,7 +56,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         estimates=estimates,
         total=judgements.score.size,
         scored=used.score.size,
-        unscored=int((known & missing).sum()),
+        unscored_rows=row_numbers(known & missing),
         excluded={OTHER_LEVEL: other} if other else {},
         warnings=warnings_for(used, resampling),
     )

@@ -64,15 +64,21 @@ class Estimate:
 class Outcome:
     """What a protocol returns: scored + unscored + sum(excluded) = total, in rows of its `Judgements`.
 
-    `excluded` counts rows that the protocol cannot use, by reason. `warnings` are whole sentences.
+    `unscored_rows` are the numbers of the rows that lack a score and would have counted; `excluded` counts rows that
+    the protocol cannot use, scored or not, by reason. `warnings` are whole sentences.
     """
 
     estimates: Mapping[str, Estimate]
     total: int
     scored: int
-    unscored: int
+    unscored_rows: tuple[int, ...]
     excluded: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    @property
+    def unscored(self) -> int:
+        """How many rows lack a score and would have counted."""
+        return len(self.unscored_rows)
 
 
 @dataclass(frozen=True)

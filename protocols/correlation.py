@@ -10,7 +10,7 @@ from metaeval.stats.pearson import pearson
 from metaeval.stats.rank_correlation import kendall, spearman
 from metaeval.stats.refill import extreme_scores
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
-from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, warnings_for
+from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, row_numbers, warnings_for
 
 COEFFICIENTS = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
 
@@ -30,7 +30,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         estimates={key: _estimate(key, judgements, draws) for key in COEFFICIENTS},
         total=judgements.score.size,
         scored=int(scored.sum()),
-        unscored=int((~scored).sum()),
+        unscored_rows=row_numbers(~scored),
         warnings=warnings_for(used, resampling),
     )
 

@@ -104,6 +104,11 @@ def pair_of_bounds(one: float, other: float) -> tuple[float, float] | None:
     return float(min(one, other)), float(max(one, other))
 
 
+def row_numbers(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    """The rows where `mask` is true."""
+    return tuple(np.flatnonzero(mask).tolist())
+
+
 def warnings_for(used: Judgements, resampling: Resampling) -> tuple[str, ...]:
     """Warn about scored rows (`used`) that come from one group, or whose scores collapse in float32."""
     found = []

@@ -16,7 +16,7 @@ from metaeval.stats.pools import RankedPools, pool_mean, rank_pools
 from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
 from metaeval.stats.refill import extreme_ranks
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
-from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, warnings_for
+from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, row_numbers, warnings_for
 
 NO_SUPPORT = "pool without a supporting candidate"
 SUPPORT_UNSCORED = "pool whose supporting candidates are all unscored"
@@ -67,7 +67,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         estimates=_estimates(used, draws, gains, why, bounds),
         total=judgements.score.size,
         scored=used.rows.score.size,
-        unscored=int((answerable & missing).sum()),
+        unscored_rows=row_numbers(answerable & missing),
         excluded={reason: count for reason, count in excluded.items() if count},
         warnings=(*_foregone(used), *warnings_for(used.rows, resampling)),
     )

@@ -92,10 +92,10 @@ class _Frame:
         """The column's scores beside the gold."""
         return Judgements(self.gold, column.score[self.numbers], self.group, self.pool)
 
-    def statuses(self, column: Column) -> dict[str, int]:
-        """Unscored rows by status."""
-        kept = (column.statuses[number] for number in self.numbers)
-        return {str(status): count for status, count in sorted(Counter(kept).items()) if status != "ok"}
+    def statuses(self, column: Column, outcome: Outcome) -> dict[str, int]:
+        """The outcome's unscored rows by status."""
+        found = Counter(column.statuses[self.numbers[row]] for row in outcome.unscored_rows)
+        return {str(status): count for status, count in sorted(found.items())}
 
 
 def _codes(names: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -118,7 +118,7 @@ def _row(
         scored=outcome.scored,
         unscored=outcome.unscored,
         excluded=excluded,
-        statuses=frame.statuses(column) if outcome.unscored else {},
+        statuses=frame.statuses(column, outcome),
         ledger=column.ledger,
         warnings=list(outcome.warnings),
         signature=signature({**frame.job.fields, **column.fields, **_protocol_fields(frame.job, protocol, options)}),
@@ -152,7 +152,7 @@ def _protocol_fields(job: Job, protocol: Protocol, options: Mapping[str, str]) -
 
 
 def _flag(column: Column, rows: Mapping[Column, results.Row]) -> results.Row:
-    """Name, for each measure, the controls whose interval overlaps the metric's.
+    """Name, for each measure, the controls that the metric does not clearly beat: its interval is not above theirs.
 
     Left out are the controls that see the gold, and one that is the metric itself (`overlap` is a control too).
     """
@@ -166,18 +166,17 @@ def _flag(column: Column, rows: Mapping[Column, results.Row]) -> results.Row:
         and other.name not in GOLD_CONTROLS
         and not np.array_equal(other.score, column.score, equal_nan=True)
     ]
-    level_with = {
+    not_above = {
         key: names
         for key, value in row.values.items()
-        if (names := [other.metric for other in controls if _overlap(value, other.values[key])])
+        if (names := [other.metric for other in controls if not _above(value, other.values[key])])
     }
-    return row.model_copy(update={"level_with": level_with})
+    return row.model_copy(update={"not_above": not_above})
 
 
-def _overlap(one: results.Value, other: results.Value) -> bool:
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return False
-    return one.low <= other.high and other.low <= one.high
+def _above(one: results.Value, other: results.Value) -> bool:
+    # Without both intervals nothing is said.
+    return one.low is None or other.high is None or one.low > other.high
 
 
 def _data(job: Job, frame: _Frame) -> results.Data:

@@ -54,7 +54,7 @@ def marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, ..
 def footnotes(rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str]) -> tuple[Note, ...]:
     """The footnotes that `marks` points to, one for each mark in use."""
     notes = (
-        Note(LEVEL, "interval overlaps that of a control:", _items(rows, columns, _level)),
+        Note(LEVEL, "interval does not lie above that of a control:", _items(rows, columns, _level)),
         Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, columns, _ties)),
         Note(UNSCORED, "pairs without a score could move the value, [worst..best]:", _items(rows, columns, _bounds)),
     )
@@ -69,7 +69,7 @@ def _names() -> Iterator[str]:
 
 def _rivals(row: Row, column: Column) -> list[str]:
     """A control is never flagged against controls: it is what the metrics are held against."""
-    return row.level_with.get(column.key, []) if row.kind == "metric" else []
+    return row.not_above.get(column.key, []) if row.kind == "metric" else []
 
 
 def _moves(ends: tuple[float, float] | None, value: Value, column: Column) -> bool:

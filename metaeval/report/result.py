@@ -54,8 +54,9 @@ class Ledger(_Strict):
 class Row(_Strict):
     """One metric or control.
 
-    scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `level_with` lists, for
-    each measure, the controls whose interval overlaps this metric's. `ledger` is None for controls and imported scores.
+    scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `not_above` lists, for
+    each measure, the controls whose interval this metric's does not lie wholly above. `ledger` is None for controls
+    and imported scores.
     """
 
     metric: str
@@ -67,7 +68,7 @@ class Row(_Strict):
     excluded: dict[str, int] = Field(default_factory=dict)
     statuses: dict[str, int] = Field(default_factory=dict)
     ledger: Ledger | None = None
-    level_with: dict[str, list[str]] = Field(default_factory=dict)
+    not_above: dict[str, list[str]] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
     signature: str
 
@@ -78,6 +79,8 @@ class Row(_Strict):
                 f"{self.metric}: scored {self.scored} + unscored {self.unscored} + excluded "
                 f"{sum(self.excluded.values())} is not total {self.total}"
             )
+        if sum(self.statuses.values()) != self.unscored:
+            raise ValueError(f"{self.metric}: statuses {self.statuses} do not add up to unscored {self.unscored}")
         return self
 
 

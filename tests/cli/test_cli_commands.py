@@ -130,7 +130,7 @@ def test_a_quiet_run_prints_where_the_results_are_and_nothing_else(cli, small):
     ended = cli("run", "-m", "overlap", *small, "-q")
 
     assert ended.err == ""
-    assert ended.out.startswith("Written: results/small-all-chunk/ (correlation, classification, retrieval: ")
+    assert ended.out.startswith("Written: results/small-all-chunk/ (classification, correlation, retrieval: ")
     assert len(ended.out.splitlines()) == 1
 
 

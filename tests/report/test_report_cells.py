@@ -80,7 +80,7 @@ def test_marks_follow_from_the_row(result):
 
 
 def test_a_control_is_not_flagged_against_controls(result):
-    rows = [row.model_copy(update={"level_with": {"auc": ["random"]}}) for row in result.rows]
+    rows = [row.model_copy(update={"not_above": {"auc": ["random"]}}) for row in result.rows]
     grid = lay_out(result.model_copy(update={"rows": rows}))
     assert {"†" in line.cells[1].marks for line in grid.metrics} == {True}
     assert {"†" in line.cells[1].marks for line in grid.controls} == {False}

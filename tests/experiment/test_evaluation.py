@@ -1,0 +1,108 @@
+"""From scores to result rows: what is flagged, what is counted, and the Python interface that leads there."""
+
+import pytest
+
+import metaeval
+from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+from metaeval.errors import UserError
+
+QUICK = {"interval": {"resamples": 200}}
+BEATABLE = {"constant", "random", "statement length", "document length", "statement only", "chunk position"}
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return metaeval.pairs(dataset="mini")
+
+
+def evaluated(scores, **settings):
+    results = metaeval.evaluate_scores({"mine": scores}, **{"dataset": "mini", **QUICK, **settings})
+    return {result.protocol: result.rows[0] for result in results}
+
+
+def test_a_perfect_metric_is_above_every_control(pairs):
+    rows = evaluated({pair.pair_id: float(pair.level) for pair in pairs})
+    assert rows["classification"].values["overall"].value == 1
+    assert rows["correlation"].values["kendall"].value == pytest.approx(1, abs=1e-12)
+    assert rows["retrieval"].values["ndcg@5"].value == 1
+    # Few pools hold more than five chunks, so that lexical overlap reaches recall@5 of 1 as well.
+    assert [row.not_above for row in rows.values()] == [{}, {}, {"recall@5": ["lexical overlap"]}]
+
+
+def test_a_metric_below_a_control_is_flagged_like_one_that_overlaps_it(pairs):
+    rows = evaluated({pair.pair_id: -float(pair.level) for pair in pairs})
+    assert rows["classification"].values["overall"].value == 0
+    assert set(rows["classification"].not_above["overall"]) == BEATABLE | {"lexical overlap"}
+
+
+def test_a_metric_is_not_held_against_the_control_that_it_is(tmp_path):
+    (result,) = metaeval.run(
+        metrics=["overlap"], protocols=["classification"], dataset="mini", results=tmp_path, **QUICK
+    )
+    assert all("lexical overlap" not in names for names in result.rows[0].not_above.values())
+
+
+def test_without_intervals_nothing_is_flagged(pairs):
+    rows = evaluated({pair.pair_id: 0.5 for pair in pairs}, interval={"resamples": 0})
+    assert rows["classification"].not_above == {}
+
+
+def test_statuses_count_the_unscored_rows_and_not_the_excluded_ones(pairs):
+    supported = {pair.statement_id for pair in pairs if pair.level}
+    lonely = [pair for pair in pairs if pair.statement_id not in supported][:7]
+    joined = [pair for pair in pairs if pair.statement_id in supported][:5]
+    missing = {pair.pair_id for pair in (*lonely, *joined)}
+    rows = evaluated({pair.pair_id: None if pair.pair_id in missing else 0.1 * len(pair.statement) for pair in pairs})
+    assert rows["classification"].statuses == {"absent": 12}
+    # A pool without support is excluded from retrieval whether its pairs have scores or not.
+    assert rows["retrieval"].statuses == {"absent": 5}
+    for row in rows.values():
+        assert row.scored + row.unscored + sum(row.excluded.values()) == row.total == len(pairs)
+        assert sum(row.statuses.values()) == row.unscored
+
+
+def test_a_pair_left_out_is_a_pair_without_a_score(pairs):
+    left_out = evaluated({pair.pair_id: float(len(pair.source)) for pair in pairs[10:]})
+    none = evaluated({pair.pair_id: float(len(pair.source)) if pair in pairs[10:] else None for pair in pairs})
+    assert left_out["classification"].values == none["classification"].values
+    assert left_out["classification"].unscored == 10
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (lambda ids: {ids[0]: float("nan")}, "give None for a missing score"),
+        (lambda ids: {"no such pair": 0.5}, "'no such pair'.*metaeval pairs"),
+    ],
+)
+def test_scores_that_cannot_be_used_are_one_sentence(pairs, scores, words):
+    with pytest.raises(UserError, match=words):
+        evaluated(scores([pair.pair_id for pair in pairs]))
+
+
+def test_judged_data_of_ones_own_need_no_file(tmp_path):
+    documents = {f"d{n}": Document(f"d{n}", f"Rain fell on day {n}. The river rose.") for n in range(6)}
+    statements = {f"s{n}": Statement(f"s{n}", f"Rain fell on day {n}.", group=f"g{n}") for n in range(6)}
+    levels = [SupportLevel(n % 3) for n in range(6)]
+    citations = tuple(Citation(f"c{n}", f"s{n}", f"d{n}", levels[n], Evidence()) for n in range(6))
+    corpus = Corpus("rainy", documents, statements, citations)
+
+    results = metaeval.run(corpus, metrics=["overlap"], results=tmp_path, **QUICK)
+
+    assert {result.protocol for result in results} == {"classification", "correlation", "retrieval"}
+    assert results[0].data.name == "rainy"
+    assert results[0].data.levels == {"full": 2, "partial": 2, "none": 2}
+    # All six statements stand in their page word for word: overlap is constant.
+    assert results[0].rows[0].values["fs_ns"].value == 0.5
+
+
+def test_texts_of_ones_own_are_scored_by_name():
+    answers = metaeval.score("overlap", ["the river rose", ""], ["river rising", "river"])
+    assert [answer.score for answer in answers] == [0.5, 0.0]
+    with pytest.raises(UserError, match=r"'overlp'.*Did you mean 'overlap'"):
+        metaeval.score("overlp", [""], [""])
+
+
+def test_a_corpus_is_loaded_by_name():
+    corpus = metaeval.load_corpus("mini")
+    assert (len(corpus.documents), len(corpus.statements), len(corpus.citations)) == (28, 269, 322)
