@@ -10,7 +10,7 @@ import typer
 from metaeval.cli import options as opt
 
 if TYPE_CHECKING:
-    from metaeval.corpus.dataset import SourceFile
+    from metaeval.corpus.dataset import Option, SourceFile
 
 app = typer.Typer(help="Data sets: list, show, fetch, verify, convert, validate.", no_args_is_help=True)
 
@@ -177,8 +177,6 @@ def validate(
     typer.echo(f"{file}: no problem found. Judge it with: metaeval run --dataset jsonl --data {file}")
 
 
-def _option(option: object, set_by_variant: str | None) -> str:
-    allowed = getattr(option, "allowed", ())
-    values = f" ({' | '.join(map(str, allowed))})" if allowed else ""
-    default = set_by_variant if set_by_variant is not None else getattr(option, "default", "")
-    return f"{getattr(option, 'help', '')}{values}, default {default}"
+def _option(option: Option, set_by_variant: str | None) -> str:
+    values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
+    return f"{option.help}{values}, default {option.default if set_by_variant is None else set_by_variant}"

@@ -1,4 +1,4 @@
-"""What qualifies single cells: undefined values, overlap with a control, orders of ties, pairs without a score."""
+"""What qualifies single cells: undefined values, controls not beaten, orders of ties, pairs without a score."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def reason_of(value: Value) -> str:
 
 
 def marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, ...]:
-    """The marks of one cell: overlap, ties, unscored, then the letter of its reason."""
+    """The marks of one cell: controls, ties, unscored, then the letter of its reason."""
     value = value_of(row, column)
     reason = reason_of(value)
     found = (
@@ -87,7 +87,7 @@ def _level(row: Row, columns: Sequence[Column]) -> str:
     for column in columns:
         if rivals := _rivals(row, column):
             labels.setdefault(", ".join(plain(rival) for rival in rivals), []).append(plain(column.label))
-    return "; ".join(f"{', '.join(columns_)} with {rivals}" for rivals, columns_ in labels.items())
+    return "; ".join(f"{', '.join(columns_)} ({rivals})" for rivals, columns_ in labels.items())
 
 
 def _ties(row: Row, columns: Sequence[Column]) -> str:

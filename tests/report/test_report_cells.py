@@ -91,8 +91,8 @@ def test_footnotes_say_which_control_and_how_wide(result):
     notes = lay_out(result).footnotes
     assert [note.label for note in notes] == ["†", "‡", "§", "a"]
     assert _note(notes, "†").items == (
-        ("minilm-bertscore", "Pearson r with random, constant"),
-        ("judge[bold]_3|x%", "NDCG@5 with random"),
+        ("minilm-bertscore", "Pearson r (random, constant)"),
+        ("judge[bold]_3|x%", "NDCG@5 (random)"),
     )
     assert _note(notes, "‡").items == (
         ("judge[bold]_3|x%", "NDCG@5 [0.587..0.922]"),

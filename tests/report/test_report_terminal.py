@@ -26,7 +26,7 @@ x_y%[wice], test, chunk pairs
  oracle            1.000    1.000–1.000  100.00  100.00–100.00  1.000   1.000 to 1.000
  ──────────────────────────────────────────────────────────────────────────────────────
  †  interval does not lie above that of a control:
-    minilm-bertscore  Pearson r with random, constant
+    minilm-bertscore  Pearson r (random, constant)
 """
 
 AT_80 = """\
