@@ -25,7 +25,7 @@ _ABBREVIATIONS = frozenset(
 _BEFORE_NUMBER = frozenset(
     "c ca no nos vol fig figs eq sec ch p pp ed p.m a.m est approx mar may sun sat mon etc co inc".split()
 )
-_LAST_WORD = re.compile(r"[\w.]*\w$")
+_LAST_WORD = re.compile(r"[\w.]*\w\Z")
 _ACRONYM = re.compile(r"(?:[a-z]\.)+[a-z]")
 _LONGEST = 24  # characters looked back at for an abbreviation
 

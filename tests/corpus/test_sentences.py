@@ -117,6 +117,7 @@ def test_a_sentence_is_one_sentence(text):
 
 
 @given(TEXTS, TEXTS)
+@example("A", ". Été")
 def test_a_line_break_parts_texts_that_do_not_see_each_other(first, second):
     assert split_sentences(f"{first}\n{second}") == split_sentences(first) + split_sentences(second)
 
