@@ -58,6 +58,28 @@ def test_bertscore_is_its_definition_on_every_pair(pairs, reference):
         assert score == pytest.approx(float(best.mean()), abs=1e-5)
 
 
+# Precision by bert-score 0.3.13 on transformers 5.23.0 and torch 2.13.0 (CPU): score(statements, sources,
+# model_type=FOLDER, num_layers=6), FOLDER being the packaged model; no idf, no rescaling.
+LIGHTHOUSE = "The lighthouse was built in 1873 by the harbour board. It stands 41 metres tall."
+OFFICIAL = [
+    (LIGHTHOUSE, "The lighthouse is 41 metres tall.", 0.8810729384422302),
+    (LIGHTHOUSE, "Kettles with a steel body get hot during use.", 0.11378630250692368),
+    ("Überraschung! Ein Café in São Paulo, 東京 and Москва.", "In São Paulo there is a café.", 0.7814269065856934),
+    (
+        "Children and staff were not told which setting was in use.",
+        "Nobody in the classrooms knew how fast the air was exchanged.",
+        0.359050452709198,
+    ),
+    ("The river rose quickly. " * 150, "The river rose.", 0.6938682794570923),  # cut at 512 tokens
+]
+
+
+def test_bertscore_is_what_the_official_package_computes():
+    answers = score_pairs(MiniLMBERTScore(), [(source, statement) for source, statement, _ in OFFICIAL]).answers
+    assert [answer.score for answer in answers] == pytest.approx([score for *_, score in OFFICIAL], abs=1e-6)
+    assert [answer.cut > 0 for answer in answers] == [False] * 4 + [True]
+
+
 def test_cosine_is_what_sentence_transformers_computes(pairs, folder):
     library = pytest.importorskip("sentence_transformers", reason="comes with the extra 'models'")
     model = library.SentenceTransformer(str(folder), device="cpu")
