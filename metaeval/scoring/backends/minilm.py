@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from metaeval.scoring.backends.encoder import TextEncoder, pick_device
+from metaeval.scoring.backends.linears import pack_linears
 from metaeval.scoring.backends.weights import ModelFiles, locate
 
 FILES = ModelFiles(
@@ -47,4 +48,6 @@ def load_encoder(folder: Path | None, max_tokens: int, batch_tokens: int, device
     tokenizer = Tokenizer.from_file(str(paths["tokenizer.json"]))
     tokenizer.no_truncation()  # the file cuts at 128 tokens and pads to 128: the model takes 512
     tokenizer.no_padding()
-    return TextEncoder(model.eval(), tokenizer, max_tokens, batch_tokens, pick_device(device))
+    chosen = pick_device(device)
+    ready = pack_linears(model.eval()) if chosen == "cpu" else model.eval()
+    return TextEncoder(ready, tokenizer, max_tokens, batch_tokens, chosen)
