@@ -97,9 +97,9 @@ def _workers(device: str) -> int:
 def one_thread() -> Iterator[None]:
     """Let each torch operation use one thread, and give the setting back afterwards.
 
-    Batches run side by side instead. Threads inside an operation wait for each other at every step: on a busy
-    machine that was seen to take three times as long as one thread (and 200 times for small operations), while whole
-    batches side by side lose nothing. Nor can the number of cores then change a score.
+    Batches run side by side instead. Threads inside an operation wait for each other at every step, which on a busy
+    machine takes longer than one thread alone; whole batches side by side lose nothing. Nor can the number of cores
+    then change a score.
     """
     import torch
 
