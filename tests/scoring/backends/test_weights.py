@@ -20,7 +20,7 @@ from metaeval.errors import UserError
 from metaeval.scoring.backends.weights import ModelFiles, locate
 revision, sha256 = sys.argv[1], json.loads(sys.argv[2])
 try:
-    paths = locate(ModelFiles("someone/some-model", revision, sha256, "7 kB, MIT", package="no-such-package", folder="x"))
+    paths = locate(ModelFiles("someone/some-model", revision, sha256, "7 kB, MIT", "no-such-package", "x"))
     print(json.dumps({name: path.read_bytes().decode() for name, path in paths.items()}))
 except UserError as error:
     print(error)
