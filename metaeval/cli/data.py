@@ -12,7 +12,11 @@ from metaeval.cli import options as opt
 if TYPE_CHECKING:
     from metaeval.corpus.dataset import Option, SourceFile
 
-app = typer.Typer(help="Data sets: list, show, fetch, verify, convert, validate.", no_args_is_help=True)
+app = typer.Typer(
+    help="Data sets: list, show, fetch, verify, convert, validate.",
+    epilog="For example: metaeval data show wice",
+    no_args_is_help=True,
+)
 
 Name = Annotated[str, typer.Argument(help="Data set ('metaeval data list').", metavar="NAME")]
 

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Metrics: list, show.", no_args_is_help=True)
+app = typer.Typer(
+    help="Metrics: list, show.", epilog="For example: metaeval metrics show minilm-bertscore", no_args_is_help=True
+)
 
 
 @app.command("list")
