@@ -27,6 +27,11 @@ class Slow(Metric):
 """
 
 
+def hear_interrupts():
+    # A test run that a shell put into the background ignores Ctrl-C, and its children would inherit that.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def metaeval(tmp_path):
     """Start `metaeval ARGS...` in the folder of the test."""
@@ -41,7 +46,7 @@ def metaeval(tmp_path):
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            **more,
+            **{"preexec_fn": hear_interrupts, **more},
         )
 
     return start
