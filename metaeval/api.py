@@ -14,7 +14,7 @@ from metaeval.errors import UserError
 from metaeval.experiment import job as jobs
 from metaeval.experiment import run as runs
 from metaeval.experiment.columns import score_column
-from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.metrics import check_modules, load_metric, plug_in
 from metaeval.files import sha256_json
 from metaeval.report.result import Result
 from metaeval.scoring.contract import PairScore, Status
@@ -47,8 +47,13 @@ def pairs(corpus: Corpus | None = None, **settings: Any) -> list[Pair]:
 
 def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> list[PairScore]:
     """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
+    if len(sources) != len(statements):
+        raise UserError(f"{len(sources)} sources and {len(statements)} statements: each pair needs one of both.")
     config = _config({"metrics": (metric,), "metric_options": {metric: options} if options else {}})
-    return score_pairs(load_metric(metric, config), list(zip(sources, statements, strict=True))).answers
+    loaded = load_metric(metric, config)
+    check_modules(metric, loaded.card)
+    with plug_in(metric):
+        return score_pairs(loaded, list(zip(sources, statements, strict=True))).answers
 
 
 def evaluate_scores(

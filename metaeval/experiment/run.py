@@ -41,7 +41,7 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
 
     Raises `UserError` for anything wrong in the settings or the data, before any scoring where that can be told.
     """
-    find_protocols(config)
+    find_protocols(config)  # a wrong protocol is refused here, before hours of scoring
     check_names(config)
     job = prepare(config, corpus)
     with ExitStack() as stack:

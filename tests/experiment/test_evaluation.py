@@ -103,6 +103,17 @@ def test_texts_of_ones_own_are_scored_by_name():
         metaeval.score("overlp", [""], [""])
 
 
+def test_texts_that_do_not_pair_up_are_one_sentence():
+    with pytest.raises(UserError, match="2 sources and 1 statements"):
+        metaeval.score("overlap", ["the river", "the bridge"], ["river"])
+
+
+def test_a_model_metric_without_its_packages_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"needs torch.*metaeval\[models\]"):
+        metaeval.score("minilm-cosine", ["the river"], ["river"])
+
+
 def test_a_corpus_is_loaded_by_name():
     corpus = metaeval.load_corpus("mini")
     assert (len(corpus.documents), len(corpus.statements), len(corpus.citations)) == (28, 269, 322)
