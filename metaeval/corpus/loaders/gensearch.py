@@ -27,7 +27,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     for path in paths.values():
         for row in read_rows(path):
             if split in _JUDGEMENTS:
-                add_judgement(draft, row)
+                add_judgement(draft, row, options)
             else:
                 add_response(draft, row, options)
     return draft.corpus()
@@ -73,9 +73,15 @@ DATASET = Dataset(
         "also_refutes": Option(
             "none", "citations that completely support but also refute: level none, or full", ("none", "full")
         ),
+        "page": Option(
+            "source_raw_text",
+            "the field that a page's text is read from; the other one where it is empty",
+            ("source_raw_text", "source_text"),
+        ),
     },
-    note="train, dev and test hold page texts and three levels; the two options do nothing there. annotations and "
-    "intrinsic_halls hold whole responses with six verdicts and no page text (documents have an empty text and a "
+    note="train, dev and test hold page texts and three levels: page applies there alone, the other two options do "
+    "not. The files carry a page's text twice; which one to cut into chunks is open. annotations and intrinsic_halls "
+    "hold whole responses with six verdicts and no page text (documents have an empty text and a "
     "url); by default every verdict but the first two is NONE, as the origin's README counts them. intrinsic_halls is "
     "a third party's selection of 114 responses in which some citation also refutes: a biased sample, for trying "
     "things out. Every file but intrinsic_halls.json is read from branch main and has no pinned checksum. The group is "

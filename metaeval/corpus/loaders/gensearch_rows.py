@@ -30,7 +30,7 @@ VERDICTS: Mapping[str, SupportLevel] = {
 }
 
 
-def add_judgement(draft: Draft, row: Row) -> None:
+def add_judgement(draft: Draft, row: Row, options: Mapping[str, Any]) -> None:
     """Add one row of verifiability_judgments: a statement and one cited page with its text."""
     text = strip_marks(row.text("statement"))
     if not text:
@@ -42,7 +42,7 @@ def add_judgement(draft: Draft, row: Row) -> None:
     group = f"r-{content_id(query, response)}"
     own = draft.statement(Statement(f"{group}-{content_id(text)}", text, group, meta={"query": query}))
     document = draft.document(
-        row.optional_text("source_raw_text") or row.optional_text("source_text"),
+        row.optional_text(options["page"]) or row.optional_text("source_raw_text") or row.optional_text("source_text"),
         title=row.optional_text("source_content_title") or row.optional_text("source_title"),
         url=row.text("source_url"),
     )
