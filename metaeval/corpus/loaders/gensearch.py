@@ -75,12 +75,12 @@ DATASET = Dataset(
         ),
         "page": Option(
             "source_raw_text",
-            "the field that a page's text is read from; the other one where it is empty",
+            "a page's text without its formatting, or with it; the other one where it is empty",
             ("source_raw_text", "source_text"),
         ),
     },
     note="train, dev and test hold page texts and three levels: page applies there alone, the other two options do "
-    "not. The files carry a page's text twice; which one to cut into chunks is open. annotations and intrinsic_halls "
+    "not. annotations and intrinsic_halls "
     "hold whole responses with six verdicts and no page text (documents have an empty text and a "
     "url); by default every verdict but the first two is NONE, as the origin's README counts them. intrinsic_halls is "
     "a third party's selection of 114 responses in which some citation also refutes: a biased sample, for trying "
