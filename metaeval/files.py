@@ -6,12 +6,15 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from metaeval.errors import UserError
+
+_UNSAFE = re.compile(r"[^\w.-]+")
 
 
 @contextlib.contextmanager
@@ -48,6 +51,11 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def safe_name(text: str) -> str:
+    """What is left of free text in the name of a file or folder that is good anywhere; at most 80 characters."""
+    return _UNSAFE.sub("_", text)[:80]
 
 
 def write_text(path: Path, text: str) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from metaeval.cache import cache_folder
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.download import download
 from metaeval.errors import UserError, unknown
@@ -54,14 +54,6 @@ def verify(dataset: Dataset, data: Path | None, cache: Path | None = None) -> li
             path = _cache_path(dataset, file, cache or cache_folder())
         rows.append(FileStatus(file, _status(file, path), path))
     return rows
-
-
-def cache_folder() -> Path:
-    """METAEVAL_CACHE when set, else `metaeval` in the user's cache folder (XDG_CACHE_HOME, by default ~/.cache)."""
-    own = os.environ.get("METAEVAL_CACHE")
-    if own:
-        return Path(own).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "metaeval"
 
 
 def _places(dataset: Dataset, file: SourceFile, data: Path) -> Iterator[Path]:

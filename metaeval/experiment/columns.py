@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -15,12 +16,12 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.job import Job
 from metaeval.experiment.metrics import check_modules, load_metric, plug_in
-from metaeval.files import sha256_file
+from metaeval.files import canonical_json, sha256_file
 from metaeval.report.result import Ledger
 from metaeval.scoring.aggregate import aggregate
-from metaeval.scoring.contract import Metric, PairScore, Status
+from metaeval.scoring.contract import Metric, PairScore, Status, TwoStepMetric
 from metaeval.scoring.controls import CONTROLS
-from metaeval.scoring.engine import Scored, score_pairs
+from metaeval.scoring.engine import Scored, score_jointly, score_pairs
 from metaeval.scoring.scorefile import ScoreFile, align, manifest_path, read_scores
 from metaeval.scoring.store import ScoreStore
 
@@ -51,22 +52,29 @@ def check_names(config: RunConfig) -> None:
             read_scores(_score_path(name))
         else:
             check_modules(name, load_metric(name, config).card)
-    for owner in sorted(config.metric_options.keys() - set(config.metrics)):
+    known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
+    for owner in sorted(config.metric_options.keys() - known):
         raise unknown("metric in metric_options", owner, config.metrics, "Options belong to a metric of the same run.")
 
 
-def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress | None = None) -> Iterator[Column]:
+def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress | None = None) -> list[Column]:
     """One column per metric of the run, in the order asked for; a score file whose name is taken adds its path."""
-    used: set[str] = set()
-    for name in dict.fromkeys(job.config.metrics):
-        if name.startswith(FILE_PREFIX):
-            column = _file_column(job, _score_path(name))
-            if column.name in used:
-                column = replace(column, name=f"{column.name} ({_score_path(name)})")
-        else:
-            column = _metric_column(job, name, store, progress)
-        used.add(column.name)
-        yield column
+    names = list(dict.fromkeys(job.config.metrics))
+    scored = {
+        name: _metric_column(job, name, metric, result)
+        for name, metric, result in score_metrics(job, _own(names), store, progress)
+    }
+    columns: list[Column] = []
+    for name in names:
+        column = scored.get(name) or _file_column(job, _score_path(name))
+        if column.name in {other.name for other in columns}:
+            column = replace(column, name=f"{column.name} ({_score_path(name)})")
+        columns.append(column)
+    return columns
+
+
+def _own(names: Sequence[str]) -> list[str]:
+    return [name for name in names if not name.startswith(FILE_PREFIX)]
 
 
 def control_columns(job: Job) -> Iterator[Column]:
@@ -82,30 +90,38 @@ def control_columns(job: Job) -> Iterator[Column]:
         yield Column(name, "control", score, statuses, {"control": name})
 
 
-def score_metric(
-    job: Job, name: str, store: ScoreStore | None, progress: MetricProgress | None = None
-) -> tuple[Metric, Scored]:
-    """Score the job's pairs with one metric."""
-    metric = load_metric(name, job.config)
-    report = (lambda done, total: progress(name, done, total)) if progress else None
-    with plug_in(name):
-        return metric, score_pairs(metric, job.texts, store, report)
+def score_metrics(
+    job: Job, names: Sequence[str], store: ScoreStore | None, progress: MetricProgress | None = None
+) -> Iterator[tuple[str, Metric, Scored]]:
+    """Score the job's pairs with each metric; those that share their observation are scored together.
+
+    A group's models are let go before the next group's are loaded.
+    """
+    for group in _groups(job, names):
+        label = " + ".join(group)
+        report = partial(progress, label) if progress else None
+        metrics = [load_metric(name, job.config) for name in group]
+        with plug_in(label):
+            scored = score_jointly(metrics, job.texts, store, report)
+        yield from zip(group, metrics, scored, strict=True)
 
 
-def _metric_column(job: Job, name: str, store: ScoreStore | None, progress: MetricProgress | None) -> Column:
-    metric, scored = score_metric(job, name, store, progress)
+def _groups(job: Job, names: Sequence[str]) -> list[list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        metric = load_metric(name, job.config)
+        with plug_in(name):
+            key = canonical_json(metric.observed()) if isinstance(metric, TwoStepMetric) else name
+        groups.setdefault(key, []).append(name)
+    return list(groups.values())
+
+
+def _metric_column(job: Job, name: str, metric: Metric, scored: Scored) -> Column:
     per_row = _per_row(job, scored.answers, metric.card.direction)
     options = ",".join(f"{key}={value}" for key, value in scored.identity["options"].items())
     known_as = name if name == metric.card.name else f"{name}={metric.card.name}"
     fields: dict[str, object] = {"metric": f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")}
-    if metric.card.checkpoint:
-        fields["checkpoint"] = f"{metric.card.checkpoint}@{metric.card.revision}"
-    # What a metric does not have is not in its signature.
-    for key in ("dtype", "template", "truncation"):
-        if (value := getattr(metric.card, key)) not in ("", "none"):
-            fields[key] = value
-    if metric.origin:
-        fields["code"] = metric.origin
+    fields.update(metric.provenance())
     if "corpus" in scored.identity:
         fields["over-sources"] = scored.identity["corpus"][:12]
     return _column(name, per_row, fields, _ledger(job, scored.answers))

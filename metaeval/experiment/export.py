@@ -9,9 +9,9 @@ from typing import Any
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.columns import FILE_PREFIX, MetricProgress, check_names, score_metric
+from metaeval.experiment.columns import FILE_PREFIX, MetricProgress, check_names, score_metrics
 from metaeval.experiment.job import Job, prepare
-from metaeval.files import atomic_write, write_text
+from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.scoring.scorefile import write_scores
 from metaeval.scoring.store import ScoreStore
 
@@ -43,9 +43,8 @@ def export_scores(
     check_names(config)
     job = prepare(config)
     with ScoreStore(config.store_path) as store:
-        for name in config.metrics:
-            metric, scored = score_metric(job, name, store, progress)
-            path = folder / f"{name.replace(':', '.')}.{suffix}"
+        for name, metric, scored in score_metrics(job, config.metrics, store, progress):
+            path = folder / (safe_name(name.replace(":", ".")) + f".{suffix}")
             manifest = {
                 "metric": name,
                 "direction": metric.card.direction,

@@ -19,17 +19,32 @@ from metaeval.scoring.contract import Metric, MetricCard
 
 
 def load_metric(name: str, config: RunConfig) -> Metric:
-    """A metric by its registered name, a variant's, or 'module:Class', with the options that the run gives it."""
+    """A metric by its registered name, a variant's, 'name:argument' or 'module:Class', with the run's options.
+
+    Raises `UserError` for a wrong name, option or value.
+    """
     path = variant_path("metric", name)
-    variant = metric_variant(path) if path else MetricVariant(metric=name)
+    variant = metric_variant(path) if path else _by_argument(name) or MetricVariant(metric=name)
     kind = registry.find("metric", variant.metric, path)
     _check_class(name, kind)
-    options = {**variant.options, **config.metric_options.get(name, {})}
+    owners = [name] if path else dict.fromkeys((variant.metric, name))  # options of `nli` hold for every `nli:MODEL_ID`
+    options = {**variant.options}
+    for owner in owners:
+        options.update(config.metric_options.get(owner, {}))
     with plug_in(name):
         metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
     if variant.metric not in registry.names("metric"):
         metric.origin = _origin(variant.metric, kind)
     return metric
+
+
+def _by_argument(name: str) -> MetricVariant | None:
+    """A registered metric with what follows the colon as one of its options: `nli:MODEL_ID`."""
+    base, colon, argument = name.partition(":")
+    if not colon or base not in registry.names("metric"):
+        return None
+    option = registry.find("metric", base).card.argument
+    return MetricVariant(metric=base, options={option: argument}) if option else None
 
 
 def _check_class(name: str, kind: Any) -> None:

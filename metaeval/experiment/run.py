@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -24,13 +23,11 @@ from metaeval.experiment.columns import (
 )
 from metaeval.experiment.evaluation import evaluate, find_protocols
 from metaeval.experiment.job import Job, prepare
-from metaeval.files import write_text
+from metaeval.files import safe_name, write_text
 from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
 from metaeval.scoring.store import ScoreStore
 
-# A corpus file's name is free text; what is left of it here is good for a folder anywhere.
-_UNSAFE = re.compile(r"[^\w.-]+")
 _VERSIONED = ("metaeval", "numpy", "scipy", "bm25s", "rouge-score", "torch", "transformers", "tokenizers")
 
 
@@ -47,7 +44,7 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
     with ExitStack() as stack:
         needs_store = any(not name.startswith(FILE_PREFIX) for name in config.metrics)
         store = stack.enter_context(ScoreStore(config.store_path)) if needs_store else None
-        columns = list(metric_columns(job, store, progress))
+        columns = metric_columns(job, store, progress)
     return evaluate_columns(job, columns)
 
 
@@ -62,7 +59,7 @@ def result_folder(config: RunConfig, result: Result) -> Path:
     parts = [result.data.name, result.data.split, result.unit]
     if config.pool != "own":
         parts.append(config.pool)
-    return config.results / "-".join(_UNSAFE.sub("_", part)[:80] for part in parts)
+    return config.results / "-".join(safe_name(part) for part in parts)
 
 
 def write_results(config: RunConfig, results: Sequence[Result]) -> list[Path]:

@@ -13,7 +13,7 @@ AGGREGATES: tuple[str, ...] = get_args(Aggregate)
 
 # A chunk that could have held the support and was not judged leaves the document unjudged. A chunk in which there was
 # nothing to judge does not.
-_SPOILS = (Status.FAILED, Status.ABSENT, Status.TOO_LONG)
+_SPOILS = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED)
 
 
 def aggregate(

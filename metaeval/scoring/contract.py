@@ -18,6 +18,7 @@ class Status(StrEnum):
     EMPTY = "empty"  # a text without words
     NOTHING_TO_SCORE = "nothing to score"  # text, but no unit that the metric can judge
     TOO_LONG = "too long"  # refused, not cut
+    UNPARSED = "unparsed"  # a judge answered, and its answer holds no score
     FAILED = "failed"  # an error that another try may mend: never kept in the store
     ABSENT = "absent"  # an imported score file has no line for the pair
 
@@ -35,6 +36,14 @@ class PairScore(NamedTuple):
     cut: int = 0
 
 
+class ThreeWay(NamedTuple):
+    """Natural logarithms of a pair's three class probabilities; together they are a distribution."""
+
+    entailment: float
+    neutral: float
+    contradiction: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricCard:
     """What a metric is, declared once.
@@ -45,6 +54,7 @@ class MetricCard:
     beyond it. dtype: the number type that the model computes in; template: how source and statement become one input
     (empty: read apart). corpus_dependent: the score also depends on the other sources of the job. three_way: gives
     three-way log-probabilities. modules: what it imports beyond the core install; extra: the pip extra for those.
+    argument: the option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: takes none).
     """
 
     name: str
@@ -70,12 +80,14 @@ class MetricCard:
     three_way: bool = False
     modules: tuple[str, ...] = ()
     extra: str = ""
+    argument: str = ""
 
 
 class MetricOptions(BaseModel):
     """Base of a metric's options: typed, checked, unknown names refused.
 
-    `runtime` names the options that change speed and not scores: they stay out of the metric's identity.
+    `runtime` names the options that cannot change a score by themselves, and so stay out of the metric's identity:
+    speed, and where files lie whose content is in the identity.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -85,18 +97,20 @@ class MetricOptions(BaseModel):
 class Metric(ABC):
     """A faithfulness metric. Subclass it, set `card` (and `Options`), write `score`.
 
-    `block_tokens` is how much text (in tokens, a source counted once) the engine hands over and stores at a time.
     `origin` is set on a metric that no package registers: where its code stands, and the code's hash.
     """
 
     card: ClassVar[MetricCard]
     Options: ClassVar[type[MetricOptions]] = MetricOptions
-    block_tokens: ClassVar[int] = 16_384
-
     origin: str = ""
 
     def __init__(self, options: MetricOptions | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
+
+    @property
+    def block_tokens(self) -> int:
+        """How much text (in tokens, a source counted once) the engine hands over and stores at a time."""
+        return 16_384
 
     def identity(self) -> dict[str, Any]:
         """Everything that can change a score, as JSON. Scores are stored and served under this identity alone."""
@@ -113,6 +127,16 @@ class Metric(ABC):
         }
         return {**identity, "origin": self.origin} if self.origin else identity
 
+    def provenance(self) -> dict[str, str]:
+        """What the signature says of how the scores came about, beside the metric's name, version and options."""
+        card = self.card
+        fields = {"checkpoint": f"{card.checkpoint}@{card.revision}"} if card.checkpoint else {}
+        for key in ("dtype", "template", "truncation", "splitter"):
+            # What a metric does not have is not in its signature.
+            if (value := getattr(card, key)) not in ("", "none"):
+                fields[key] = value
+        return {**fields, "code": self.origin} if self.origin else fields
+
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:  # noqa: B027 (optional step)
         """Get ready for a job: called once, before the first `score`, with the job's unique texts in a fixed order.
 
@@ -123,7 +147,35 @@ class Metric(ABC):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs: one answer per (source, statement), in order. A pair's answer does not depend on the others."""
 
+    def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
+        """Three-way log-probabilities of pairs; None where `score` has no score. Only where the card says three_way."""
+        raise NotImplementedError(f"{self.card.name} gives no three-way probabilities")
+
     def describe_options(self) -> Mapping[str, Any]:
         """Option names and values in force."""
         values: dict[str, Any] = self.options.model_dump(mode="json")
         return values
+
+
+class TwoStepMetric(Metric):
+    """A metric whose costly step can be shared: `observe` runs the model, `judge` makes scores of what it said.
+
+    Metrics of one job whose `observed()` is equal observe each pair once, together: SummaC-ZS and SummaC-Conv read
+    the same sentence-pair probabilities. `judge` works on a metric that was never prepared.
+    """
+
+    @abstractmethod
+    def observed(self) -> Mapping[str, Any]:
+        """Everything that an observation depends on, as JSON."""
+
+    @abstractmethod
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Any]:
+        """One observation per pair, in order."""
+
+    @abstractmethod
+    def judge(self, observations: Sequence[Any]) -> list[PairScore]:
+        """One answer per observation, in order."""
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Observe, then judge."""
+        return self.judge(self.observe(sources, statements))

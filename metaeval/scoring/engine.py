@@ -10,7 +10,7 @@ from typing import Any
 
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
-from metaeval.scoring.contract import Metric, PairScore, Status
+from metaeval.scoring.contract import Metric, PairScore, Status, TwoStepMetric
 from metaeval.scoring.store import ScoreStore, pair_key
 
 Texts = tuple[str, str]
@@ -40,26 +40,49 @@ def score_pairs(
 
     Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is not finite).
     """
+    return score_jointly([metric], pairs, store, progress)[0]
+
+
+def score_jointly(
+    metrics: Sequence[Metric], pairs: Sequence[Texts], store: ScoreStore | None = None, progress: Progress | None = None
+) -> list[Scored]:
+    """Score every pair with metrics that share an observation (`TwoStepMetric.observed`): each pair observed once.
+
+    One metric alone may be of any kind. A pair that only some of the metrics still need is observed for those.
+    """
     keys = [pair_key(*pair) for pair in pairs]
     unique = dict(zip(keys, pairs, strict=True))
-    identity = job_identity(metric, unique.values())
-    answers = store.find(identity, list(unique)) if store else {}
-    stored = len(answers)
+    shares = [_Share.open(metric, unique, store) for metric in metrics]
+    stored = [len(share.answers) for share in shares]
     if progress:
-        progress(stored, len(unique))
-    if stored < len(unique):
-        _prepare(metric, unique.values())
-        for block in plan_blocks(unique, metric.block_tokens):
-            missing = [key for key in block if key not in answers]
+        progress(min(stored), len(unique))
+    if min(stored) < len(unique):
+        _prepare(metrics[0], unique.values())
+        for block in plan_blocks(unique, metrics[0].block_tokens):
+            missing = [key for key in block if any(key not in share.answers for share in shares)]
             if not missing:
                 continue
-            new = dict(zip(missing, _score_block(metric, [unique[key] for key in missing]), strict=True))
-            if store:
-                store.put(identity, new.items())
-            answers.update(new)
+            _score_block(shares, missing, unique, store)
             if progress:
-                progress(len(answers), len(unique))
-    return Scored([answers[key] for key in keys], identity, len(unique), len(unique) - stored)
+                progress(min(len(share.answers) for share in shares), len(unique))
+    return [
+        Scored([share.answers[key] for key in keys], share.identity, len(unique), len(unique) - before)
+        for share, before in zip(shares, stored, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Share:
+    """One metric's part of a joint job: its identity, and its answers so far by pair key."""
+
+    metric: Metric
+    identity: Mapping[str, Any]
+    answers: dict[bytes, PairScore]
+
+    @classmethod
+    def open(cls, metric: Metric, unique: Mapping[bytes, Texts], store: ScoreStore | None) -> _Share:
+        identity = job_identity(metric, unique.values())
+        return cls(metric, identity, store.find(identity, list(unique)) if store else {})
 
 
 def job_identity(metric: Metric, pairs: Collection[Texts]) -> dict[str, Any]:
@@ -103,13 +126,31 @@ def _prepare(metric: Metric, pairs: Collection[Texts]) -> None:
     metric.prepare(sources, statements)
 
 
-def _score_block(metric: Metric, pairs: Sequence[Texts]) -> list[PairScore]:
-    answers = metric.score([source for source, _ in pairs], [statement for _, statement in pairs])
+def _score_block(
+    shares: Sequence[_Share], missing: Sequence[bytes], unique: Mapping[bytes, Texts], store: ScoreStore | None
+) -> None:
+    sources, statements = [unique[key][0] for key in missing], [unique[key][1] for key in missing]
+    leader = shares[0].metric
+    observations: Sequence[Any] = []
+    if isinstance(leader, TwoStepMetric):
+        observations = leader.observe(sources, statements)
+        _check_count(leader, observations, len(missing))
+    for share in shares:
+        wanted = [number for number, key in enumerate(missing) if key not in share.answers]
+        if isinstance(share.metric, TwoStepMetric):
+            answers = share.metric.judge([observations[number] for number in wanted])
+        else:
+            answers = share.metric.score(sources, statements)
+        _check(share.metric, answers, len(wanted))
+        new = dict(zip((missing[number] for number in wanted), answers, strict=True))
+        if store:
+            store.put(share.identity, new.items())
+        share.answers.update(new)
+
+
+def _check(metric: Metric, answers: Sequence[Any], count: int) -> None:
+    _check_count(metric, answers, count)
     name = metric.card.name
-    if len(answers) != len(pairs):
-        raise UserError(
-            f"Metric {name!r} returned {len(answers)} answers for {len(pairs)} pairs: a fault of the plug-in."
-        )
     for answer in answers:
         if not isinstance(answer, PairScore):
             raise UserError(f"Metric {name!r} returned {answer!r}, not a PairScore: a fault of the plug-in.")
@@ -118,4 +159,10 @@ def _score_block(metric: Metric, pairs: Sequence[Texts]) -> list[PairScore]:
                 f"Metric {name!r} returned score {answer.score} with status {str(answer.status)!r}: a fault of the "
                 "plug-in (a finite score goes with 'ok', None with every other status)."
             )
-    return answers
+
+
+def _check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
+    if len(answers) != count:
+        raise UserError(
+            f"Metric {metric.card.name!r} returned {len(answers)} answers for {count} pairs: a fault of the plug-in."
+        )

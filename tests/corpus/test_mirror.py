@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from metaeval.cache import cache_folder
 from metaeval.corpus import mirror
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
@@ -147,11 +148,11 @@ class TestCacheFolder:
         monkeypatch.delenv("METAEVAL_CACHE", raising=False)
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         monkeypatch.setenv("HOME", str(tmp_path))
-        assert mirror.cache_folder() == tmp_path / ".cache" / "metaeval"
+        assert cache_folder() == tmp_path / ".cache" / "metaeval"
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-        assert mirror.cache_folder() == tmp_path / "xdg" / "metaeval"
+        assert cache_folder() == tmp_path / "xdg" / "metaeval"
         monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "own"))
-        assert mirror.cache_folder() == tmp_path / "own"
+        assert cache_folder() == tmp_path / "own"
 
 
 class TestLocalMirror:

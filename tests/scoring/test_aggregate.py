@@ -8,7 +8,7 @@ from metaeval.corpus.units import UnitRow
 from metaeval.scoring.aggregate import aggregate
 from metaeval.scoring.contract import PairScore, Status
 
-SPOILING = (Status.FAILED, Status.ABSENT, Status.TOO_LONG)
+SPOILING = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED)
 HARMLESS = (Status.EMPTY, Status.NOTHING_TO_SCORE)
 
 

@@ -120,6 +120,7 @@ def test_a_status_says_why_a_score_is_missing(file):
         "empty": (None, Status.EMPTY),
         "nothing to score": (None, Status.NOTHING_TO_SCORE),
         "too long": (None, Status.TOO_LONG),
+        "unparsed": (None, Status.UNPARSED),
         "failed": (None, Status.FAILED),
         "absent": (None, Status.ABSENT),
         "bare": (None, Status.FAILED),

@@ -1,0 +1,92 @@
+"""Metrics that share an observation: each pair is observed once, for those that still need it."""
+
+from typing import ClassVar
+
+import pytest
+
+from metaeval.errors import UserError
+from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
+from metaeval.scoring.engine import score_jointly, score_pairs
+from metaeval.scoring.store import ScoreStore
+
+PAIRS = [(f"source {number}", f"statement {number % 4}") for number in range(12)]
+
+
+class Lengths(TwoStepMetric):
+    """Observes the two texts' lengths, and remembers which pairs it observed."""
+
+    card = MetricCard(name="source-length", family="test", summary="", paper="", licence="")
+    block_tokens: ClassVar[int] = 20
+    part = 0
+
+    def __init__(self, options=None):
+        super().__init__(options)
+        self.seen = []
+
+    def observed(self):
+        return {"lengths": 1}
+
+    def observe(self, sources, statements):
+        self.seen += zip(sources, statements, strict=True)
+        return [(len(source), len(statement)) for source, statement in zip(sources, statements, strict=True)]
+
+    def judge(self, observations):
+        return [PairScore(float(observation[self.part])) for observation in observations]
+
+
+class StatementLengths(Lengths):
+    card = MetricCard(name="statement-length", family="test", summary="", paper="", licence="")
+    part = 1
+
+
+def test_two_metrics_observe_each_pair_once_and_score_as_they_do_alone():
+    one, other = Lengths(), StatementLengths()
+    first, second = score_jointly([one, other], PAIRS)
+    assert sorted(one.seen) == sorted(PAIRS)
+    assert other.seen == []
+    assert first.answers == score_pairs(Lengths(), PAIRS).answers
+    assert second.answers == score_pairs(StatementLengths(), PAIRS).answers
+    assert [answer.score for answer in second.answers] == [float(len(statement)) for _, statement in PAIRS]
+
+
+def test_only_what_one_of_them_lacks_is_observed(tmp_path):
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        score_pairs(Lengths(), PAIRS, store)
+        score_pairs(StatementLengths(), PAIRS[:5], store)
+        one, other = Lengths(), StatementLengths()
+        first, second = score_jointly([one, other], PAIRS, store)
+        assert sorted(one.seen) == sorted(PAIRS[5:])
+        assert (first.computed, second.computed) == (0, 7)
+        again = Lengths(), StatementLengths()
+        score_jointly(again, PAIRS, store)
+        assert again[0].seen == []
+
+
+def test_each_keeps_its_scores_under_its_own_identity(tmp_path):
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        score_jointly([Lengths(), StatementLengths()], PAIRS, store)
+        alone = StatementLengths()
+        assert score_pairs(alone, PAIRS, store).computed == 0
+
+
+def test_progress_tells_the_pairs_done_for_all(tmp_path):
+    told = []
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        score_pairs(Lengths(), PAIRS, store)
+        score_jointly([Lengths(), StatementLengths()], PAIRS, store, lambda *done: told.append(done))
+    assert told[0] == (0, 12)
+    assert told[-1] == (12, 12)
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "fault"),
+    [
+        ("observe", [], "returned 0 answers for"),
+        ("judge", [PairScore(None)] * 12, "returned"),
+        ("judge", [PairScore(0.5, Status.EMPTY)] * 2, "returned"),
+    ],
+)
+def test_a_broken_contract_is_said_in_a_sentence(method, value, fault):
+    metric = type("Broken", (Lengths,), {method: lambda *_: value})()
+    with pytest.raises(UserError, match=fault):
+        score_pairs(metric, PAIRS)
