@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import Encoded, TextEncoder, one_thread
+from metaeval.scoring.backends.batches import one_thread
+from metaeval.scoring.backends.encoder import Encoded, TextEncoder
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metaeval.scoring.backends.encoder import TextEncoder, pick_device
-from metaeval.scoring.backends.linears import pack_linears
+from metaeval.scoring.backends.encoder import TextEncoder
+from metaeval.scoring.backends.models import pick_device, settle
 from metaeval.scoring.backends.weights import ModelFiles, locate
 
 FILES = ModelFiles(
@@ -49,5 +49,4 @@ def load_encoder(folder: Path | None, max_tokens: int, batch_tokens: int, device
     tokenizer.no_truncation()  # the file cuts at 128 tokens and pads to 128: the model takes 512
     tokenizer.no_padding()
     chosen = pick_device(device)
-    ready = pack_linears(model.eval()) if chosen == "cpu" else model.eval()
-    return TextEncoder(ready, tokenizer, max_tokens, batch_tokens, chosen)
+    return TextEncoder(settle(model, "float32", chosen), tokenizer, max_tokens, batch_tokens, chosen)

@@ -1,0 +1,185 @@
+"""Checkpoints: found in a folder or the hub's cache, fetched if need be, and known by the bytes they hold."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from metaeval.cache import cache_folder
+from metaeval.errors import UserError
+from metaeval.files import sha256_file, sha256_json, write_text
+
+_WEIGHTS = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")
+_TEXTS = (".json", ".txt", ".model", ".jinja")
+_OTHER_FRAMEWORKS = re.compile(r"(^|/)(flax_|tf_|rust_|onnx|openvino|coreml|training_args|optimizer|scheduler|README)")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_log = logging.getLogger("metaeval")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A published model: hub id and revision, and what is to be downloaded (size and licence, in words).
+
+    files: names of the files to read; empty for the whole transformers folder (configuration, tokenizer, and one
+    copy of the weights, safetensors before pickle).
+    """
+
+    hub_id: str
+    download: str
+    revision: str = "main"
+    files: tuple[str, ...] = ()
+
+    def at(self, hub_id: str | None, revision: str | None) -> Checkpoint:
+        """The same with another hub id or revision, where one is given."""
+        if hub_id in (None, self.hub_id):
+            return replace(self, revision=revision or self.revision)
+        return Checkpoint(str(hub_id), "size and licence: see its page on the hub", revision or "main", self.files)
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A checkpoint on this machine: its folder, and the names of the files that are read from it."""
+
+    folder: Path
+    files: tuple[str, ...]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """`sha256:` and 16 digits over the names and bytes of all files: the same wherever the files came from."""
+        return f"sha256:{sha256_json({name: _sha256(self.folder / name) for name in self.files})[:16]}"
+
+    @property
+    def weights(self) -> tuple[Path, ...]:
+        """The files that hold weights."""
+        return tuple(self.folder / name for name in self.files if name.endswith(_WEIGHTS))
+
+    @property
+    def size(self) -> int:
+        """Bytes of the weights."""
+        return sum(path.stat().st_size for path in self.weights)
+
+
+def find_model(checkpoint: Checkpoint, folder: Path | None = None, fetch: bool = True) -> ModelFolder:
+    """The checkpoint in `folder`, else in the hub's cache, else (with `fetch`) downloaded.
+
+    Raises `UserError` when files are missing, the hub does not know the id or cannot be reached.
+    """
+    if folder is not None:
+        if not folder.is_dir():
+            raise UserError(
+                f"There is no folder {folder}: put the files of {checkpoint.hub_id} there, or leave 'folder' out."
+            )
+        return _complete(checkpoint, folder)
+    cached = _cached(checkpoint)
+    if cached is not None:
+        return cached
+    if not fetch:
+        raise UserError(f"{checkpoint.hub_id} ({checkpoint.download}) is not on this machine.")
+    return _download(checkpoint)
+
+
+def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
+    files = checkpoint.files or _choose([path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))])
+    missing = [name for name in files if not (folder / name).is_file()]
+    if not checkpoint.files:
+        missing += _unmet(folder, files)
+    if missing:
+        raise UserError(f"{folder} lacks {', '.join(missing)} of {checkpoint.hub_id}: fetch the whole model again.")
+    return ModelFolder(folder, tuple(files))
+
+
+def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
+    """What a transformers folder still lacks: a configuration, weights, or shards that its index names."""
+    missing = [] if "config.json" in files else ["config.json"]
+    if not any(name.endswith(_WEIGHTS) for name in files):
+        missing.append("its weights (model.safetensors or pytorch_model.bin)")
+    for name in files:
+        if name.endswith(".index.json"):
+            shards = set(json.loads((folder / name).read_text(encoding="utf-8"))["weight_map"].values())
+            missing += sorted(shard for shard in shards if not (folder / shard).is_file())
+    return missing
+
+
+def _choose(names: list[str]) -> tuple[str, ...]:
+    """The files of a transformers folder that are read: top level only, one format of weights."""
+    here = [name for name in names if "/" not in name and not _OTHER_FRAMEWORKS.search(name)]
+    weights = [name for name in here if name.endswith(_WEIGHTS)]
+    safe = [name for name in weights if name.endswith(".safetensors")]
+    chosen = safe or [name for name in weights if name.endswith(".bin")]
+    other_index = ".bin.index.json" if safe else ".safetensors.index.json"
+    texts = [name for name in here if name.endswith(_TEXTS) and not name.endswith(other_index)]
+    return tuple(sorted([*chosen, *texts]))
+
+
+def _cached(checkpoint: Checkpoint) -> ModelFolder | None:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        found = snapshot_download(checkpoint.hub_id, revision=checkpoint.revision, local_files_only=True)
+        return _complete(checkpoint, Path(found))
+    except HFValidationError as error:
+        raise UserError(
+            f"{checkpoint.hub_id!r} is not a model id: give one as on the hub, ORGANISATION/NAME."
+        ) from error
+    except (LocalEntryNotFoundError, UserError):
+        return None
+
+
+def _download(checkpoint: Checkpoint) -> ModelFolder:
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HTTPError,  # type: ignore[attr-defined]  # of whatever HTTP library the hub's client stands on
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    name = checkpoint.hub_id
+    try:
+        listed = HfApi().list_repo_files(name, revision=checkpoint.revision)
+        wanted = list(checkpoint.files or _choose(listed))
+        _log.warning("Downloading %s (%s) from the hub.", name, checkpoint.download)
+        folder = snapshot_download(name, revision=checkpoint.revision, allow_patterns=wanted)
+    except GatedRepoError as error:
+        raise UserError(
+            f"{name} asks for its terms to be accepted on its page on the hub; then type 'hf auth login'."
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise UserError(
+            f"The hub knows no model {name!r} (or it is private): check the id, or type 'hf auth login'."
+        ) from error
+    except RevisionNotFoundError as error:
+        raise UserError(
+            f"{name} has no revision {checkpoint.revision!r}: leave 'revision' out for the pinned one."
+        ) from error
+    except (HTTPError, OSError) as error:
+        raise UserError(
+            f"{name} ({checkpoint.download}) is not on this machine and could not be downloaded "
+            f"({type(error).__name__}). Try again with a network, or put its files into a folder and name it with the "
+            "metric's option 'folder'."
+        ) from error
+    return _complete(checkpoint, Path(folder))
+
+
+def _sha256(path: Path) -> str:
+    """SHA-256 of a file; that of weights is remembered by path, size and time of change (45 GB take minutes)."""
+    real = path.resolve()
+    if _SHA256.fullmatch(real.name):
+        return real.name  # the hub's cache names large files by their SHA-256
+    if not path.name.endswith(_WEIGHTS):
+        return sha256_file(real)
+    stat = real.stat()
+    key, note = f"{real}|{stat.st_size}|{stat.st_mtime_ns}", cache_folder() / "weights.json"
+    try:
+        known = json.loads(note.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        known = {}
+    if key not in known:
+        known[key] = sha256_file(real)
+        write_text(note, json.dumps(known, indent=1, sort_keys=True))
+    return str(known[key])

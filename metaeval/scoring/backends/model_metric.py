@@ -1,0 +1,80 @@
+"""What every metric on a checkpoint shares: the options that find and place its model, and its identity."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
+from metaeval.scoring.backends.models import DType
+from metaeval.scoring.contract import Metric, MetricOptions
+
+
+class ModelOptions(MetricOptions):
+    """model: another hub id; revision: another of its revisions; folder: a local copy (nothing is downloaded then).
+
+    dtype: number type of the weights and of the computation. device: auto, cpu, cuda, cuda:1 ...; batch_tokens:
+    tokens of a batch (0: by device).
+    """
+
+    runtime: ClassVar[frozenset[str]] = frozenset({"model", "revision", "folder", "device", "batch_tokens"})
+
+    model: str | None = None
+    revision: str | None = None
+    folder: Path | None = None
+    dtype: DType = "float32"
+    device: str = "auto"
+    batch_tokens: Annotated[int, Field(ge=0)] = 0
+
+
+class ModelMetric(Metric):
+    """A metric on one checkpoint. Its identity holds the fingerprint of the model's files, wherever they lie."""
+
+    checkpoint: ClassVar[Checkpoint]
+    Options = ModelOptions
+
+    @cached_property
+    def wanted(self) -> Checkpoint:
+        """The checkpoint that the options ask for."""
+        return self.checkpoint.at(self.options.model, self.options.revision)
+
+    @cached_property
+    def model_folder(self) -> ModelFolder:
+        """The checkpoint's files on this machine, downloaded if need be; `UserError` when they are not to be had."""
+        return find_model(self.wanted, self.options.folder)
+
+    @cached_property
+    def device(self) -> str:
+        """The device in torch's words."""
+        from metaeval.scoring.backends.models import pick_device
+
+        return pick_device(self.options.device)
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens of a batch: 2,048 fit a CPU core's cache, a GPU needs more to be busy."""
+        return int(self.options.batch_tokens) or (2048 if self.device == "cpu" else 32_768)
+
+    @property
+    def block_tokens(self) -> int:
+        """Blocks of 16 batches: enough to sort by length, little enough to lose when a run is killed."""
+        return 16 * self.batch_tokens
+
+    def identity(self) -> dict[str, Any]:
+        """The metric's identity with `weights`, the fingerprint of the model's files."""
+        identity = super().identity()
+        for name in ("checkpoint", "revision", "dtype"):  # the fingerprint and the option say it
+            del identity[name]
+        return {**identity, "weights": self.model_folder.fingerprint}
+
+    def provenance(self) -> dict[str, str]:
+        """The signature's fields, with the checkpoint's bytes, the number type in force and the splitter that ran."""
+        identity, folder = self.identity(), self.options.folder
+        name = folder.name if folder and self.options.model is None else self.wanted.hub_id
+        own = {"checkpoint": f"{name}@{identity['weights']}", "dtype": self.options.dtype}
+        if "splitter" in identity:
+            own["splitter"] = str(identity["splitter"])
+        return {**super().provenance(), **own}

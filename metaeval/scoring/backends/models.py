@@ -1,0 +1,139 @@
+"""Models into memory: device and number type chosen, every weight accounted for, faults said in one sentence."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from metaeval.errors import UserError
+from metaeval.scoring.backends.checkpoint import ModelFolder
+from metaeval.scoring.backends.linears import pack_linears
+
+if TYPE_CHECKING:
+    pass
+
+DType = Literal["float32", "bfloat16", "float16"]
+_BYTES: dict[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+
+def load_model(
+    kind: Any, found: ModelFolder, dtype: DType, device: str, unused: tuple[str, ...] = (), **given: Any
+) -> Any:
+    """A transformers model in eval mode on `device`, its CPU fp32 linear layers packed.
+
+    kind: the class (or Auto class) to load it as. unused: endings of weight names that the checkpoint may lack,
+    because no score depends on them. given: more arguments of `from_pretrained`.
+
+    Raises `UserError` when the files are broken, lack weights that the score depends on, or do not fit into memory.
+    """
+    import torch
+
+    check_memory(found, dtype, device)
+    with quiet_transformers(), broken_files(found):
+        model, report = kind.from_pretrained(
+            found.folder, dtype=getattr(torch, dtype), local_files_only=True, output_loading_info=True, **given
+        )
+    lacking = sorted(name for name in report["missing_keys"] if not name.endswith(unused))
+    if lacking or report["mismatched_keys"]:
+        named = ", ".join([*lacking, *map(str, report["mismatched_keys"])][:3])
+        raise UserError(
+            f"The checkpoint in {found.folder} lacks weights that scores depend on ({named} ...): check the model id."
+        )
+    return settle(model, dtype, device)
+
+
+def settle(model: Any, dtype: DType, device: str) -> Any:
+    """Put a model into eval mode and on its device; on the CPU in fp32, with packed linear layers."""
+    model = model.eval().requires_grad_(False).to(device)
+    return pack_linears(model) if device == "cpu" and dtype == "float32" else model
+
+
+def load_tokenizer(found: ModelFolder, **given: Any) -> Any:
+    """The fast tokenizer of a model's folder."""
+    from transformers import AutoTokenizer
+
+    with quiet_transformers(), broken_files(found):
+        return AutoTokenizer.from_pretrained(found.folder, local_files_only=True, **given)
+
+
+@contextmanager
+def broken_files(found: ModelFolder) -> Iterator[None]:
+    """Say in one sentence that a model's files cannot be read."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"The model in {found.folder} cannot be loaded ({type(error).__name__}: {reason}). If its files are "
+            "broken, delete the folder and fetch it again."
+        ) from error
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Keep loading bars and advice off the terminal: what matters is checked and said in our own words."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def check_memory(found: ModelFolder, dtype: DType, device: str) -> None:
+    """Refuse a model that cannot fit, before minutes of loading end in the system's out-of-memory killer."""
+    free = free_memory(device)
+    # A file's own number type is not known before it is read: the file's size is the floor.
+    need = found.size if dtype == "float32" else found.size * _BYTES[dtype] // 4
+    if free is not None and need > free:
+        other = "dtype=bfloat16 (half; scores move), " if dtype == "float32" else ""
+        raise UserError(
+            f"The model in {found.folder} needs about {need / 1e9:.1f} GB and {free / 1e9:.1f} GB are free on "
+            f"{device!r}: try {other}another device, or a larger machine."
+        )
+
+
+def free_memory(device: str) -> int | None:
+    """Free bytes on a device; None where the system does not tell."""
+    if device.startswith("cuda"):
+        import torch
+
+        return int(torch.cuda.mem_get_info(device)[0])
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            fields = dict(line.split(":", 1) for line in file)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):
+        names = ("SC_AVPHYS_PAGES", "SC_PAGE_SIZE")
+        known = hasattr(os, "sysconf") and all(name in os.sysconf_names for name in names)
+        return os.sysconf(names[0]) * os.sysconf(names[1]) if known else None
+
+
+def pick_device(wish: str) -> str:
+    """'auto' is the first CUDA device where there is one, else the CPU; anything else is taken as torch names it.
+
+    Raises `UserError` for a device that torch does not know or does not have.
+    """
+    import torch
+
+    if wish == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(1, device=wish)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(
+            f"The device {wish!r} is not to be had here: allowed are auto, cpu, cuda, cuda:0 ..."
+        ) from error
+    return wish

@@ -1,0 +1,83 @@
+"""Sentences as the official metrics cut them: NLTK's punkt_tab where its data are found, else rules without data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from metaeval.cache import cache_folder
+from metaeval.corpus.sentences import SPLITTER, split_sentences
+from metaeval.errors import UserError
+
+Wish = Literal["auto", "nltk", "rules"]
+_DATA = "tokenizers/punkt_tab/english/"
+
+
+@dataclass(frozen=True)
+class Splitter:
+    """A sentence splitter and its name for signatures; `split` gives a text's sentences in order."""
+
+    name: str
+    split: Callable[[str], list[str]]
+
+
+def find_splitter(wish: Wish = "auto") -> Splitter:
+    """NLTK's English punkt_tab, or the rules: `auto` is NLTK where package and data are here, and fetches nothing.
+
+    Raises `UserError` when `nltk` is asked for and its data are neither here nor to be downloaded.
+    """
+    if wish == "rules" or (wish == "auto" and _punkt_folder() is None):
+        return Splitter(SPLITTER, lambda text: list(split_sentences(text)))
+    folder = _punkt_folder() or _download()
+    return _punkt(folder)
+
+
+@cache
+def _punkt(folder: Path) -> Splitter:
+    import nltk
+    from nltk.tokenize.punkt import PunktTokenizer
+
+    tokenizer = PunktTokenizer("english")
+    digest = sha256(b"".join(path.read_bytes() for path in sorted(folder.iterdir()))).hexdigest()[:8]
+    return Splitter(f"nltk-{nltk.__version__}/punkt_tab-english@{digest}", lambda text: list(tokenizer.tokenize(text)))
+
+
+def _punkt_folder() -> Path | None:
+    if find_spec("nltk") is None:
+        return None
+    import nltk
+
+    own = str(_own_folder())
+    if own not in nltk.data.path:
+        nltk.data.path.append(own)
+    try:
+        return Path(str(nltk.data.find(_DATA)))
+    except LookupError:
+        return None
+
+
+def _own_folder() -> Path:
+    return cache_folder() / "nltk_data"
+
+
+def _download() -> Path:
+    if find_spec("nltk") is None:
+        raise UserError(
+            "The splitter 'nltk' needs the package nltk: type 'pip install nltk', or ask for splitter=rules."
+        )
+    import nltk
+
+    nltk.download("punkt_tab", download_dir=str(_own_folder()), quiet=True)
+    found = _punkt_folder()
+    if found is None:
+        raise UserError(
+            "NLTK's punkt_tab data are not on this machine and could not be downloaded: type "
+            "'python -m nltk.downloader punkt_tab' with a network, set NLTK_DATA to a folder that holds them, or ask "
+            "for splitter=rules."
+        )
+    return found

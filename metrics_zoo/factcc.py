@@ -1,0 +1,68 @@
+"""FactCC (Kryscinski et al., 2020): one BERT classifier over source and statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from metaeval.scoring.backends.checkpoint import Checkpoint
+from metaeval.scoring.backends.classifier import Logits, PairClassifier
+from metaeval.scoring.backends.model_metric import ModelMetric
+from metaeval.scoring.contract import MetricCard, PairScore, Status
+
+
+class FactCC(ModelMetric):
+    """P(CORRECT), the softmax over the two labels; the official script prints the larger label alone."""
+
+    checkpoint = Checkpoint("manueldeprada/FactCC", "438 MB, BSD-3-Clause-Clear")
+    card = MetricCard(
+        name="factcc",
+        family="classifier",
+        summary="P(CORRECT) of a BERT classifier trained on summaries with made errors",
+        paper="Kryscinski et al. 2020, Evaluating the Factual Consistency of Abstractive Text Summarization (arXiv)",
+        licence="BSD-3-Clause",
+        low=0.0,
+        high=1.0,
+        neutral=0.5,
+        input_limit=512,
+        truncation="longest",
+        checkpoint=checkpoint.hub_id,
+        revision=checkpoint.revision,
+        dtype="float32",
+        template="[CLS] source [SEP] statement [SEP]",
+        download=checkpoint.download,
+        parameters="110 M",
+        modules=("torch", "transformers", "tokenizers", "safetensors"),
+        extra="models",
+    )
+
+    @cached_property
+    def model(self) -> PairClassifier:
+        """The classifier, loaded when first asked for."""
+        from transformers import AutoModelForSequenceClassification
+
+        from metaeval.scoring.backends.models import load_model, load_tokenizer
+        from metaeval.scoring.backends.tokens import PairTokens
+
+        found, options = self.model_folder, self.options
+        model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device)
+        # do_lower_case: bert-base-uncased's vocabulary; not every copy of the checkpoint says so.
+        tokens = PairTokens(load_tokenizer(found, do_lower_case=True), 512, "longest-tie-statement")
+        return PairClassifier(model, tokens, self.batch_tokens, self.device)
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model."""
+        _ = self.model
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs; a statement without words is EMPTY (official: an error, or a number that means nothing)."""
+        judged = [number for number, statement in enumerate(statements) if statement.strip()]
+        answers = [PairScore(None, Status.EMPTY)] * len(statements)
+        found = self.model.logits([sources[number] for number in judged], [statements[number] for number in judged])
+        for number, logits in zip(judged, found, strict=True):
+            answers[number] = _answer(logits)
+        return answers
+
+
+def _answer(logits: Logits) -> PairScore:
+    return PairScore(float(logits.values.double().softmax(0)[0]), tokens=logits.tokens, cut=logits.cut)

@@ -1,0 +1,65 @@
+"""Tiny models: the golden ones beside the project, rebuilt byte for byte, and our own, made here from nothing."""
+
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).parents[2].parent / "shared"
+GOLDEN = SHARED / "golden" / "metrics"
+
+
+@dataclass(frozen=True)
+class Golden:
+    """Official scores: `models` is the folder of the rebuilt tiny models, `pairs` the 13 (source, statement) pairs."""
+
+    models: Path
+    ids: list
+    pairs: list
+
+    def official(self, name):
+        """The official outputs of one metric, as stored."""
+        return json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def golden(tmp_path_factory):
+    if not GOLDEN.is_dir():
+        pytest.skip("the official scores (shared/golden/metrics) are not beside the project")
+    for module in ("torch", "transformers", "sentencepiece"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"the tiny golden models need {module} (extra 'models')")
+    maker = _module(GOLDEN / "make_tiny.py")
+    folder = tmp_path_factory.mktemp("golden")
+    made = maker.build(str(folder))
+    assert made == maker.spec()["digests"], "the rebuilt tiny models are not the ones that the official scores are of"
+    rows = json.loads((GOLDEN / "pairs.json").read_text(encoding="utf-8"))
+    return Golden(folder, [row["id"] for row in rows], [(row["source"], row["statement"]) for row in rows])
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """Our own tiny models: `tiny.folder(kind, **config)`; needs nothing but the extra 'models'."""
+    for module in ("torch", "transformers"):
+        pytest.importorskip(module, reason="tiny models need the extra 'models'")
+    return _module(Path(__file__).with_name("tiny_models.py")).TinyModels(tmp_path_factory.mktemp("tiny"))
+
+
+def _module(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def punkt(monkeypatch):
+    """NLTK's punkt_tab, which the official scores were cut with."""
+    data = SHARED / "models" / "nltk_data"
+    if importlib.util.find_spec("nltk") is None or not data.is_dir():
+        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [str(data), *nltk.data.path])
