@@ -14,11 +14,10 @@ from metaeval.errors import UserError
 from metaeval.experiment import job as jobs
 from metaeval.experiment import run as runs
 from metaeval.experiment.columns import score_column
-from metaeval.experiment.metrics import check_modules, load_metric, plug_in
+from metaeval.experiment.scoring import check_metric, score_metrics
 from metaeval.files import sha256_json
 from metaeval.report.result import Result
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.scorefile import ScoreFile
 
 # Every function raises `metaeval.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
@@ -50,10 +49,9 @@ def score(metric: str, sources: Sequence[str], statements: Sequence[str], **opti
     if len(sources) != len(statements):
         raise UserError(f"{len(sources)} sources and {len(statements)} statements: each pair needs one of both.")
     config = _config({"metrics": (metric,), "metric_options": {metric: options} if options else {}})
-    loaded = load_metric(metric, config)
-    check_modules(metric, loaded.card)
-    with plug_in(metric):
-        return score_pairs(loaded, list(zip(sources, statements, strict=True))).answers
+    check_metric(metric, config)
+    ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
+    return scored.answers
 
 
 def evaluate_scores(

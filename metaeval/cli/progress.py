@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import typer
 
-from metaeval.experiment.columns import MetricProgress
+from metaeval.experiment.scoring import MetricProgress
 
 _EVERY = 10.0  # seconds between plain lines
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -15,20 +14,18 @@ from numpy.typing import NDArray
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.job import Job
-from metaeval.experiment.metrics import check_modules, load_metric, plug_in
-from metaeval.files import canonical_json, sha256_file
+from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.scoring import MetricProgress, check_metric, score_metrics
+from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
 from metaeval.scoring.aggregate import aggregate
-from metaeval.scoring.contract import Metric, PairScore, Status, TwoStepMetric
+from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS
-from metaeval.scoring.engine import Scored, score_jointly, score_pairs
+from metaeval.scoring.engine import Scored, score_pairs
 from metaeval.scoring.scorefile import ScoreFile, align, manifest_path, read_scores
 from metaeval.scoring.store import ScoreStore
 
 FILE_PREFIX = "scores:"
-
-MetricProgress = Callable[[str, int, int], None]
-"""Called with (metric, pairs done, pairs in all)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +48,7 @@ def check_names(config: RunConfig) -> None:
         if name.startswith(FILE_PREFIX):
             read_scores(_score_path(name))
         else:
-            check_modules(name, load_metric(name, config).card)
+            check_metric(name, config)
     known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
     for owner in sorted(config.metric_options.keys() - known):
         raise unknown("metric in metric_options", owner, config.metrics, "Options belong to a metric of the same run.")
@@ -62,7 +59,7 @@ def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress 
     names = list(dict.fromkeys(job.config.metrics))
     scored = {
         name: _metric_column(job, name, metric, result)
-        for name, metric, result in score_metrics(job, _own(names), store, progress)
+        for name, metric, result in score_metrics(job.texts, _own(names), job.config, store, progress)
     }
     columns: list[Column] = []
     for name in names:
@@ -90,38 +87,14 @@ def control_columns(job: Job) -> Iterator[Column]:
         yield Column(name, "control", score, statuses, {"control": name})
 
 
-def score_metrics(
-    job: Job, names: Sequence[str], store: ScoreStore | None, progress: MetricProgress | None = None
-) -> Iterator[tuple[str, Metric, Scored]]:
-    """Score the job's pairs with each metric; those that share their observation are scored together.
-
-    A group's models are let go before the next group's are loaded.
-    """
-    for group in _groups(job, names):
-        label = " + ".join(group)
-        report = partial(progress, label) if progress else None
-        metrics = [load_metric(name, job.config) for name in group]
-        with plug_in(label):
-            scored = score_jointly(metrics, job.texts, store, report)
-        yield from zip(group, metrics, scored, strict=True)
-
-
-def _groups(job: Job, names: Sequence[str]) -> list[list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        metric = load_metric(name, job.config)
-        with plug_in(name):
-            key = canonical_json(metric.observed()) if isinstance(metric, TwoStepMetric) else name
-        groups.setdefault(key, []).append(name)
-    return list(groups.values())
-
-
 def _metric_column(job: Job, name: str, metric: Metric, scored: Scored) -> Column:
     per_row = _per_row(job, scored.answers, metric.card.direction)
     options = ",".join(f"{key}={value}" for key, value in scored.identity["options"].items())
     known_as = name if name == metric.card.name else f"{name}={metric.card.name}"
     fields: dict[str, object] = {"metric": f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")}
     fields.update(metric.provenance())
+    if "members" in scored.identity:
+        fields["members"] = f"sha256:{sha256_json(scored.identity['members'])[:12]}"
     if "corpus" in scored.identity:
         fields["over-sources"] = scored.identity["corpus"][:12]
     return _column(name, per_row, fields, _ledger(job, scored.answers))

@@ -9,8 +9,9 @@ from typing import Any
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.columns import FILE_PREFIX, MetricProgress, check_names, score_metrics
+from metaeval.experiment.columns import FILE_PREFIX, check_names
 from metaeval.experiment.job import Job, prepare
+from metaeval.experiment.scoring import MetricProgress, score_metrics
 from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.scoring.scorefile import write_scores
 from metaeval.scoring.store import ScoreStore
@@ -43,7 +44,7 @@ def export_scores(
     check_names(config)
     job = prepare(config)
     with ScoreStore(config.store_path) as store:
-        for name, metric, scored in score_metrics(job, config.metrics, store, progress):
+        for name, metric, scored in score_metrics(job.texts, config.metrics, config, store, progress):
             path = folder / (safe_name(name.replace(":", ".")) + f".{suffix}")
             manifest = {
                 "metric": name,

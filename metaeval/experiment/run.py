@@ -16,13 +16,13 @@ from metaeval.corpus.model import Corpus
 from metaeval.experiment.columns import (
     FILE_PREFIX,
     Column,
-    MetricProgress,
     check_names,
     control_columns,
     metric_columns,
 )
 from metaeval.experiment.evaluation import evaluate, find_protocols
 from metaeval.experiment.job import Job, prepare
+from metaeval.experiment.scoring import MetricProgress
 from metaeval.files import safe_name, write_text
 from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result

@@ -179,3 +179,24 @@ class TwoStepMetric(Metric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Observe, then judge."""
         return self.judge(self.observe(sources, statements))
+
+
+class Combination(Metric):
+    """A metric made of other metrics' answers to the same pairs: it reads no text itself.
+
+    The run scores the members first, by their names, each stored and shown under its own identity. A combined score
+    depends on the whole job, and is not stored.
+    """
+
+    @property
+    @abstractmethod
+    def members(self) -> tuple[str, ...]:
+        """Names of the metrics that are combined, as a run names them."""
+
+    @abstractmethod
+    def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
+        """One answer per pair, from each member's answers to all pairs in the same order, higher is more support."""
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Refuse: there is nothing to score without the members' answers."""
+        raise TypeError(f"{self.card.name} combines other metrics' answers; it has no score of a text of its own")

@@ -1,0 +1,90 @@
+"""Ensemble: the mean of several metrics' scores, on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import field_validator
+from scipy.stats import rankdata
+
+from metaeval.scoring.contract import Combination, MetricCard, MetricOptions, PairScore
+
+Numbers = NDArray[np.float64]
+
+
+class EnsembleOptions(MetricOptions):
+    """members: metric names joined by '+' (autoais+minilm-cosine), two at least.
+
+    scale: z (score less the job's mean, over its standard deviation), or rank (average rank, from 0 to 1).
+    """
+
+    members: str = "overlap+rouge"
+    scale: Literal["z", "rank"] = "z"
+
+    @field_validator("members")
+    @classmethod
+    def _members(cls, value: str) -> str:
+        names = [name.strip() for name in value.split("+")]
+        if len(names) < 2 or not all(names) or len(set(names)) < len(names):
+            raise ValueError(f"an ensemble needs two or more different metrics joined by '+'; it was given {value!r}")
+        if any(name.split(":")[0] == "ensemble" for name in names):
+            raise ValueError("an ensemble cannot be a member of an ensemble")
+        return "+".join(names)
+
+
+class Ensemble(Combination):
+    """Mean over members of their scores on a common scale, all members with equal weight.
+
+    A pair that any member could not score has no score. The scale is set by the unique pairs that all members scored.
+    """
+
+    card = MetricCard(
+        name="ensemble",
+        family="combination",
+        summary="mean of z-scores (or ranks) of named metrics: ensemble:METRIC+METRIC",
+        paper="Fox and Shaw 1994, Combination of Multiple Searches (combination of scores)",
+        licence="of its members",
+        neutral=None,
+        corpus_dependent=True,
+        argument="members",
+    )
+    Options = EnsembleOptions
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The metrics' names."""
+        return tuple(self.options.members.split("+"))
+
+    def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
+        """Combine the members' answers; the status of a pair without a score is the first member's that lacks one."""
+        scores = np.array([[np.nan if one.score is None else one.score for one in member] for member in answers])
+        whole = ~np.isnan(scores).any(axis=0)
+        combined = np.full(scores.shape[1], np.nan)
+        if whole.any():
+            combined[whole] = np.mean([_SCALES[self.options.scale](member[whole]) for member in scores], axis=0)
+        return [
+            _answer(value, [member[number] for member in answers]) for number, value in enumerate(combined.tolist())
+        ]
+
+
+def _answer(value: float, parts: Sequence[PairScore]) -> PairScore:
+    tokens, cut = sum(part.tokens for part in parts), sum(part.cut for part in parts)
+    missing = next((part.status for part in parts if part.score is None), None)
+    return PairScore(value, tokens=tokens, cut=cut) if missing is None else PairScore(None, missing, tokens, cut)
+
+
+def _z(scores: Numbers) -> Numbers:
+    spread = scores.std()
+    # A metric that gives every pair the same score says nothing about any of them.
+    return (scores - scores.mean()) / spread if spread > 0 else np.zeros_like(scores)
+
+
+def _rank(scores: Numbers) -> Numbers:
+    ranks: Numbers = rankdata(scores)
+    return (ranks - 1) / max(len(scores) - 1, 1)
+
+
+_SCALES: dict[str, Callable[[Numbers], Numbers]] = {"z": _z, "rank": _rank}
