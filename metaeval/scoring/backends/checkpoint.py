@@ -116,33 +116,39 @@ def _choose(names: list[str]) -> tuple[str, ...]:
 
 
 def _cached(checkpoint: Checkpoint) -> ModelFolder | None:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
 
+    # Not snapshot_download(local_files_only=True): it refuses a snapshot that lacks files which nothing here reads.
+    name = (checkpoint.files or ("config.json",))[0]
     try:
-        found = snapshot_download(checkpoint.hub_id, revision=checkpoint.revision, local_files_only=True)
-        return _complete(checkpoint, Path(found))
+        found = try_to_load_from_cache(checkpoint.hub_id, name, revision=checkpoint.revision)
     except HFValidationError as error:
         raise UserError(
             f"{checkpoint.hub_id!r} is not a model id: give one as on the hub, ORGANISATION/NAME."
         ) from error
-    except (LocalEntryNotFoundError, UserError):
+    if not isinstance(found, str):
+        return None
+    folder = Path(found.removesuffix(name))
+    try:
+        return _complete(checkpoint, folder)
+    except UserError:
         return None
 
 
 def _download(checkpoint: Checkpoint) -> ModelFolder:
     from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import (
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError: the hub client's own library's
         GatedRepoError,
-        HTTPError,  # type: ignore[attr-defined]  # of whatever HTTP library the hub's client stands on
+        HTTPError,
         RepositoryNotFoundError,
         RevisionNotFoundError,
     )
 
     name = checkpoint.hub_id
     try:
-        listed = HfApi().list_repo_files(name, revision=checkpoint.revision)
-        wanted = list(checkpoint.files or _choose(listed))
+        listed = HfApi().model_info(name, revision=checkpoint.revision).siblings or []
+        wanted = list(checkpoint.files or _choose([file.rfilename for file in listed]))
         _log.warning("Downloading %s (%s) from the hub.", name, checkpoint.download)
         folder = snapshot_download(name, revision=checkpoint.revision, allow_patterns=wanted)
     except GatedRepoError as error:

@@ -1,0 +1,153 @@
+"""Checkpoints: folders checked for completeness, the hub's cache, fingerprints that follow the bytes."""
+
+import hashlib
+import json
+
+import pytest
+
+from metaeval.errors import UserError
+from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
+
+pytest.importorskip("huggingface_hub", reason="the hub's client comes with the extra 'models'")
+
+WANTED = Checkpoint("someone/some-model", "1 MB, MIT")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path / "cache"
+
+
+def folder(path, **files):
+    path.mkdir(parents=True, exist_ok=True)
+    for name, content in {"config.json": "{}", "model.safetensors": "weights", **files}.items():
+        name = name.replace("__", ".")
+        if content is not None:
+            (path / name).write_text(content, encoding="utf-8")
+    return path
+
+
+def test_a_folder_gives_its_configuration_its_texts_and_one_format_of_weights(tmp_path):
+    path = folder(
+        tmp_path / "m",
+        pytorch_model__bin="pickle",
+        tf_model__h5="other",
+        vocab__txt="a b",
+        tokenizer__json="{}",
+        README__md="read me",
+        training_args__bin="no",
+    )
+    (path / "onnx").mkdir()
+    (path / "onnx" / "model.onnx").write_text("no")
+    found = find_model(WANTED, path)
+    assert found.files == ("config.json", "model.safetensors", "tokenizer.json", "vocab.txt")
+    assert [weights.name for weights in found.weights] == ["model.safetensors"]
+    assert found.size == len("weights")
+
+
+def test_pickled_weights_are_taken_where_there_are_no_others(tmp_path):
+    path = folder(tmp_path / "m", **{"model.safetensors": None, "pytorch_model.bin": "pickle"})
+    assert [weights.name for weights in find_model(WANTED, path).weights] == ["pytorch_model.bin"]
+
+
+@pytest.mark.parametrize(
+    ("files", "lacks"),
+    [
+        ({"config.json": None}, "lacks config.json of someone/some-model"),
+        ({"model.safetensors": None}, "lacks its weights"),
+        (
+            {"model.safetensors.index.json": json.dumps({"weight_map": {"a": "model-1.safetensors"}})},
+            "lacks model-1.safetensors",
+        ),
+    ],
+)
+def test_what_a_folder_lacks_is_named(tmp_path, files, lacks):
+    with pytest.raises(UserError, match=lacks):
+        find_model(WANTED, folder(tmp_path / "m", **files))
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match="There is no folder"):
+        find_model(WANTED, tmp_path / "nowhere")
+
+
+def test_the_fingerprint_follows_the_bytes_and_not_the_place(tmp_path):
+    one, same = find_model(WANTED, folder(tmp_path / "a")), find_model(WANTED, folder(tmp_path / "b"))
+    other = find_model(WANTED, folder(tmp_path / "c", **{"model.safetensors": "Weights"}))
+    settings = find_model(WANTED, folder(tmp_path / "d", **{"config.json": '{"eps": 1}'}))
+    assert one.fingerprint == same.fingerprint
+    assert len({one.fingerprint, other.fingerprint, settings.fingerprint}) == 3
+    files = {
+        name: hashlib.sha256(text).hexdigest()
+        for name, text in {"config.json": b"{}", "model.safetensors": b"weights"}.items()
+    }
+    whole = hashlib.sha256(json.dumps(files, separators=(",", ":")).encode()).hexdigest()
+    assert one.fingerprint == f"sha256:{whole[:16]}"
+
+
+def test_the_hash_of_weights_is_remembered_until_the_file_changes(tmp_path, cache, monkeypatch):
+    path = folder(tmp_path / "a")
+    first = find_model(WANTED, path).fingerprint
+    hashed = []
+    from metaeval.scoring.backends import checkpoint
+
+    real = checkpoint.sha256_file
+    monkeypatch.setattr(checkpoint, "sha256_file", lambda file: hashed.append(file.name) or real(file))
+    assert find_model(WANTED, path).fingerprint == first
+    assert hashed == ["config.json"]
+    (path / "model.safetensors").write_text("others!!")
+    assert find_model(WANTED, path).fingerprint != first
+    assert hashed.count("model.safetensors") == 1
+
+
+def test_the_hubs_cache_is_read_without_a_network(tmp_path):
+    base = tmp_path / "hub" / "models--someone--some-model"
+    (base / "refs").mkdir(parents=True)
+    (base / "refs" / "main").write_text("abc123")
+    snapshot = folder(base / "snapshots" / "abc123")
+    # The cache holds large files under their SHA-256, and links to them.
+    blob = base / "blobs" / hashlib.sha256(b"weights").hexdigest()
+    blob.parent.mkdir()
+    (snapshot / "model.safetensors").rename(blob)
+    (snapshot / "model.safetensors").symlink_to(blob)
+    found = find_model(WANTED)
+    assert found.folder == snapshot
+    assert found.fingerprint == find_model(WANTED, folder(tmp_path / "copy")).fingerprint
+
+
+def test_a_snapshot_with_missing_weights_does_not_count_as_here(tmp_path):
+    base = tmp_path / "hub" / "models--someone--some-model"
+    (base / "refs").mkdir(parents=True)
+    (base / "refs" / "main").write_text("abc123")
+    folder(base / "snapshots" / "abc123", **{"model.safetensors": None})
+    with pytest.raises(UserError, match=r"someone/some-model \(1 MB, MIT\) is not on this machine"):
+        find_model(WANTED, fetch=False)
+
+
+def test_without_a_network_the_sentence_says_what_to_do(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.HfApi.__init__", _api_at("http://127.0.0.1:9"))
+    with pytest.raises(UserError, match=r"could not be downloaded \(.*'folder'"):
+        find_model(WANTED)
+
+
+def _api_at(endpoint):
+    from huggingface_hub import HfApi
+
+    real = HfApi.__init__
+    return lambda self, *args, **kwargs: real(self, endpoint=endpoint)
+
+
+def test_a_name_that_cannot_be_a_model_id():
+    with pytest.raises(UserError, match="is not a model id"):
+        find_model(Checkpoint("a/b/c", ""))
+
+
+def test_another_id_takes_its_own_revision():
+    assert WANTED.at(None, None) == WANTED
+    assert WANTED.at(None, "v2").revision == "v2"
+    other = WANTED.at("other/model", None)
+    assert (other.hub_id, other.revision) == ("other/model", "main")
+    assert "its page" in other.download
