@@ -1,0 +1,134 @@
+"""Money: what a job will cost at most, what it has cost, and when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from metaeval.errors import UserError
+from metaeval.llm.replies import ReplyStore
+from metaeval.llm.request import ChatRequest
+
+
+def usd(amount: float) -> str:
+    """An amount as it is printed: cents, and below a dollar their hundredths."""
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+
+
+@dataclass(frozen=True)
+class Prices:
+    """USD per million tokens, read and written."""
+
+    tokens_in: float
+    tokens_out: float
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float:
+        """USD for so many tokens."""
+        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
+
+    def most(self, request: ChatRequest) -> float:
+        """USD for a request at the very worst."""
+        return self.cost(request.most_tokens_in, request.most_tokens_out)
+
+
+def prices_of(price_in: float | None, price_out: float | None, budget: float | None) -> Prices | None:
+    """The prices, None where none are given; `UserError` for one without the other, and for a budget without both."""
+    if price_in is not None and price_out is not None:
+        return Prices(price_in, price_out)
+    if budget is not None or price_in is not None or price_out is not None:
+        raise UserError(
+            "Money is counted from two prices: set the options price_in and price_out, in USD per million tokens "
+            "(price_in=0.5 price_out=1.5), or leave out budget, price_in and price_out."
+        )
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What a job still costs: requests to ask, replies already stored, tokens, and USD (None without prices).
+
+    tokens_in is estimated, at four characters a token; tokens_out is the upper bound, max_tokens for every request.
+    """
+
+    requests: int
+    stored: int
+    tokens_in: int
+    tokens_out: int
+    money: float | None
+
+    def __str__(self) -> str:
+        cost = "set price_in and price_out (USD per million tokens) for the cost"
+        if self.money is not None:
+            cost = f"at most about {usd(self.money)}"
+        return (
+            f"{self.requests:,} requests to ask, {self.stored:,} replies already stored; about {self.tokens_in:,} "
+            f"tokens in (4 characters each), at most {self.tokens_out:,} out; {cost}"
+        )
+
+
+def estimate(requests: Iterable[ChatRequest], base_url: str, store: ReplyStore, prices: Prices | None) -> Estimate:
+    """What asking these would still cost: equal requests counted once, stored ones not asked."""
+    unique = {request.key(base_url): request for request in requests}
+    missing = [request for key, request in unique.items() if not store.has(key)]
+    tokens_in = sum(request.likely_tokens_in for request in missing)
+    tokens_out = sum(request.most_tokens_out for request in missing)
+    return Estimate(
+        requests=len(missing),
+        stored=len(unique) - len(missing),
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        money=prices.cost(tokens_in, tokens_out) if prices else None,
+    )
+
+
+class Purse:
+    """The money of one run: held for what is in flight, then paid. Never more than the budget, come what may.
+
+    `paid` is by the tokens that the server counted. `unconfirmed` is the worst case of what it may have charged for
+    answers that never came (a timeout, a dropped connection) or came without a count.
+    """
+
+    def __init__(self, prices: Prices | None, budget: float | None) -> None:
+        self.prices = prices
+        self._budget = budget
+        self.paid = 0.0
+        self.unconfirmed = 0.0
+        self._held = 0.0
+        self._in_flight = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is in flight: no money will come back."""
+        return self._in_flight == 0
+
+    def hold(self, request: ChatRequest) -> bool:
+        """Set aside a request's worst case; False when the budget has no room for it."""
+        if self.prices is None:
+            return True
+        most = self.prices.most(request)
+        if self._budget is not None and self.paid + self.unconfirmed + self._held + most > self._budget:
+            return False
+        self._held += most
+        self._in_flight += 1
+        return True
+
+    def settle(self, request: ChatRequest, tokens: tuple[int, int] | None, maybe_charged: bool = False) -> None:
+        """Give back what was held, and book what was used: (in, out) tokens, or else what may have been charged."""
+        if self.prices is None:
+            return
+        most = self.prices.most(request)
+        self._held -= most
+        self._in_flight -= 1
+        if tokens is not None:
+            self.paid += self.prices.cost(*tokens)
+        elif maybe_charged:
+            self.unconfirmed += most
+
+    def spent_out(self) -> UserError:
+        """The sentence that ends a run at its budget."""
+        doubt = f", and up to {usd(self.unconfirmed)} for answers that never came" if self.unconfirmed else ""
+        return UserError(
+            f"The budget of {usd(self._budget or 0)} has no room for one more request: {usd(self.paid)} was spent in "
+            f"this run{doubt}. Every answer is kept: run the same command again to go on with the same budget, or set "
+            "a higher one."
+        )

@@ -1,0 +1,197 @@
+"""The chat client: many requests at a time, each asked until it is answered, every reply kept before the next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from time import monotonic
+
+from metaeval.errors import UserError
+from metaeval.llm.answer import Answer, Failure
+from metaeval.llm.conduct import Conduct
+from metaeval.llm.endpoint import Endpoint
+from metaeval.llm.faults import ENDING, MAYBE_CHARGED, PASSING, Cause, Fault, ending_error
+from metaeval.llm.ledger import Ledger
+from metaeval.llm.pace import LONGEST_WAIT, Pace, Stopping
+from metaeval.llm.replies import ReplyStore
+from metaeval.llm.reply import Reply
+from metaeval.llm.request import ChatRequest
+from metaeval.llm.transport import Transport
+
+GRACE = 5.0
+"""Seconds that a run which ends waits for replies in flight: they may have been paid for."""
+
+_PATIENCE = 20  # requests that fail one after the other before the run stops
+_FIRST_PATIENCE = 5  # the same while the server has never answered a request with these settings
+
+
+class ChatClient:
+    """Asks one endpoint. Lives in one event loop."""
+
+    def __init__(self, endpoint: Endpoint, conduct: Conduct, store: ReplyStore, ledger: Ledger) -> None:
+        self._endpoint = endpoint
+        self._conduct = conduct
+        self._store = store
+        self._ledger = ledger
+        self._transport = Transport(endpoint, conduct.concurrency, conduct.timeout)
+        self._pace = Pace(conduct.requests_per_minute, conduct.backoff)
+        self._room = asyncio.Event()  # set when money that was held may have come back
+        self._known: set[str] = set()  # settings that the server has answered
+        self._reason: UserError | None = None
+        self._heard = False  # the server said anything at all
+        self._failures_in_a_row = 0
+
+    async def ask(self, requests: Sequence[ChatRequest]) -> list[Answer]:
+        """One answer per request, in order; equal requests are asked once.
+
+        Raises `UserError` when going on is pointless (no such model, key refused, server gone, budget spent): no
+        further request is sent, and what is in flight is waited for, up to `GRACE`, and kept.
+        """
+        self._pace.start()
+        self._reason = None
+        keys: list[bytes] = []
+        answers: dict[bytes, Answer] = {}
+        todo = self._each_once(requests, keys)
+        tasks = [
+            asyncio.create_task(self._work(todo, answers)) for _ in range(min(self._conduct.concurrency, len(requests)))
+        ]
+        await self._finish(tasks)
+        self._check_any(zip(requests, keys, strict=True), answers)
+        return [answers[key] for key in keys]
+
+    def stop(self, reason: UserError | None = None) -> None:
+        """Send nothing more; `ask` then raises the reason."""
+        self._reason = self._reason or reason or UserError("Stopped: every answer so far is kept.")
+        self._pace.stop()
+        self._room.set()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._transport.close()
+
+    def _each_once(self, requests: Sequence[ChatRequest], keys: list[bytes]) -> Iterator[tuple[bytes, ChatRequest]]:
+        """The distinct requests, hashed as they are taken: nobody waits for the last hash. `keys` gets all keys."""
+        taken = set()
+        for request in requests:
+            key = request.key(self._endpoint.base_url)
+            keys.append(key)
+            if key not in taken:
+                taken.add(key)
+                yield key, request
+
+    async def _finish(self, tasks: list[asyncio.Task[None]]) -> None:
+        """Wait for the workers; when the run is stopped, only for what is in flight, and not for long."""
+        if not tasks:
+            return
+        stopped = asyncio.create_task(self._pace.until_stopped())
+        working = asyncio.create_task(asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION))
+        try:
+            await asyncio.wait([working, stopped], return_when=asyncio.FIRST_COMPLETED)
+            if self._pace.stopped:
+                await asyncio.wait([working], timeout=GRACE)
+        finally:
+            for task in (stopped, working, *tasks):
+                task.cancel()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        if self._reason:
+            raise self._reason
+
+    async def _work(self, todo: Iterator[tuple[bytes, ChatRequest]], answers: dict[bytes, Answer]) -> None:
+        try:
+            for key, request in todo:
+                if self._pace.stopped:
+                    return
+                answers[key] = self._stored(key) or await self._asked(key, request)
+        except Stopping:
+            return
+        except UserError as error:
+            self.stop(error)
+
+    def _stored(self, key: bytes) -> Reply | None:
+        reply = self._store.find(key)
+        if reply is not None:
+            self._ledger.serve(reply)
+        return reply
+
+    async def _asked(self, key: bytes, request: ChatRequest) -> Answer:
+        """Send a request until it is answered, or hopeless."""
+        for tries in range(1, self._conduct.retries + 2):
+            await self._pace.turn()
+            await self._money_for(request)
+            try:
+                return await self._attempt(key, request)
+            except Fault as fault:
+                last = fault
+            final = last.cause not in PASSING or (last.retry_after or 0) > LONGEST_WAIT or self._hopeless(last)
+            if final or tries > self._conduct.retries:
+                break
+            self._ledger.retries[last.cause] += 1
+            await self._pace.back_off(last, tries)
+        return self._failed(request, last)
+
+    async def _attempt(self, key: bytes, request: ChatRequest) -> Reply:
+        self._ledger.attempts += 1
+        started = monotonic()
+        tokens: tuple[int, int] | None = None
+        maybe_charged = True
+        try:
+            reply = await self._transport.send(request)
+            if reply.tokens_in is not None and reply.tokens_out is not None:
+                tokens = (reply.tokens_in, reply.tokens_out)
+            self._store.put(key, self._endpoint.base_url, request, reply, monotonic() - started)
+        except Fault as fault:
+            maybe_charged = fault.cause in MAYBE_CHARGED
+            self._heard = self._heard or fault.cause is not Cause.UNREACHABLE
+            raise
+        finally:
+            self._ledger.purse.settle(request, tokens, maybe_charged)
+            self._room.set()
+        self._ledger.book(reply)
+        self._heard = True
+        self._failures_in_a_row = 0
+        if (settings := request.settings(self._endpoint.base_url)) not in self._known:
+            self._known.add(settings)
+            self._store.learn(settings)
+        return reply
+
+    async def _money_for(self, request: ChatRequest) -> None:
+        """Wait until the budget has room; it is spent when nothing in flight can give any back."""
+        while not self._ledger.purse.hold(request):
+            if self._ledger.purse.idle:
+                raise self._ledger.purse.spent_out()
+            self._room.clear()
+            await self._room.wait()
+            if self._pace.stopped:
+                raise Stopping
+
+    def _hopeless(self, fault: Fault) -> bool:
+        """A server that never said a word and cannot be reached: waiting for it helps nobody."""
+        return fault.cause is Cause.UNREACHABLE and not self._heard
+
+    def _failed(self, request: ChatRequest, fault: Fault) -> Failure:
+        """Count a request that failed, and end the run when the others would fare no better."""
+        self._ledger.failed[fault.cause] += 1
+        known = self._knows(request)
+        its_own = fault.cause is Cause.TOO_LONG or (fault.cause is Cause.REFUSED and known)
+        self._failures_in_a_row += not its_own
+        patience = _PATIENCE if known else _FIRST_PATIENCE
+        if fault.cause in ENDING or self._hopeless(fault) or self._failures_in_a_row >= patience:
+            raise ending_error(fault, self._endpoint)
+        return Failure(fault.cause, fault.detail)
+
+    def _check_any(self, asked: Iterable[tuple[ChatRequest, bytes]], answers: Mapping[bytes, Answer]) -> None:
+        """A job whose settings were never answered says why, however small it is."""
+        for request, key in asked:
+            answer = answers[key]
+            if isinstance(answer, Failure) and answer.cause is not Cause.TOO_LONG and not self._knows(request):
+                raise ending_error(Fault(answer.cause, answer.detail), self._endpoint)
+
+    def _knows(self, request: ChatRequest) -> bool:
+        """Whether the server ever answered a request with these settings: if so, a refusal is about its text."""
+        settings = request.settings(self._endpoint.base_url)
+        if settings not in self._known and self._store.knows(settings):
+            self._known.add(settings)
+        return settings in self._known

@@ -1,0 +1,130 @@
+"""What can go wrong with one attempt, by cause: which causes pass, which end the run, and how that is said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from time import time
+
+from metaeval.errors import UserError
+from metaeval.llm.endpoint import Endpoint
+
+_DETAIL = 200  # characters of a server's message that are worth showing
+
+
+class Cause(StrEnum):
+    """Why an attempt brought no reply."""
+
+    UNREACHABLE = "no connection"
+    DROPPED = "connection dropped"
+    TIMEOUT = "timeout"
+    RATE_LIMIT = "HTTP 429"
+    SERVER_ERROR = "HTTP 5xx"
+    GARBLED = "no chat completion"
+    TOO_LONG = "too long"
+    REFUSED = "refused"
+    KEY = "key refused"
+    UNKNOWN = "unknown model or address"
+    QUOTA = "no credit"
+
+
+PASSING = frozenset(
+    {Cause.UNREACHABLE, Cause.DROPPED, Cause.TIMEOUT, Cause.RATE_LIMIT, Cause.SERVER_ERROR, Cause.GARBLED}
+)
+"""Causes that another try may mend."""
+
+ENDING = frozenset({Cause.KEY, Cause.UNKNOWN, Cause.QUOTA})
+"""Causes that every request of the run would meet."""
+
+MAYBE_CHARGED = frozenset({Cause.DROPPED, Cause.TIMEOUT, Cause.GARBLED})
+"""Causes after which the server may have made, and charged for, an answer that never came."""
+
+
+@dataclass(eq=False)
+class Fault(Exception):  # noqa: N818 (caught by us, shown as a UserError)
+    """One attempt without a reply. retry_after: seconds that the server asks to wait, None where it does not say."""
+
+    cause: Cause
+    detail: str
+    retry_after: float | None = None
+
+
+def fault_of_status(status: int, body: str, headers: Mapping[str, str]) -> Fault:
+    """The fault that an HTTP error status means."""
+    code, message = _error(body)
+    detail = f"HTTP {status}" + (f": {message}" if message else "")
+    return Fault(_cause(status, code, message), detail, _retry_after(headers))
+
+
+def _cause(status: int, code: str, message: str) -> Cause:
+    if status == 402 or code == "insufficient_quota":
+        return Cause.QUOTA
+    if status == 413 or code == "context_length_exceeded" or "maximum context length" in message:
+        return Cause.TOO_LONG
+    named = {401: Cause.KEY, 403: Cause.KEY, 404: Cause.UNKNOWN, 408: Cause.TIMEOUT, 429: Cause.RATE_LIMIT}
+    if status in named:
+        return named[status]
+    return Cause.SERVER_ERROR if status >= 500 or status == 409 else Cause.REFUSED
+
+
+def _error(body: str) -> tuple[str, str]:
+    """(code, message) of an error body: OpenAI's {"error": {...}}, FastAPI's {"detail": ...}, or plain text."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return "", shortened(body)
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if not isinstance(error, dict):
+        return "", shortened(str(error))
+    return str(error.get("code") or ""), shortened(str(error.get("message") or error.get("detail") or ""))
+
+
+def shortened(text: str) -> str:
+    """A server's words, on one line and not too many."""
+    line = " ".join(text.split())
+    return line if len(line) <= _DETAIL else f"{line[:_DETAIL]}..."
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds from now, from Retry-After as a number or a date."""
+    given = headers.get("retry-after", "")
+    try:
+        return max(float(given), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max(parsedate_to_datetime(given).timestamp() - time(), 0.0)
+    except ValueError:
+        return None
+
+
+def ending_error(fault: Fault, endpoint: Endpoint) -> UserError:
+    """The sentence that ends a run: what happened, at which address, what to do."""
+    url, model, key = endpoint.base_url, endpoint.model, endpoint.key_name
+    again = "then run the same command again: every answer so far is kept"
+    if fault.cause is Cause.KEY:
+        said = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"
+        return UserError(f"{said} ({fault.detail}): type export {key}=... with a key that is valid there, {again}.")
+    if fault.cause is Cause.UNKNOWN:
+        return UserError(
+            f"{url} knows no model {model!r}, or has no chat/completions under it ({fault.detail}): see its models "
+            f"with curl {url}/models, set the option model (or base_url), {again}."
+        )
+    if fault.cause is Cause.QUOTA:
+        return UserError(f"{url} says that the account has no credit left ({fault.detail}): add credit, {again}.")
+    if fault.cause is Cause.UNREACHABLE:
+        return UserError(
+            f"Cannot reach {url} ({fault.detail}): start the server, or set the option base_url "
+            f"(http://HOST:PORT/v1), {again}."
+        )
+    if fault.cause in PASSING:
+        return UserError(
+            f"{url} gave no usable answer for model {model!r}, however often it was asked (last: {fault.detail}): "
+            f"see whether the server is well, perhaps lower the option concurrency or raise timeout, {again}."
+        )
+    return UserError(
+        f"{url} refuses what is asked of model {model!r} ({fault.detail}): change the option that it names, {again}."
+    )

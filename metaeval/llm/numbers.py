@@ -1,0 +1,76 @@
+"""A score in free text: one strict reading, or none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import isfinite
+
+_CUE = re.compile(r"\b(?:prediction|score)\b", re.IGNORECASE)
+# A number that stands alone: glued to no letter, digit, dot, comma, slash or hyphen. It may name its scale (0.8/1).
+_NUMBER = re.compile(
+    r"(?<![\w.,/−-])(?P<value>[+−-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+))"
+    r"(?:(?:\s*/\s*|\s+out\s+of\s+)(?P<top>[0-9]+(?:\.[0-9]+)?))?(?!\w)",
+    re.ASCII | re.IGNORECASE,
+)
+# What follows makes it another thing than a score: 85%, 1,297, 10:30, 1-2, 0 or 1.
+_SPOILT = re.compile(r"\s*(?:%|percent\b)|[.,:/][0-9]|\s*(?:[-–—]|to\b|or\b)\s*[0-9]", re.IGNORECASE)
+_DIRECTLY = re.compile(r"[\W_]*?(?:(?:is|of)\b[\W_]*?)?(?=[+−-]?\.?[0-9])", re.IGNORECASE)
+_LIST_MARK = re.compile(r"[ \t]*[0-9]+[.)][ \t]+\S")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scores that a prompt allows: the numbers from 0 to `top`, or only those in `only`."""
+
+    top: float
+    only: tuple[float, ...] = ()
+
+    def accepts(self, value: float) -> bool:
+        """Whether a number is a score on this scale."""
+        return value in self.only if self.only else isfinite(value) and 0 <= value <= self.top
+
+
+DISCRETE = Scale(2, only=(0, 1, 2))
+CONTINUOUS = Scale(1)
+
+
+@dataclass(frozen=True)
+class FoundScore:
+    """A score, and where its number stands in the text (start and end, in characters)."""
+
+    value: float
+    start: int
+    end: int
+
+
+def find_score(text: str, scale: Scale) -> FoundScore | None:
+    """The score that a text gives; None where it gives none that can be trusted.
+
+    What counts is the text after the last cue ("Prediction", "Score") that has a number after it; without a cue, the
+    whole text. There, the number directly behind the cue ("Score: 1", "the score is 1") is taken, else the last one.
+    That number must be a score of the scale as it stands: a percentage, a range, a decimal comma, or a fraction of
+    another scale ("8/10" where 1 is the top) is no score, and no other number is tried in its place. Numbers of
+    list items are not read.
+    """
+    numbers = [match for match in _NUMBER.finditer(text) if not _LIST_MARK.match(text, _line_start(text, match))]
+    if not numbers:
+        return None
+    chosen = numbers[-1]
+    cues = [cue.end() for cue in _CUE.finditer(text) if cue.end() <= chosen.start("value")]
+    if cues and (directly := _DIRECTLY.match(text, cues[-1])):
+        chosen = next((number for number in numbers if number.start("value") == directly.end()), chosen)
+    return _checked(text, chosen, scale)
+
+
+def _line_start(text: str, match: re.Match[str]) -> int:
+    """Where the number's line starts, if only blanks stand before it there; else the number itself is looked at."""
+    start = text.rfind("\n", 0, match.start()) + 1
+    return start if not text[start : match.start()].strip() else len(text)
+
+
+def _checked(text: str, number: re.Match[str], scale: Scale) -> FoundScore | None:
+    value = float(number["value"].replace("−", "-"))
+    if _SPOILT.match(text, number.end()) or (number["top"] and float(number["top"]) != scale.top):
+        return None
+    return FoundScore(value, number.start("value"), number.end("value")) if scale.accepts(value) else None

@@ -1,0 +1,90 @@
+"""One attempt: a body sent, a reply or a fault received. OpenAI's client on its aiohttp transport, nothing retried."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+
+import aiohttp
+import httpx2
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAioHttpClient
+
+from metaeval.llm.endpoint import Endpoint
+from metaeval.llm.faults import Cause, Fault, fault_of_status, shortened
+from metaeval.llm.reply import Reply, read_reply
+from metaeval.llm.request import ChatRequest
+
+_CONNECT_SECONDS = 30.0
+
+
+class Transport:
+    """A pool of connections to one endpoint. Made, used and closed inside one event loop."""
+
+    def __init__(self, endpoint: Endpoint, connections: int, timeout: float) -> None:
+        self._endpoint = endpoint
+        self._seconds = timeout
+        limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
+        waits = httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS), pool=None)
+        self._client = AsyncOpenAI(
+            api_key=endpoint.key or "none",
+            base_url=endpoint.base_url,
+            max_retries=0,  # each attempt is counted, and paced, by us
+            timeout=waits,
+            http_client=DefaultAioHttpClient(limits=limits, timeout=waits),
+        )
+
+    async def send(self, request: ChatRequest) -> Reply:
+        """Send a request once; raises `Fault`."""
+        try:
+            # The limit is on the whole answer: the client's own is on each silence between two pieces of it.
+            async with asyncio.timeout(self._seconds):
+                response = await self._client.post(
+                    "/chat/completions",
+                    cast_to=httpx2.Response,
+                    content=request.content,
+                    options={"headers": {"Content-Type": "application/json"}},
+                )
+        except APIStatusError as error:
+            fault = fault_of_status(error.status_code, error.response.text, error.response.headers)
+            raise Fault(fault.cause, self._scrubbed(fault.detail), fault.retry_after) from error
+        except TimeoutError as error:
+            raise Fault(Cause.TIMEOUT, f"no answer within {self._seconds:g} s") from error
+        except (APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError) as error:
+            raise self._broken(error) from error
+        try:
+            return read_reply(response.text)
+        except ValueError as error:
+            raise Fault(Cause.GARBLED, f"not a chat completion: {self._scrubbed(shortened(response.text))}") from error
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+
+    def _broken(self, error: Exception) -> Fault:
+        """What a broken connection was: the client's own classes do not tell a refused one from a dropped one."""
+        chain = list(_chain(error))
+        for cause in chain:
+            if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.InvalidURL):
+                return Fault(Cause.UNREACHABLE, _plainly(cause))
+        if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in chain):
+            return Fault(Cause.UNREACHABLE, f"no connection within {min(self._seconds, _CONNECT_SECONDS):g} s")
+        if any(isinstance(cause, TimeoutError) for cause in chain):
+            return Fault(Cause.TIMEOUT, f"no answer within {self._seconds:g} s")
+        return Fault(Cause.DROPPED, "the connection was dropped")
+
+    def _scrubbed(self, text: str) -> str:
+        """A server's words without the key, should it repeat it."""
+        return text.replace(self._endpoint.key, "***") if self._endpoint.key else text
+
+
+def _plainly(error: aiohttp.ClientConnectorError | aiohttp.InvalidURL) -> str:
+    """Connection refused, Name or service not known: the system's words for it."""
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if number and number > 0 else str(getattr(error, "strerror", "") or error)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

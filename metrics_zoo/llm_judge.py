@@ -1,0 +1,209 @@
+"""LLM judges: a chat model reads statement and citation, thinks, and gives a level (0, 1, 2) or a score in [0, 1]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from metaeval.errors import UserError
+from metaeval.llm.answer import Answer, Failure
+from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
+from metaeval.llm.endpoint import open_endpoint
+from metaeval.llm.faults import Cause
+from metaeval.llm.logprobs import TOP_LOGPROBS, expected_score
+from metaeval.llm.numbers import CONTINUOUS, DISCRETE, Scale, find_score
+from metaeval.llm.prompts import Prompt, read_prompt
+from metaeval.llm.replies import ReplyStore, replies_path
+from metaeval.llm.reply import Reply
+from metaeval.llm.request import ChatRequest
+from metaeval.llm.structured import read_judgement, score_schema
+from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
+from metrics_zoo import llm_prompts
+from metrics_zoo.llm_options import ContinuousOptions, LLMOptions
+
+if TYPE_CHECKING:
+    from metaeval.llm.session import ChatSession
+
+_WORD = re.compile(r"\w")
+
+_CARD: dict[str, Any] = {
+    "family": "llm judge",
+    "paper": "Zhang et al. 2024, Towards Fine-Grained Citation Evaluation in Generated Text (arXiv 2406.15264), "
+    "Appendix A: structure of the prompt; its wording here is our own",
+    "licence": "Apache-2.0 (this code); the model's terms are its provider's",
+    "low": 0.0,
+    "template": "Instruction / Let's think step by step. / Statement / Citation / Prediction",
+    "parameters": "the endpoint's",
+    "modules": ("openai", "aiohttp"),
+    "extra": "llm",
+}
+
+
+class _LLMJudge(Metric):
+    """Ask each pair, keep each reply, read the score strictly: a reply without one is UNPARSED, never 0.
+
+    A pair with a text without words is EMPTY, and not asked about. A request that fails after all its tries makes its
+    pair FAILED, and is asked again by the next run; one that the model refuses as too long makes it TOO_LONG.
+    """
+
+    Options: ClassVar[type[LLMOptions]] = LLMOptions
+    # Hundreds of requests stay in flight; each reply is kept as it comes, whatever the block's size.
+    block_tokens: ClassVar[int] = 1_000_000
+
+    scale: ClassVar[Scale]
+    prompt: ClassVar[Prompt]
+
+    def identity(self) -> dict[str, Any]:
+        """The metric's identity: the options in use, and which wording of the prompt."""
+        return {**super().identity(), "options": {**self.options.score_options(), "prompt": self._prompt_name}}
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Check key, prompt, prices and budget, and open the reply store, before anything is asked."""
+        _ = self._session
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs; raises `UserError` when the endpoint cannot go on, or the budget is spent."""
+        pairs = list(zip(sources, statements, strict=True))
+        requests = self._requests([pair for pair in pairs if _has_words(pair)])
+        answers = list(zip(requests, self._session.ask(requests), strict=True))
+        self._check_logprobs([answer for _, answer in answers])
+        size = self.options.samples
+        judged = (self._judge(answers[start : start + size]) for start in range(0, len(answers), size))
+        return [next(judged) if _has_words(pair) else PairScore(None, Status.EMPTY) for pair in pairs]
+
+    def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> Estimate:
+        """What scoring these pairs would cost; sends nothing, and needs no key."""
+        asked = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
+        return estimate(self._requests(asked), self.options.base_url, self._store, self._purse.prices)
+
+    def usage(self) -> Mapping[str, int | float]:
+        """Requests, attempts, retries, tokens, money and unparsed replies of this object so far."""
+        return self._session.ledger.usage() if self._started else {}
+
+    def note(self) -> str:
+        """The same in one line; empty before the first request."""
+        return self._session.ledger.note() if self._started else ""
+
+    @property
+    def _started(self) -> bool:
+        return "_session" in vars(self)
+
+    @cached_property
+    def _session(self) -> ChatSession:
+        from metaeval.llm.session import ChatSession
+
+        options = self.options
+        purse = self._purse
+        endpoint = open_endpoint(options.base_url, options.model, options.api_key_env)
+        return ChatSession(endpoint, options.conduct(), self._store, purse)
+
+    @cached_property
+    def _store(self) -> ReplyStore:
+        return ReplyStore(replies_path(self.options.replies))
+
+    @cached_property
+    def _purse(self) -> Purse:
+        options = self.options
+        return Purse(prices_of(options.price_in, options.price_out, options.budget), options.budget)
+
+    @cached_property
+    def _prompt(self) -> Prompt:
+        file = self.options.prompt_file
+        return read_prompt(file, llm_prompts.PLACES) if file else self.prompt
+
+    @property
+    def _prompt_name(self) -> str:
+        return f"{'file' if self.options.prompt_file else 'own'}@{self._prompt.fingerprint}"
+
+    def _requests(self, pairs: Sequence[tuple[str, str]]) -> list[ChatRequest]:
+        """One request per sample of each pair, a pair's samples together."""
+        settings = self._settings()
+        requests = []
+        for source, statement in pairs:
+            content = self._prompt.fill(statement=statement, citation=source)
+            body = {**settings, "messages": [{"role": self.options.role, "content": content}]}
+            for sample in range(self.options.samples):
+                seed = {} if self.options.seed is None else {"seed": self.options.seed + sample}
+                requests.append(ChatRequest({**body, **seed}, sample))
+        return requests
+
+    def _settings(self) -> dict[str, Any]:
+        """The request's body without its message."""
+        options = self.options
+        settings: dict[str, Any] = {"model": options.model, options.max_tokens_name: options.max_tokens}
+        if options.temperature is not None:
+            settings["temperature"] = options.temperature
+        if options.output == "json_schema":
+            settings["response_format"] = score_schema(self.scale)
+        if options.mode == "logprob":
+            settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+        return {**settings, **options.extra}
+
+    def _judge(self, samples: Sequence[tuple[ChatRequest, Answer]]) -> PairScore:
+        """A pair's score: the mean of its samples that hold one. Tokens are the server's count, else an estimate."""
+        failures = {answer.cause for _, answer in samples if isinstance(answer, Failure)}
+        replies = [answer for _, answer in samples if isinstance(answer, Reply)]
+        counts = [reply.tokens_in for reply in replies if reply.tokens_in is not None]
+        tokens = counts[0] if counts else samples[0][0].likely_tokens_in
+        if failures:
+            return PairScore(None, Status.TOO_LONG if failures == {Cause.TOO_LONG} else Status.FAILED, tokens)
+        scores = [score for score in map(self._read, replies) if score is not None]
+        self._session.ledger.unparsed += len(replies) - len(scores)
+        return PairScore(fmean(scores), tokens=tokens) if scores else PairScore(None, Status.UNPARSED, tokens)
+
+    def _read(self, reply: Reply) -> float | None:
+        """The score in a reply; None for a refusal, a reply that was cut short, and one that holds no score."""
+        if not reply.whole:
+            return None
+        judgement = read_judgement(reply.content, self.scale) if self.options.output == "json_schema" else None
+        if self.options.output == "json_schema" and (judgement is None or self.options.mode == "reply"):
+            return judgement
+        found = find_score(reply.content, self.scale)
+        if found is None or (judgement is not None and judgement != found.value):
+            return None
+        if self.options.mode == "reply":
+            return found.value
+        return expected_score(reply.content, reply.logprobs, found, self.scale)
+
+    def _check_logprobs(self, answers: Sequence[Answer]) -> None:
+        """A server without log-probabilities makes every reply unparsed: say so instead."""
+        replies = [answer for answer in answers if isinstance(answer, Reply) and answer.whole]
+        if self.options.mode == "logprob" and replies and not any(reply.logprobs for reply in replies):
+            raise UserError(
+                f"{self.options.base_url} gives no log-probabilities for model {self.options.model!r}: set the option "
+                f"mode=reply for {self.card.name}, or ask a server that gives them."
+            )
+
+
+def _has_words(pair: tuple[str, str]) -> bool:
+    return all(_WORD.search(text) for text in pair)
+
+
+class LLMDiscrete(_LLMJudge):
+    """2 for full support, 1 for partial, 0 for none; between them in mode `logprob` and over several samples."""
+
+    card = MetricCard(
+        name="llm-discrete",
+        summary="a chat model's level of support, 0, 1 or 2, over any OpenAI-compatible endpoint",
+        high=2.0,
+        **_CARD,
+    )
+    scale = DISCRETE
+    prompt = llm_prompts.DISCRETE
+
+
+class LLMContinuous(_LLMJudge):
+    """The model's own score from 0 (no support) to 1 (full support)."""
+
+    card = MetricCard(
+        name="llm-continuous",
+        summary="a chat model's score of support from 0 to 1, over any OpenAI-compatible endpoint",
+        high=1.0,
+        **_CARD,
+    )
+    Options = ContinuousOptions
+    scale = CONTINUOUS
+    prompt = llm_prompts.CONTINUOUS

@@ -1,0 +1,85 @@
+"""Money: the estimate before, the count during, and the stop at the budget."""
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+from metaeval.errors import UserError
+from metaeval.llm.budget import Prices, Purse, estimate, prices_of
+from metaeval.llm.replies import ReplyStore
+
+
+def test_the_estimate_counts_what_is_still_to_be_asked(fake, new_session, question, tmp_path):
+    questions = [question("x" * 400), question("y" * 401), question("x" * 400), question("z")]
+    store = ReplyStore(tmp_path / "replies.sqlite")
+    with fake.ChatServer(answer=lambda body: "2") as server:
+        new_session(server.url).ask(questions[3:])
+        found = estimate(questions, server.url, store, Prices(0.5, 1.5))
+    # 400 / 4 = 100 and 401 / 4 rounded up = 101 tokens in; max_tokens 64 each out; the third equals the first.
+    assert (found.requests, found.stored, found.tokens_in, found.tokens_out) == (2, 1, 201, 128)
+    assert found.money == pytest.approx((201 * 0.5 + 128 * 1.5) / 1e6)
+    assert "2 requests to ask, 1 replies already stored; about 201 tokens in" in str(found)
+    assert "set price_in and price_out" in str(estimate(questions, server.url, store, None))
+
+
+def test_money_is_counted_from_the_servers_own_tokens(fake, new_session, question):
+    with fake.ChatServer(answer=lambda body: "2") as server:
+        session = new_session(server.url, prices=(10, 30))
+        session.ask([question(str(number)) for number in range(5)])
+    # Five replies of 100 tokens in and 10 out: 5 * (100 * 10 + 10 * 30) / 1e6
+    assert session.ledger.usage()["money"] == pytest.approx(0.0065)
+    assert "$0.0065" in session.ledger.note()
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_run_stops_before_its_budget_and_goes_on_with_the_next(fake, new_session, question, concurrency):
+    questions = [question(f"{number:04}") for number in range(40)]
+    # A reply costs (100 * 10 + 10 * 30) / 1e6 = 0.0013; at the worst (64 + 4) * 10 + 64 * 30 = 0.0026.
+    with fake.ChatServer(answer=lambda body: "2", latency=0.01) as server:
+        session = new_session(server.url, prices=(10, 30), budget=0.02, concurrency=concurrency)
+        with pytest.raises(UserError, match=r"The budget of \$0.0200 has no room .*: \$0\.0\d+ was spent") as error:
+            session.ask(questions)
+        assert "Every answer is kept" in str(error.value)
+        # Fourteen replies are 0.0182, and 0.0182 + 0.0026 is beyond 0.02; after thirteen (0.0169) there is room.
+        assert server.completed.total() == 14
+        assert session.ledger.usage()["money"] == pytest.approx(0.0182)
+        asked = 14
+        while asked < 40:
+            try:
+                new_session(server.url, prices=(10, 30), budget=0.02, concurrency=concurrency).ask(questions)
+            except UserError:
+                assert server.completed.total() == asked + 14
+            asked = server.completed.total()
+    assert set(server.completed.values()) == {1}
+
+
+def test_answers_that_never_came_count_at_their_worst(fake, new_session, question):
+    with fake.ChatServer(faults=1, kinds=("timeout",)) as server:
+        session = new_session(server.url, prices=(10, 30), budget=0.01, timeout=0.05, retries=20)
+        with pytest.raises(UserError, match=r"\$0.0000 was spent in this run, and up to \$0.0078 for answers that"):
+            session.ask([question("0123")])
+    # Three attempts at 0.0026 leave no room for a fourth.
+    assert server.attempts.total() == 3
+
+
+def test_a_reply_without_a_token_count_is_charged_at_its_worst(fake, new_session, question):
+    def uncounted(body):
+        return {**fake.completion("2"), "usage": None}
+
+    with fake.ChatServer(answer=uncounted) as server:
+        session = new_session(server.url, prices=(10, 30))
+        session.ask([question("0123")])
+    assert session.ledger.usage()["money_unconfirmed"] == pytest.approx(((64 + 4) * 10 + 64 * 30) / 1e6)
+    assert "1 replies without a token count" in session.ledger.note()
+
+
+@pytest.mark.parametrize("given", [(None, None, 5.0), (0.5, None, None), (None, 1.5, None), (0.5, None, 5.0)])
+def test_a_budget_needs_both_prices(given):
+    with pytest.raises(UserError, match="set the options price_in and price_out"):
+        prices_of(*given)
+    assert prices_of(None, None, None) is None
+
+
+def test_without_a_budget_there_is_always_room(question):
+    purse = Purse(Prices(1e6, 1e6), None)
+    assert all(purse.hold(question("a")) for _ in range(100))

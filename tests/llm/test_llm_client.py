@@ -1,0 +1,231 @@
+"""The client against a server that misbehaves: everything asked is answered or counted, and paid for once."""
+
+import re
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+from metaeval.errors import UserError
+from metaeval.llm.answer import Failure
+from metaeval.llm.faults import Cause
+from metaeval.llm.reply import Reply
+
+
+def echo(body):
+    return f"said {body['messages'][-1]['content']}"
+
+
+def contents(answers):
+    return [answer.content for answer in answers]
+
+
+def test_a_fifth_of_the_answers_fail_in_every_way_and_each_question_is_paid_for_once(fake, new_session, question):
+    questions = [question(f"q{number}") for number in range(400)]
+    with fake.ChatServer(answer=echo, faults=0.2, seed=5) as server:
+        session = new_session(server.url, concurrency=64)
+        answers = session.ask(questions)
+    assert contents(answers) == [f"said q{number}" for number in range(400)]
+    assert set(server.completed.values()) == {1}
+    assert set(server.faulted) == set(fake.FAULTS)
+    usage = session.ledger.usage()
+    assert usage["answered"] == 400
+    assert usage["attempts"] == server.attempts.total() == 400 + usage["retries"]
+    assert usage["retries"] == server.faulted.total()
+    assert usage["retries (HTTP 429)"] == server.faulted["429"] + server.faulted["429 retry-after"]
+    assert usage["retries (HTTP 5xx)"] == server.faulted["500"]
+    assert usage["retries (timeout)"] == server.faulted["timeout"]
+    assert usage["retries (no chat completion)"] == server.faulted["garbage"] + server.faulted["wrong json"]
+    assert usage["retries (connection dropped)"] == server.faulted["closed"] + server.faulted["half-closed"]
+    assert (usage["tokens_in"], usage["tokens_out"]) == (40_000, 4_000)
+
+
+def test_equal_questions_are_asked_once_and_samples_apart(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server:
+        answers = new_session(server.url).ask([question("a"), question("b"), question("a"), question("a", sample=1)])
+    assert contents(answers) == ["said a", "said b", "said a", "said a"]
+    assert server.completed == {"a": 2, "b": 1}
+
+
+def test_what_was_answered_is_not_asked_again_by_another_session(fake, new_session, question):
+    questions = [question(str(number)) for number in range(20)]
+    with fake.ChatServer(answer=echo) as server:
+        first = new_session(server.url).ask(questions)
+        again = new_session(server.url)
+        assert again.ask(questions) == first
+    assert server.attempts.total() == 20
+    assert again.ledger.usage()["stored"] == 20
+    assert again.ledger.note() == "0 replies asked for, 20 from the reply store; 0 tokens in, 0 out"
+
+
+def test_another_temperature_or_address_is_another_question(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server, fake.ChatServer(answer=echo) as other:
+        new_session(server.url).ask([question("a"), question("a", temperature=0.5)])
+        new_session(other.url).ask([question("a")])
+    assert (server.attempts.total(), other.attempts.total()) == (2, 1)
+
+
+def test_replies_under_several_model_names_are_noted(fake, new_session, question):
+    with fake.ChatServer(answer=lambda body: {**fake.completion("2"), "model": f"model-{echo(body)[-1]}"}) as server:
+        session = new_session(server.url)
+        session.ask([question("a"), question("b")])
+    assert "answered under several model names (model-a, model-b)" in session.ledger.note()
+
+
+def test_no_more_are_in_flight_than_asked_for(fake, new_session, question):
+    with fake.ChatServer(answer=echo, latency=0.02) as server:
+        new_session(server.url, concurrency=7).ask([question(str(number)) for number in range(40)])
+    assert server.most_in_flight == 7
+
+
+def test_requests_per_minute_are_spread_evenly(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server:
+        start = time.monotonic()
+        new_session(server.url, requests_per_minute=1200).ask([question(str(number)) for number in range(9)])
+        assert time.monotonic() - start >= 8 * 60 / 1200
+
+
+def test_a_server_that_asks_for_rest_is_given_it(fake, new_session, question):
+    with fake.ChatServer(answer=echo, faults=1, kinds=("429 retry-after",)) as server:
+        session = new_session(server.url, backoff=0, retries=4)
+        start = time.monotonic()
+        with pytest.raises(UserError, match="gave no usable answer"):
+            session.ask([question("a")])
+        assert time.monotonic() - start >= 4 * 0.05
+
+
+def test_a_question_that_always_fails_fails_alone_and_is_asked_again_next_time(fake, new_session, question):
+    def one_bad(body):
+        return (500, "broken") if "bad" in str(body) else echo(body)
+
+    with fake.ChatServer(answer=one_bad) as server:
+        answers = new_session(server.url, retries=2).ask([question("a"), question("bad"), question("b")])
+        assert answers[1] == Failure(Cause.SERVER_ERROR, "HTTP 500: broken")
+        assert [type(answer) for answer in answers] == [Reply, Failure, Reply]
+        assert server.attempts == {"a": 1, "bad": 3, "b": 1}
+        # The next run asks for what failed alone, and does not mind that nothing else is left.
+        again = new_session(server.url, retries=2)
+        assert again.ask([question("bad")]) == [answers[1]]
+        assert "1 requests failed (HTTP 5xx 1): the next run asks again" in again.ledger.note()
+
+
+def test_a_refusal_of_one_text_is_not_tried_again_and_stops_nothing(fake, new_session, question):
+    def filtered(body):
+        error = {"error": {"message": "content policy", "code": "content_filter"}}
+        return (400, error) if "bad" in str(body) else echo(body)
+
+    bad = [question(f"bad {number}") for number in range(30)]
+    with fake.ChatServer(answer=filtered) as server:
+        answers = new_session(server.url, concurrency=1).ask([question("a"), *bad])
+        assert answers[1:] == [Failure(Cause.REFUSED, "HTTP 400: content policy")] * 30
+        assert new_session(server.url).ask(bad) == answers[1:]
+    assert server.attempts.total() == 61
+
+
+def test_a_text_beyond_the_models_context_is_too_long(fake, new_session, question):
+    error = {"error": {"message": "This model's maximum context length is 16 tokens", "code": None}}
+    with fake.ChatServer(answer=lambda body: (400, error)) as server:
+        answers = new_session(server.url).ask([question(str(number)) for number in range(30)])
+    assert {answer.cause for answer in answers} == {Cause.TOO_LONG}
+
+
+REFUSED = {"error": {"message": "Unsupported parameter: 'max_tokens'", "code": "unsupported_parameter"}}
+SENTENCES = [
+    ((401, {"error": {"message": "Incorrect API key provided: sk-secret-key"}}), r"refuses the key in OPENAI_API_KEY"),
+    ((403, {"error": {"message": "no access"}}), r"refuses the key in OPENAI_API_KEY \(HTTP 403: no access\)"),
+    ((404, {"error": {"message": "no such model"}}), r"knows no model 'tiny'.*curl http://127\.0\.0\.1:\d+/v1/models"),
+    ((429, {"error": {"message": "quota", "code": "insufficient_quota"}}), r"no credit left \(HTTP 429: quota\)"),
+    ((402, "pay"), r"no credit left \(HTTP 402: pay\)"),
+    ((400, REFUSED), r"refuses what is asked of model 'tiny' \(HTTP 400: Unsupported parameter: 'max_tokens'\)"),
+    ((422, {"detail": "bad field"}), r"refuses what is asked of model 'tiny' \(HTTP 422: bad field\)"),
+    ((500, "x" * 1000), r"gave no usable answer .*\(last: HTTP 500: x{200}\.\.\.\)"),
+    ((200, {"error": "overloaded"}), r"gave no usable answer .*\(last: not a chat completion: .*overloaded"),
+]
+
+
+@pytest.mark.parametrize(("answer", "sentence"), SENTENCES)
+@pytest.mark.parametrize("count", [2, 200])
+def test_what_no_request_could_pass_ends_the_run_with_a_sentence(fake, new_session, question, answer, sentence, count):
+    with fake.ChatServer(answer=lambda body: answer, key="sk-secret-key") as server:
+        session = new_session(server.url, key="sk-secret-key", concurrency=4, retries=1)
+        with pytest.raises(UserError, match=sentence) as error:
+            session.ask([question(str(number)) for number in range(count)])
+    said = str(error.value)
+    assert server.url in said
+    assert "run the same command again" in said
+    assert "sk-secret-key" not in said
+    assert "\n" not in said
+    assert server.attempts.total() <= 20
+
+
+def test_a_missing_key_is_told_from_a_wrong_one(fake, new_session, question):
+    with fake.ChatServer(key="sk-good") as server:
+        with pytest.raises(UserError, match="asks for a key, and OPENAI_API_KEY is not set"):
+            new_session(server.url).ask([question("a")])
+        with pytest.raises(UserError, match="refuses the key in OPENAI_API_KEY"):
+            new_session(server.url, key="sk-wrong").ask([question("a")])
+
+
+def test_an_address_where_nothing_listens_is_said_at_once(new_session, question):
+    start = time.monotonic()
+    with pytest.raises(UserError, match=r"Cannot reach http://127\.0\.0\.1:9/v1 \(Connection refused\)"):
+        new_session("http://127.0.0.1:9/v1", backoff=30).ask([question(str(number)) for number in range(50)])
+    assert time.monotonic() - start < 5
+
+
+def test_a_server_that_goes_away_is_waited_for_and_then_given_up(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server:
+        session = new_session(server.url, retries=2)
+        session.ask([question("a")])
+    with pytest.raises(UserError, match="Cannot reach"):
+        session.ask([question(str(number)) for number in range(50)])
+    assert session.ledger.usage()["retries (no connection)"] >= 20
+
+
+def test_what_is_in_flight_when_a_run_ends_is_kept(fake, new_session, question):
+    def slow_or_ending(body):
+        return (404, "gone") if "end" in str(body) else echo(body)
+
+    def latency(body):
+        return 0.3 if "slow" in str(body) else 0.1
+
+    questions = [question(f"slow {number}") for number in range(3)]
+    with fake.ChatServer(answer=slow_or_ending, latency=latency) as server:
+        session = new_session(server.url, concurrency=4)
+        with pytest.raises(UserError, match="knows no model"):
+            session.ask([*questions, question("end"), question("never asked")])
+        assert server.attempts["never asked"] == 0
+        session.ask(questions)
+    assert server.attempts.total() == 4
+
+
+def test_it_works_inside_a_running_event_loop(fake, new_session, question):
+    import asyncio
+
+    async def notebook(url):
+        return new_session(url).ask([question("a")])
+
+    with fake.ChatServer(answer=echo) as server:
+        assert contents(asyncio.run(notebook(server.url))) == ["said a"]
+
+
+def test_a_closed_session_leaves_no_thread(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server:
+        session = new_session(server.url)
+        session.ask([question("a")])
+        session.close()
+        session.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "metaeval-llm" and thread.is_alive()]
+
+
+def test_the_key_is_sent_as_a_bearer_and_kept_nowhere(fake, new_session, question, tmp_path):
+    with fake.ChatServer(answer=echo, key="sk-secret-key") as server:
+        session = new_session(server.url, key="sk-secret-key")
+        session.ask([question("a")])
+    assert server.headers[0]["authorization"] == "Bearer sk-secret-key"
+    session.close()
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or b"sk-secret-key" not in path.read_bytes()
+    assert not re.search("sk-secret-key", repr(vars(session)))

@@ -1,0 +1,178 @@
+"""Structured output, log-probabilities, chat completions and prompts: each read to the letter."""
+
+import json
+from math import exp, log
+
+import pytest
+
+from metaeval.errors import UserError
+from metaeval.llm.logprobs import expected_score
+from metaeval.llm.numbers import CONTINUOUS, DISCRETE, find_score
+from metaeval.llm.prompts import Prompt, read_prompt
+from metaeval.llm.reply import read_reply
+from metaeval.llm.structured import read_judgement, score_schema
+
+JUDGEMENTS = [
+    ('{"reasoning": "both agree", "score": 2}', DISCRETE, 2),
+    ('{"reasoning": "", "score": 1.0}', DISCRETE, 1),
+    ('{"reasoning": "", "score": 0.25}', CONTINUOUS, 0.25),
+    (' {"score": 1, "reasoning": "x"}\n', CONTINUOUS, 1),
+    ('{"reasoning": "", "score": 3}', DISCRETE, None),
+    ('{"reasoning": "", "score": 85}', CONTINUOUS, None),
+    ('{"reasoning": "", "score": "2"}', DISCRETE, None),
+    ('{"reasoning": "", "score": true}', DISCRETE, None),
+    ('{"reasoning": "", "score": null}', DISCRETE, None),
+    ('{"reasoning": "", "score": NaN}', CONTINUOUS, None),
+    ('{"reasoning": 5, "score": 1}', DISCRETE, None),
+    ('{"score": 1}', DISCRETE, None),
+    ('{"reasoning": "", "score": 1, "more": 1}', DISCRETE, None),
+    ('```json\n{"reasoning": "", "score": 1}\n```', DISCRETE, None),
+    ('{"reasoning": "", "score": 1', DISCRETE, None),
+    ("[1]", DISCRETE, None),
+    ("1", DISCRETE, None),
+    ("[" * 100_000, DISCRETE, None),
+]
+
+
+@pytest.mark.parametrize(("text", "scale", "score"), JUDGEMENTS)
+def test_a_judgement_keeps_to_the_schema_or_is_none(text, scale, score):
+    assert read_judgement(text, scale) == score
+
+
+def test_the_schema_asks_for_the_reasoning_first_and_closes_the_object():
+    asked = score_schema(DISCRETE)["json_schema"]
+    assert asked["strict"] is True
+    assert list(asked["schema"]["properties"]) == ["reasoning", "score"]
+    assert asked["schema"]["additionalProperties"] is False
+    assert asked["schema"]["properties"]["score"] == {"type": "integer", "enum": [0, 1, 2]}
+    assert score_schema(CONTINUOUS)["json_schema"]["schema"]["properties"]["score"] == {"type": "number"}
+
+
+def token(text, chance, **others):
+    top = [{"token": name.replace("_", ""), "logprob": log(p)} for name, p in {text: chance, **others}.items()]
+    return {"token": text, "logprob": log(chance), "bytes": list(text.encode()), "top_logprobs": top}
+
+
+def expect(tokens, content=None):
+    content = content if content is not None else "".join(token["token"] for token in tokens)
+    return expected_score(content, tokens, find_score(content, DISCRETE), DISCRETE)
+
+
+def test_the_expectation_is_over_the_score_tokens_alone():
+    # P(2) = 0.6, P(1) = 0.3, P(0) = 0.05, and 0.05 for "the", which is no score:
+    # (0.6 * 2 + 0.3 * 1 + 0.05 * 0) / (0.6 + 0.3 + 0.05) = 1.5 / 0.95
+    tokens = [token("Prediction", 1), token(":", 1), token(" ", 1), token("2", 0.6, _1=0.3, _0=0.05, the=0.05)]
+    assert expect(tokens) == pytest.approx(1.5 / 0.95, abs=1e-12)
+
+
+def test_a_score_with_a_space_in_its_token_is_the_same_score():
+    # P(" 1") = 0.5, P("1") = 0.1, P(" 0") = 0.4: (0.6 * 1 + 0.4 * 0) / 1.0
+    tokens = [token("Score:", 1), token(" 1", 0.5, **{"1": 0.1, " 0": 0.4})]
+    assert expect(tokens) == pytest.approx(0.6)
+
+
+def test_the_position_is_that_of_the_score_that_the_text_gives_not_of_the_first_number():
+    tokens = [token("2", 0.9, _0=0.1), token(" of 3 hold. Score: ", 1), token("1", 0.75, _2=0.25)]
+    assert expect(tokens) == pytest.approx(0.75 * 1 + 0.25 * 2)
+
+
+def test_positions_are_counted_in_bytes():
+    # One snowman in three tokens of a byte each, as byte-level tokenizers have it.
+    snowman = [{"token": "\\x", "logprob": 0.0, "bytes": [byte], "top_logprobs": []} for byte in "☃".encode()]
+    tokens = [*snowman, token(" Score: ", 1), token("2", 0.8, _1=0.2)]
+    assert expect(tokens, "☃ Score: 2") == pytest.approx(1.8)
+
+
+def test_a_server_that_names_no_alternative_gives_the_score_itself():
+    assert expect([{"token": "2", "logprob": -0.1}]) == 2
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        [],
+        [token("2.", 0.9)],  # the score is no token of its own
+        [token("1", 0.9), token("!", 1)],  # does not make up the text
+        [{"token": "2"}],
+        [{"token": "2", "logprob": None}],
+    ],
+)
+def test_tokens_that_do_not_hold_the_score_give_none(tokens):
+    assert expect(tokens, "2") is None
+
+
+def test_a_chance_of_nearly_nothing_counts_for_nearly_nothing():
+    assert expect([token("2", 1 - 1e-9, _0=1e-9)]) == pytest.approx(2, abs=1e-8)
+    assert exp(-1e9) == 0  # what a server means by a log-probability of -1e9
+
+
+def test_a_completion_is_read_with_all_that_was_kept(fake):
+    reply = read_reply(json.dumps(fake.completion("Prediction: 1")))
+    assert (reply.content, reply.finish_reason, reply.model, reply.fingerprint) == (
+        "Prediction: 1",
+        "stop",
+        "tiny-2",
+        "fp_1",
+    )
+    assert (reply.tokens_in, reply.tokens_out) == (100, 10)
+    assert reply.whole
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"finish_reason": "length"},
+        {"finish_reason": "content_filter"},
+        {"message": {"content": "2", "refusal": "I cannot judge this."}},
+        {"message": {"content": None}},
+        {"message": {"content": " "}},
+    ],
+)
+def test_a_reply_cut_short_refused_or_empty_is_not_whole(fake, changes):
+    assert not read_reply(json.dumps(fake.completion("2", **changes))).whole
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "",
+        "<html>",
+        "null",
+        "[]",
+        "{}",
+        '{"choices": []}',
+        '{"choices": [{}]}',
+        '{"choices": 3}',
+        '{"choices": [{"message": null}]}',
+        '{"choices": [{"message": {"content": ["2"]}}]}',
+        '{"choices": [{"message": {"content": [{"type": "image_url"}]}}]}',
+        "[" * 100_000,
+    ],
+)
+def test_another_body_is_no_completion(raw):
+    with pytest.raises(ValueError, match="not a chat completion"):
+        read_reply(raw)
+
+
+def test_a_completion_without_a_token_count_is_a_completion():
+    reply = read_reply('{"choices": [{"message": {"content": "2"}}]}')
+    assert (reply.tokens_in, reply.tokens_out, reply.whole) == (None, None, True)
+
+
+def test_a_message_in_parts_is_its_text():
+    parts = [{"type": "text", "text": "Prediction: "}, {"type": "text", "text": "2"}]
+    assert read_reply(json.dumps({"choices": [{"message": {"content": parts}}]})).content == "Prediction: 2"
+
+
+def test_a_prompt_is_filled_in_one_pass():
+    filled = Prompt("{statement} / {citation} / {other}").fill(statement="{citation}", citation="{x}")
+    assert filled == "{citation} / {x} / {other}"
+
+
+def test_a_prompt_of_ones_own_needs_its_places(tmp_path):
+    path = tmp_path / "prompt.txt"
+    path.write_text("Statement: {statement}\n")
+    with pytest.raises(UserError, match=r"prompt.txt: the prompt has no place for \{citation\}"):
+        read_prompt(path, ("statement", "citation"))
+    path.write_text("{statement} {citation}\n")
+    assert read_prompt(path, ("statement", "citation")).text == "{statement} {citation}"

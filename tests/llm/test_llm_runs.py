@@ -1,0 +1,150 @@
+"""Whole runs through the front door: faults, kills, interrupts, and what a user reads when nothing can work."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from zlib import crc32
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+import metaeval
+from metaeval.scoring.contract import Status
+
+OPTIONS = {"backoff": 0.01, "timeout": 3}  # a busy machine must not look like a hanging server
+QUICK = {"interval": {"resamples": 5}, "protocols": ["all"], "controls": False}
+
+
+def run(url, folder, **options):
+    """Run llm-discrete on the mini corpus; its row in each protocol's result."""
+    settings = {"metric_options": {"llm-discrete": {"base_url": url, **OPTIONS, **options}}}
+    results = metaeval.run(metrics=["llm-discrete"], results=str(folder), **settings, **QUICK)
+    return {result.protocol: next(row for row in result.rows if row.kind == "metric") for result in results}
+
+
+def command(folder, url, **options):
+    given = [f"metric_options.llm-discrete.{name}={value}" for name, value in {"base_url": url, **options}.items()]
+    parts = ["run", "-m", "llm-discrete", "-p", "correlation", "--results", str(folder)]
+    for setting in [*given, "interval.resamples=0", "controls=false"]:
+        parts += ["--set", setting]
+    return [sys.executable, "-m", "metaeval", *parts]
+
+
+def stored(path):
+    if not path.exists():
+        return 0
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as replies:
+        try:
+            return replies.execute("SELECT COUNT(*) FROM replies").fetchone()[0]
+        except sqlite3.OperationalError:  # the table is not there yet
+            return 0
+
+
+def test_faults_change_no_score_and_nothing_is_paid_for_twice(fake, tmp_path):
+    with fake.ChatServer() as good:
+        whole = run(good.url, tmp_path / "whole", concurrency=64)
+    with fake.ChatServer(faults=0.2, seed=11) as server:
+        broken = run(server.url, tmp_path / "broken", concurrency=64)
+        assert {name: row.values for name, row in broken.items()} == {name: row.values for name, row in whole.items()}
+        assert server.faulted.total() > 150
+        assert set(server.completed.values()) == {1}
+        # Served from the score store; from the reply store where the scores are gone.
+        attempts = server.attempts.total()
+        run(server.url, tmp_path / "broken")
+        (tmp_path / "broken" / "scores.sqlite").unlink()
+        assert run(server.url, tmp_path / "broken") == broken
+        assert server.attempts.total() == attempts
+
+
+def test_replies_without_a_score_are_counted_and_bound_the_numbers(fake, tmp_path):
+    def sometimes(body):
+        return "I cannot tell." if "1" in fake.parts_of(fake.prompt_of(body))[0] else fake.judge(body)
+
+    with fake.ChatServer(answer=sometimes) as server:
+        rows = run(server.url, tmp_path)
+        assert server.attempts.total() == 1054
+        # A reply without a score is a stable answer: neither the reply nor the score is asked for again.
+        assert run(server.url, tmp_path) == rows
+        assert server.attempts.total() == 1054
+    row = rows["correlation"]
+    assert row.statuses == {Status.UNPARSED: row.unscored}
+    assert 0 < row.unscored < row.total == 1054
+    for value in row.values.values():
+        worst, best = value.bounds
+        assert worst < value.value < best
+    assert all(value.bounds for value in rows["classification"].values.values())
+
+
+def test_a_failed_pair_is_counted_and_asked_for_by_the_next_run(fake, tmp_path):
+    broken = True
+
+    def failing(body):
+        return (500, "broken") if broken and crc32(fake.prompt_of(body).encode()) % 50 == 0 else fake.judge(body)
+
+    with fake.ChatServer(answer=failing) as server:
+        first = run(server.url, tmp_path, retries=1)["correlation"]
+        broken = False
+        attempts = server.attempts.total()
+        second = run(server.url, tmp_path, retries=1)["correlation"]
+        assert first.statuses == {Status.FAILED: first.unscored}
+        assert second.unscored == 0
+        assert server.attempts.total() - attempts == first.unscored > 0
+
+
+def test_a_killed_run_asks_only_for_what_is_missing(fake, tmp_path):
+    replies = tmp_path / "cache" / "replies.sqlite"
+    with fake.ChatServer(latency=0.02) as server:
+        process = subprocess.Popen(command(tmp_path, server.url, concurrency=8), stderr=subprocess.PIPE)
+        while stored(replies) < 200 and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        kept, attempts = stored(replies), server.attempts.total()
+        assert kept >= 200
+        # A kill can lose no more than what was in flight.
+        assert server.completed.total() - kept <= 8
+        ended = subprocess.run(command(tmp_path, server.url, concurrency=64), capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        assert server.attempts.total() - attempts == 1054 - kept
+        assert stored(replies) == 1054
+
+
+def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(fake, tmp_path):
+    replies = tmp_path / "cache" / "replies.sqlite"
+    with fake.ChatServer(latency=0.3) as server:
+        process = subprocess.Popen(command(tmp_path, server.url, concurrency=8), stderr=subprocess.PIPE, text=True)
+        while stored(replies) < 16 and process.poll() is None:
+            time.sleep(0.02)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert time.monotonic() - start < 8
+        assert "Traceback" not in said
+        assert stored(replies) == server.completed.total() == server.attempts.total() < 100
+
+
+@pytest.mark.parametrize(
+    ("server_options", "options", "sentence"),
+    [
+        ({"key": "sk-good"}, {}, "refuses the key in OPENAI_API_KEY (HTTP 401: Incorrect API key provided: ***)"),
+        ({"model": "other"}, {"model": "mine"}, "knows no model 'mine'"),
+        ({}, {"base_url": "http://127.0.0.1:9/v1"}, "Cannot reach http://127.0.0.1:9/v1 (Connection refused)"),
+        ({}, {"price_in": 1, "price_out": 1, "budget": 0.01}, "The budget of $0.0100 has no room for one more request"),
+    ],
+)
+def test_what_cannot_work_is_one_sentence_and_code_2(fake, tmp_path, monkeypatch, server_options, options, sentence):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
+    with fake.ChatServer(**server_options) as server:
+        parts = command(tmp_path, server.url, **options)
+        ended = subprocess.run(parts, capture_output=True, text=True)
+    said = [line for line in ended.stderr.splitlines() if not line.startswith("llm-discrete: ")]
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert len(said) == 1
+    assert said[0].startswith("metaeval: ")
+    assert sentence in said[0]
+    assert "sk-wrong" not in ended.stderr

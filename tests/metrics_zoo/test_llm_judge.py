@@ -1,0 +1,266 @@
+"""The judges: what they ask, how a pair gets its score, and what is a score's identity."""
+
+import importlib.util
+import json
+from math import log
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+from metaeval.errors import UserError
+from metaeval.scoring.contract import PairScore, Status
+from metrics_zoo.llm_judge import LLMContinuous, LLMDiscrete
+
+SPEC = importlib.util.spec_from_file_location("fake_chat_server", Path(__file__).parents[1] / "llm" / "server.py")
+fake = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(fake)
+
+SOURCE = "The lighthouse was built in 1873."
+STATEMENT = "The lighthouse is old."
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def judge(url="http://127.0.0.1:9/v1", kind=LLMDiscrete, **options):
+    return kind(kind.Options(base_url=url, backoff=0.01, **options))
+
+
+def score(answer, pairs=((SOURCE, STATEMENT),), kind=LLMDiscrete, **options):
+    """Scores of pairs by a judge whose server answers with `answer`: a text, a dict, or a function of the body."""
+    with fake.ChatServer(answer=answer if callable(answer) else lambda body: answer) as server:
+        metric = judge(server.url, kind, **options)
+        sources, statements = zip(*pairs, strict=True)
+        metric.prepare(sources, statements)
+        return metric.score(sources, statements), metric, server
+
+
+def test_the_prompt_has_the_papers_structure_and_is_one_message():
+    _, _, server = score("2")
+    (body,) = server.bodies
+    (message,) = body["messages"]
+    assert message["role"] == "user"
+    places = [
+        "Instruction: ",
+        "Let's think step by step.",
+        f"Statement: {STATEMENT}",
+        f"Citation: {SOURCE}",
+        "Prediction:",
+    ]
+    positions = [message["content"].index(place) for place in places[:-1]]
+    assert positions == sorted(positions)
+    assert positions[0] == 0
+    assert message["content"].endswith("\n\nPrediction:")
+    assert body == {
+        "model": "gpt-3.5-turbo-0125",
+        "max_tokens": 512,
+        "temperature": 0.0,
+        "messages": [message],
+    }
+
+
+def test_options_reach_the_request():
+    extra = {"top_p": 0.9, "chat_template_kwargs": {"enable_thinking": False}}
+    options = {"temperature": None, "max_tokens": 9, "max_tokens_name": "max_completion_tokens", "role": "system"}
+    _, _, server = score("2", model="m", seed=5, samples=2, extra=extra, **options)
+    bodies = sorted(server.bodies, key=lambda body: body["seed"])
+    assert [body.pop("seed") for body in bodies] == [5, 6]
+    assert bodies[0].pop("messages")[0]["role"] == "system"
+    assert bodies[0] == {"model": "m", "max_completion_tokens": 9, **extra}
+
+
+STATUSES = [
+    ("It is all there.\nPrediction: 2", LLMDiscrete, PairScore(2.0, tokens=100)),
+    ("Prediction: 0.25", LLMContinuous, PairScore(0.25, tokens=100)),
+    ("Prediction: 3", LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
+    ("Prediction: 85", LLMContinuous, PairScore(None, Status.UNPARSED, 100)),
+    ("I would rather not say.", LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
+    ("", LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
+    (fake.completion("Prediction: 2", finish_reason="length"), LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
+    (
+        fake.completion(None, message={"content": None, "refusal": "I cannot"}),
+        LLMDiscrete,
+        PairScore(None, Status.UNPARSED, 100),
+    ),
+]
+
+
+@pytest.mark.parametrize(("answer", "kind", "expected"), STATUSES)
+def test_a_reply_is_a_score_or_unparsed_and_never_nought(answer, kind, expected):
+    answers, metric, _ = score(answer, kind=kind)
+    assert answers == [expected]
+    assert metric.usage()["unparsed"] == (expected.score is None)
+    assert ("1 replies without a score" in metric.note()) == (expected.score is None)
+
+
+def test_texts_without_words_are_empty_and_not_asked_about():
+    pairs = [("", STATEMENT), (SOURCE, " \n"), (SOURCE, STATEMENT), ("--", STATEMENT)]
+    answers, _, server = score("2", pairs)
+    empty = PairScore(None, Status.EMPTY)
+    assert answers == [empty, empty, PairScore(2.0, tokens=100), empty]
+    assert server.attempts.total() == 1
+
+
+def test_a_failed_request_makes_its_pair_failed_and_a_refused_length_too_long():
+    def answer(body):
+        prompt = fake.prompt_of(body)
+        if "broken" in prompt:
+            return 500, "broken"
+        if "long" in prompt:
+            return 400, {"error": {"message": "too many tokens", "code": "context_length_exceeded"}}
+        return "1"
+
+    pairs = [(SOURCE, "It is broken."), (SOURCE, STATEMENT), (SOURCE, "It is long.")]
+    answers, metric, _ = score(answer, pairs, retries=1)
+    assert [answer.status for answer in answers] == [Status.FAILED, Status.OK, Status.TOO_LONG]
+    assert metric.usage()["failed"] == 2
+
+
+def test_the_score_is_the_mean_of_the_samples_that_hold_one():
+    replies = iter(["Prediction: 2", "Prediction: 1", "no idea", "Prediction: 2"])
+    answers, metric, server = score(lambda body: next(replies), samples=4, temperature=1.0, concurrency=1)
+    # (2 + 1 + 2) / 3; the third sample holds no score
+    assert answers == [PairScore(pytest.approx(5 / 3), tokens=100)]
+    assert (server.attempts.total(), metric.usage()["unparsed"]) == (4, 1)
+
+
+def test_more_samples_later_ask_for_those_alone():
+    with fake.ChatServer(answer=lambda body: "2") as server:
+        for samples in (2, 5):
+            judge(server.url, samples=samples).score([SOURCE], [STATEMENT])
+    assert server.attempts.total() == 5
+
+
+def with_logprobs(*tokens):
+    """A completion of tokens, each given as {text: probability}, the chosen one first."""
+    content = [
+        {
+            "token": next(iter(chances)),
+            "logprob": log(next(iter(chances.values()))),
+            "bytes": list(next(iter(chances)).encode()),
+            "top_logprobs": [{"token": text, "logprob": log(chance)} for text, chance in chances.items()],
+        }
+        for chances in tokens
+    ]
+    return fake.completion("".join(token["token"] for token in content), logprobs={"content": content})
+
+
+def test_logprob_mode_gives_the_expectation_at_the_score():
+    reply = with_logprobs({"Prediction": 0.9}, {":": 1.0}, {" 1": 0.5, " 2": 0.3, " 0": 0.1, " a": 0.1})
+    answers, _, server = score(reply, mode="logprob")
+    # (0.5 * 1 + 0.3 * 2 + 0.1 * 0) / (0.5 + 0.3 + 0.1)
+    assert answers == [PairScore(pytest.approx(1.1 / 0.9), tokens=100)]
+    assert server.bodies[0]["logprobs"] is True
+    assert server.bodies[0]["top_logprobs"] == 20
+
+
+def test_logprob_mode_says_that_a_server_gives_none():
+    with pytest.raises(UserError, match=r"gives no log-probabilities .* mode=reply for llm-discrete"):
+        score("Prediction: 1", mode="logprob")
+
+
+def test_structured_output_is_asked_for_and_read_to_the_letter():
+    replies = {"a": '{"reasoning": "r", "score": 2}', "b": "Prediction: 2", "c": '{"score": 2}'}
+    pairs = [(SOURCE, f"Statement {name}") for name in replies]
+    answers, _, server = score(
+        lambda body: replies[fake.parts_of(fake.prompt_of(body))[0][-1]], pairs, output="json_schema"
+    )
+    assert [answer.score for answer in answers] == [2, None, None]
+    assert {body["response_format"]["type"] for body in server.bodies} == {"json_schema"}
+
+
+def test_structured_output_that_is_refused_is_an_error_and_never_a_silent_change():
+    refusal = (400, {"error": {"message": "response_format is not supported"}})
+    with pytest.raises(UserError, match=r"refuses what is asked .*response_format is not supported.*change the option"):
+        score(refusal, output="json_schema")
+
+
+def test_structured_output_and_logprobs_agree_or_there_is_no_score():
+    tokens = [{'{"reasoning": "", "score": ': 1.0}, {"1": 0.75, "2": 0.25}, {"}": 1.0}]
+    answers, *_ = score(with_logprobs(*tokens), output="json_schema", mode="logprob")
+    assert answers == [PairScore(pytest.approx(1.25), tokens=100)]
+
+
+def test_the_identity_holds_what_can_change_a_score_and_nothing_else():
+    plain = judge().identity()
+    speed = judge(concurrency=3, requests_per_minute=9, timeout=9, retries=1, price_in=1, price_out=1, budget=1)
+    assert speed.identity() == plain == json.loads(json.dumps(plain))
+    changes = [
+        {"model": "m"},
+        {"temperature": None},
+        {"samples": 2},
+        {"seed": 0},
+        {"max_tokens": 9},
+        {"mode": "logprob"},
+    ]
+    changes += [
+        {"output": "json_schema"},
+        {"role": "system"},
+        {"extra": {"top_p": 1}},
+        {"url": "http://127.0.0.1:8/v1"},
+    ]
+    identities = [json.dumps(judge(**change).identity()) for change in changes]
+    assert len({*identities, json.dumps(plain)}) == len(changes) + 1
+
+
+def test_a_prompt_of_ones_own_is_part_of_the_identity(tmp_path):
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("Q: {citation} -> {statement}?")
+    two.write_text("Q: {citation} => {statement}?")
+    prompts = [judge(prompt_file=path).identity()["options"]["prompt"] for path in (one, two)]
+    assert len({*prompts, judge().identity()["options"]["prompt"]}) == 3
+    _, _, server = score("2", prompt_file=one)
+    assert fake.prompt_of(server.bodies[0]) == f"Q: {SOURCE} -> {STATEMENT}?"
+    with pytest.raises(UserError, match="Cannot read"):
+        judge(prompt_file=tmp_path / "none.txt").identity()
+
+
+def test_the_estimate_needs_neither_key_nor_server():
+    metric = LLMDiscrete(LLMDiscrete.Options(price_in=0.5, price_out=1.5, samples=3))
+    found = metric.estimate([SOURCE, SOURCE, ""], [STATEMENT, STATEMENT, STATEMENT])
+    assert (found.requests, found.tokens_out) == (3, 3 * 512)
+    assert found.money == pytest.approx((found.tokens_in * 0.5 + found.tokens_out * 1.5) / 1e6)
+    assert (metric.usage(), metric.note()) == ({}, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {},
+            r"https://api.openai.com/v1 needs a key, and the environment variable OPENAI_API_KEY is not set",
+        ),
+        ({"api_key_env": "MY_KEY", "base_url": "http://127.0.0.1:9/v1"}, r"variable MY_KEY is not set"),
+        ({"budget": 5.0}, r"set the options price_in and price_out, in USD per million tokens"),
+    ],
+)
+def test_what_is_missing_is_said_before_anything_is_asked(options, sentence):
+    with pytest.raises(UserError, match=sentence):
+        LLMDiscrete(LLMDiscrete.Options(**options)).prepare([SOURCE], [STATEMENT])
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (LLMContinuous, {"mode": "logprob"}),
+        (LLMDiscrete, {"base_url": "127.0.0.1:8000"}),
+        (LLMDiscrete, {"base_url": "http://me:secret@127.0.0.1/v1"}),
+        (LLMDiscrete, {"extra": {"stream": True}}),
+        (LLMDiscrete, {"samples": 0}),
+        (LLMDiscrete, {"key": "sk-1"}),
+        (LLMDiscrete, {"budget": 0}),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(kind, options):
+    with pytest.raises(ValueError, match=r"validation error"):
+        kind.Options(**options)
+
+
+def test_an_address_is_the_same_with_and_without_its_ending():
+    urls = ["http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1/", "http://127.0.0.1:9/v1/chat/completions"]
+    assert len({judge(url).options.base_url for url in urls}) == 1
