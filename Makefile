@@ -5,13 +5,13 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-extras ?= models
+extras ?= models,llm
 
 # Settings of a run: only those that are given are passed on.
 flags = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(protocol)') \
         $(if $(metric),--metric '$(metric)') $(if $(dataset),--dataset '$(dataset)') \
         $(if $(split),--split '$(split)') $(if $(data),--data '$(data)') $(if $(unit),--unit '$(unit)') \
-        $(if $(pool),--pool '$(pool)') $(if $(results),--results '$(results)') $(if $(store),--store '$(store)') \
+        $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)') $(if $(results),--results '$(results)') $(if $(store),--store '$(store)') \
         $(foreach pair,$(set),--set '$(pair)')
 
 .DEFAULT_GOAL := run
@@ -45,8 +45,9 @@ help:
 	@echo "  data=       folder with the published files  unit=   chunk or citation"
 	@echo "  pool=       own, or bm25:K                   config= an experiment's name or YAML file"
 	@echo "  results=    folder for results               store=  score store file"
+	@echo "  budget=     the most an LLM judge may spend, in USD"
 	@echo "  set=\"key=value ...\"  any other setting, e.g. set=interval.resamples=10000"
-	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models (empty: no torch)"
+	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm (empty: no torch)"
 	@echo
 	@echo "make protocol=classification metric=minilm-bertscore dataset=wice data=../shared/data"
 
@@ -64,7 +65,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev$(if $(extras),$(comma)$(extras))]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev$(if $(extras),$(comma)$(extras)$(comma)serving)]'
 	@touch $@
 
 comma := ,

@@ -59,7 +59,10 @@ class IntervalConfig(_Strict):
 
 
 class RunConfig(_Strict):
-    """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go."""
+    """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go.
+
+    budget: the most that each metric which costs money may spend, in USD.
+    """
 
     dataset: str = "mini"
     split: str | None = None
@@ -78,6 +81,7 @@ class RunConfig(_Strict):
     interval: IntervalConfig = IntervalConfig()
     results: Path = Path("results")
     store: Path | None = None
+    budget: float | None = Field(default=None, gt=0)
 
     @field_validator("pool")
     @classmethod

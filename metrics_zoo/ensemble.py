@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import field_validator
-from scipy.stats import rankdata
 
 from metaeval.scoring.contract import Combination, MetricCard, MetricOptions, PairScore
 
@@ -83,6 +82,8 @@ def _z(scores: Numbers) -> Numbers:
 
 
 def _rank(scores: Numbers) -> Numbers:
+    from scipy.stats import rankdata  # half a second that `metrics list` need not wait for
+
     ranks: Numbers = rankdata(scores)
     return (ranks - 1) / max(len(scores) - 1, 1)
 

@@ -40,6 +40,7 @@ ALLOWED = {
         "metaeval.corpus",
         "metaeval.scoring",
         "metaeval.report",
+        "metaeval.cache",
         "metaeval.errors",
         "metaeval.files",
         "protocols.contract",

@@ -1,60 +1,86 @@
-"""Commands about metrics: list, show."""
+"""Commands about metrics: list, show, verify, doctor, serve."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from metaeval.cli import metrics_doctor, metrics_serve, metrics_verify
+from metaeval.cli.metrics_verify import Name, Options
+
+if TYPE_CHECKING:
+    from metaeval.scoring.contract import Metric
+
 app = typer.Typer(
-    help="Metrics: list, show.", epilog="For example: metaeval metrics show minilm-bertscore", no_args_is_help=True
+    help="Metrics: list, show, verify, doctor, serve.",
+    epilog="For example: metaeval metrics show minilm-bertscore",
+    no_args_is_help=True,
 )
 
 
 @app.command("list")
 def list_() -> None:
-    """List the metrics and their named variants.
+    """List the metrics, what each still needs here, and the variants.
 
     \b
     Example:
       metaeval metrics list
     """
-    from metaeval import registry
     from metaeval.cli.listing import show_list
-    from metaeval.config import metric_variant, variants
+    from metaeval.experiment.readiness import registered, variant_states
 
-    rows = []
-    for name in registry.names("metric"):
-        card = registry.find("metric", name).card
-        rows.append((name, card.family, card.download, card.summary))
-    for name, path in variants("metrics").items():
-        variant = metric_variant(path)
-        rows.append((name, "variant", "", f"{variant.metric}: {variant.note}"))
-    show_list(("name", "family", "download", "what"), rows)
+    rows = [(state.name, str(state), state.card.summary if state.card else state.detail) for state in registered()]
+    rows += [(name, str(state), what) for name, what, state in variant_states()]
+    show_list(("name", "state", "what"), rows)
 
 
 @app.command("show")
-def show(name: Annotated[str, typer.Argument(help="Metric ('metaeval metrics list').", metavar="NAME")]) -> None:
-    """Show a metric's card: range, limits, checkpoint, options, identity.
+def show(name: Name, set_: Options = None) -> None:
+    """Show a metric's card, options and identity; downloads nothing.
 
     \b
-    Example:
+    Examples:
       metaeval metrics show minilm-bertscore
+      metaeval metrics show factcc --set folder=models/factcc
     """
     import dataclasses
 
+    from metaeval import registry
     from metaeval.cli.listing import show_card
-    from metaeval.config import RunConfig, metric_variant
+    from metaeval.config import metric_variant
+    from metaeval.errors import UserError
     from metaeval.experiment.job import variant_path
     from metaeval.experiment.metrics import load_metric
-    from metaeval.files import canonical_json
+    from metaeval.experiment.readiness import readiness, with_options
 
-    metric, path = load_metric(name, RunConfig()), variant_path("metric", name)
+    config, path = with_options(name, set_ or []), variant_path("metric", name)
+    try:
+        metric = load_metric(name, config)
+    except UserError as error:
+        if set_ or name not in registry.names("metric"):
+            raise
+        # Metrics that are nothing without an argument (worker:COMMAND) still have a card.
+        card = registry.find("metric", name).card
+        show_card([*_card_lines(dataclasses.asdict(card)), ("needs", str(error))])
+        return
+    state = readiness(name, metric)
     lines = [("variant", f"{name}: {metric_variant(path).note}")] if path else []
-    lines += [(key.replace("_", " "), _shown(value)) for key, value in dataclasses.asdict(metric.card).items()]
+    lines += [("state", str(state)), *_card_lines(dataclasses.asdict(metric.card))]
     lines += [("option", f"{option} = {_shown(value)}") for option, value in metric.describe_options().items()]
     lines.append(("options", " ".join((metric.Options.__doc__ or "").split()) if metric.describe_options() else ""))
-    show_card([*lines, ("identity", canonical_json(metric.identity()))])
+    show_card([*lines, ("identity", _identity(metric, known=state.state in ("ready", "needs key")))])
+
+
+def _identity(metric: Metric, known: bool) -> str:
+    """The identity as JSON; it holds the hash of the model's files, which are not fetched for it."""
+    from metaeval.files import canonical_json
+
+    return canonical_json(metric.identity()) if known else "known once the model's files are here"
+
+
+def _card_lines(card: dict[str, object]) -> list[tuple[str, str]]:
+    return [(key.replace("_", " "), _shown(value)) for key, value in card.items()]
 
 
 def _shown(value: object) -> str:
@@ -64,3 +90,8 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else str(value)
+
+
+app.command("verify")(metrics_verify.verify)
+app.command("doctor")(metrics_doctor.doctor)
+app.command("serve")(metrics_serve.serve)

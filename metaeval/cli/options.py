@@ -32,6 +32,13 @@ Results = Annotated[Path | None, typer.Option(help="Folder for results (default:
 Store = Annotated[
     Path | None, typer.Option(help="Score store (default: scores.sqlite in the results folder).", metavar="FILE")
 ]
+Budget = Annotated[
+    float | None,
+    typer.Option(help="The most that a metric which costs money may spend, in USD; stops there.", metavar="USD"),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what is left to score, fetch and pay for, and do none of it.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(

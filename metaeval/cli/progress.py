@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -16,7 +17,9 @@ _EVERY = 10.0  # seconds between plain lines
 
 @contextmanager
 def scoring_progress(quiet: bool) -> Iterator[MetricProgress | None]:
-    """Report on stderr while the block runs."""
+    """Report on stderr while the block runs; what metrics have to tell goes there too, unless `quiet`."""
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("metaeval").setLevel(logging.WARNING if quiet else logging.INFO)
     if quiet:
         yield None
     elif sys.stderr.isatty():

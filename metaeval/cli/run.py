@@ -25,6 +25,8 @@ def run(
     pool: opt.Pool = None,
     results: opt.Results = None,
     store: opt.Store = None,
+    budget: opt.Budget = None,
+    dry_run: opt.DryRun = False,
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -37,8 +39,13 @@ def run(
       metaeval run -d factcheck_gpt -u citation -m overlap,minilm-cosine -p retrieval
       metaeval run -m overlap --set interval.resamples=10000 --set chunk.size=100
       metaeval run -m my_module:MyMetric        (a class in my_module.py, here)
+      metaeval run -m llm-discrete --dry-run    (what it would ask and cost)
     """
-    _run(_config(config, set_, **_named(locals())), quiet)
+    chosen = _config(config, set_, **_named(locals()))
+    if dry_run:
+        _plan(chosen)
+    else:
+        _run(chosen, quiet)
 
 
 def evaluate(
@@ -80,6 +87,7 @@ def score(
     data: opt.Data = None,
     pool: opt.Pool = None,
     store: opt.Store = None,
+    budget: opt.Budget = None,
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -155,7 +163,7 @@ def table(
 def _named(given: dict[str, object]) -> dict[str, object]:
     """A command's own options under their names in the configuration."""
     names = {"protocol": "protocols", "metric": "metrics"}
-    own = ("protocol", "metric", "dataset", "split", "data", "unit", "pool", "results", "store")
+    own = ("protocol", "metric", "dataset", "split", "data", "unit", "pool", "results", "store", "budget")
     return {names.get(key, key): given[key] for key in own if key in given}
 
 
@@ -163,6 +171,18 @@ def _config(file: Path | None, overrides: list[str] | None, **given: object) -> 
     from metaeval.config import load_run
 
     return load_run(file, opt.settings(**given), overrides or [])
+
+
+def _plan(config: RunConfig) -> None:
+    from metaeval.experiment.plan import plan
+
+    for part in plan(config):
+        stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"
+        left = part.pairs - (part.stored or 0)
+        typer.echo(f"{part.name}: {part.pairs:,} pairs, {stored}, {left:,} to score ({part.state})")
+        if part.estimate:
+            typer.echo(f"  {part.estimate}")
+    typer.echo("Nothing was scored, fetched or paid for.")
 
 
 def _run(config: RunConfig, quiet: bool) -> None:

@@ -29,6 +29,8 @@ def load_metric(name: str, config: RunConfig) -> Metric:
     _check_class(name, kind)
     owners = [name] if path else dict.fromkeys((variant.metric, name))  # options of `nli` hold for every `nli:MODEL_ID`
     options = {**variant.options}
+    if config.budget is not None and "budget" in kind.Options.model_fields:
+        options["budget"] = config.budget
     for owner in owners:
         options.update(config.metric_options.get(owner, {}))
     with plug_in(name):

@@ -42,21 +42,21 @@ class Readiness:
     def __str__(self) -> str:
         if self.state in (State.READY, State.BROKEN):
             return str(self.state)
-        return f"{self.state}: {self.detail}"
+        # Of a download the size alone: its licence stands on the metric's card.
+        return f"{self.state}: {self.detail.split(', ')[0] if self.state is State.DOWNLOAD else self.detail}"
 
 
 def registered() -> list[Readiness]:
     """The state of every registered metric, with default options. Imports no torch, downloads nothing."""
-    return [_of_name(name) for name in registry.names("metric")]
+    return [_of_name(name, name) for name in registry.names("metric")]
 
 
-def variant_states(states: list[Readiness]) -> list[tuple[str, str, Readiness | None]]:
-    """Every variant: its name, what it is, and the state of the metric under it."""
-    by_name = {state.name: state for state in states}
+def variant_states() -> list[tuple[str, str, Readiness]]:
+    """Every variant: its name, what it is, and the state of its metric with the variant's options."""
     found = []
     for name, path in variants("metrics").items():
         variant = metric_variant(path)
-        found.append((name, f"{variant.metric}: {variant.note}", by_name.get(variant.metric)))
+        found.append((name, f"{variant.metric}: {variant.note}", _of_name(name, variant.metric)))
     return found
 
 
@@ -90,10 +90,8 @@ def readiness(name: str, metric: Metric) -> Readiness:
     """
     card = metric.card
     if missing := _missing(card):
-        extra = f"pip install 'metaeval[{card.extra}]'" if card.extra else f"pip install {' '.join(missing)}"
-        return Readiness(name, card, State.PACKAGE, extra)
-    if card.argument and not getattr(metric.options, card.argument, None):
-        return Readiness(name, card, State.NAME, f"{name}:{card.argument.upper()}")
+        detail = f"extra {card.extra!r}" if card.extra else ", ".join(missing)
+        return Readiness(name, card, State.PACKAGE, detail)
     if key := _missing_key(metric.options):
         return Readiness(name, card, State.KEY, key)
     if download := _lacking(metric):
@@ -101,10 +99,10 @@ def readiness(name: str, metric: Metric) -> Readiness:
     return Readiness(name, card, State.READY)
 
 
-def _of_name(name: str) -> Readiness:
+def _of_name(name: str, registered_as: str) -> Readiness:
     kind: Any = None
     try:
-        kind = registry.find("metric", name)
+        kind = registry.find("metric", registered_as)
         return readiness(name, load_metric(name, RunConfig()))
     except UserError as error:
         card = getattr(kind, "card", None)

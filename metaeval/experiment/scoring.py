@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -12,6 +13,8 @@ from metaeval.files import canonical_json, sha256_json
 from metaeval.scoring.contract import Combination, Metric, PairScore, TwoStepMetric
 from metaeval.scoring.engine import Scored, Texts, score_jointly
 from metaeval.scoring.store import ScoreStore
+
+_log = logging.getLogger("metaeval")
 
 MetricProgress = Callable[[str, int, int], None]
 """Called with (metric, pairs done, pairs in all)."""
@@ -64,6 +67,9 @@ def _score_group(
     metrics = [load_metric(name, config) for name in group]
     with plug_in(label):
         scored = score_jointly(metrics, texts, store, partial(progress, label) if progress else None)
+    for name, metric in zip(group, metrics, strict=True):
+        if note := metric.note():
+            _log.info("%s: %s", name, note)
     yield from zip(group, metrics, scored, strict=True)
 
 

@@ -108,6 +108,11 @@ class Metric(ABC):
         self.options: Any = options if options is not None else self.Options()
 
     @property
+    def corpus_dependent(self) -> bool:
+        """Whether a score also depends on the other sources of the job, with these options."""
+        return self.card.corpus_dependent
+
+    @property
     def block_tokens(self) -> int:
         """How much text (in tokens, a source counted once) the engine hands over and stores at a time."""
         return 16_384
@@ -138,7 +143,7 @@ class Metric(ABC):
         return {**fields, "code": self.origin} if self.origin else fields
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:  # noqa: B027 (optional step)
-        """Get ready for a job: called once, before the first `score`, with the job's unique texts in a fixed order.
+        """Get ready for a job: called before its first `score`, with the job's unique texts in a fixed order.
 
         Load models here. Whatever is computed from these texts is the same after an interrupted run is resumed.
         """
@@ -146,6 +151,14 @@ class Metric(ABC):
     @abstractmethod
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs: one answer per (source, statement), in order. A pair's answer does not depend on the others."""
+
+    def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> object:
+        """What scoring these pairs would still cost, as something to print; None where it is only time."""
+        return None
+
+    def note(self) -> str:
+        """One line on what the scoring took (requests, retries, money ...); empty where there is nothing to tell."""
+        return ""
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
         """Three-way log-probabilities of pairs; None where `score` has no score. Only where the card says three_way."""

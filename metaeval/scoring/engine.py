@@ -88,7 +88,7 @@ class _Share:
 def job_identity(metric: Metric, pairs: Collection[Texts]) -> dict[str, Any]:
     """The metric's identity, and for a corpus-dependent metric the hash of the job's sources with it."""
     identity = metric.identity()
-    if metric.card.corpus_dependent:
+    if metric.corpus_dependent:
         identity["corpus"] = sha256_json(sorted({source for source, _ in pairs}))
     return identity
 

@@ -11,7 +11,7 @@ SHARED = Path(__file__).parents[3] / "shared" / "data"
 COMMANDS = [
     *("", "run", "pairs", "score", "evaluate", "table", "data", "metrics"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
-    *("metrics list", "metrics show"),
+    *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
 ]
 ONE_OF_EACH = {
     "wice": ("wice", "test", "chunk"),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
 from metaeval.scoring.backends.models import DType
 from metaeval.scoring.contract import Metric, MetricOptions
@@ -45,6 +46,21 @@ class ModelMetric(Metric):
     def model_folder(self) -> ModelFolder:
         """The checkpoint's files on this machine, downloaded if need be; `UserError` when they are not to be had."""
         return find_model(self.wanted, self.options.folder)
+
+    @property
+    def lacking(self) -> str:
+        """What would be downloaded for the first score, in words; empty when it is all on this machine.
+
+        Raises `UserError` when the folder that the options name is not there or lacks files.
+        """
+        if self.options.folder is not None:
+            find_model(self.wanted, self.options.folder)
+            return ""
+        try:
+            find_model(self.wanted, fetch=False)
+        except UserError:
+            return self.wanted.download
+        return ""
 
     @cached_property
     def device(self) -> str:

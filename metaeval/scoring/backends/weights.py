@@ -43,6 +43,14 @@ def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
     return paths
 
 
+def is_here(files: ModelFiles) -> bool:
+    """Whether the package or the hub's cache holds the model's files; nothing is downloaded, nothing is checked."""
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = (try_to_load_from_cache(files.hub_id, name, revision=files.revision) for name in files.sha256)
+    return _in_package(files) is not None or all(isinstance(path, str) for path in cached)
+
+
 def _in_folder(files: ModelFiles, folder: Path) -> dict[str, Path]:
     paths = {name: folder / name for name in files.sha256}
     missing = [name for name, path in paths.items() if not path.is_file()]

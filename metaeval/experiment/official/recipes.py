@@ -1,0 +1,122 @@
+"""Which official package stands beside which metric, and how a metric's options are said to it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from metaeval.cache import cache_folder
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.official.environment import Environment, Say
+from metaeval.scoring.backends.model_metric import ModelMetric
+from metaeval.scoring.contract import Metric
+
+# The newest transformers that summac runs on, and what goes with it on Python 3.11 to 3.13.
+_STACK = (
+    "torch==2.13.0",
+    "transformers==4.51.3",
+    "tokenizers==0.21.4",
+    "huggingface-hub==0.36.2",
+    "safetensors==0.8.0",
+    "numpy==2.4.6",
+)
+_SUMMAC = Environment(
+    "summac==0.0.4", (*_STACK, "nltk==3.10.4", "sentencepiece==0.2.1", "protobuf==6.33.6", "requests", "tqdm")
+)
+_BERTSCORE = Environment(
+    "bert-score==0.3.13", (*_STACK, "pandas==2.3.3", "matplotlib==3.10.9", "packaging", "requests", "tqdm")
+)
+
+
+class Recipe(NamedTuple):
+    """An official package for a metric: its environment, its worker, and the arguments for a metric's options."""
+
+    environment: Environment
+    script: str
+    settings: Callable[[ModelMetric], Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        """The package, and the transformers that it runs on."""
+        return f"{self.environment.package} on {self.environment.needs[1]}"
+
+
+def official_metric(name: str, metric: Metric, say: Say) -> Metric:
+    """The official package's scorer for the same files and options, as a metric; its environment is made if need be.
+
+    Raises `UserError` for a metric without an official package that can be installed, and for options that the
+    package does not have.
+    """
+    recipe = RECIPES.get(metric.card.name)
+    if recipe is None or not isinstance(metric, ModelMetric):
+        raise UserError(
+            f"There is no official package for {name!r} that can be installed here: --official compares "
+            f"{', '.join(RECIPES)}. Leave it out for the other checks."
+        )
+    if metric.options.dtype != "float32":
+        raise UserError("The official package computes in float32: leave dtype out.")
+    settings = {"folder": str(metric.model_folder.folder.resolve()), "device": "cpu", **recipe.settings(metric)}
+    recipe.environment.build(say)
+    script = Path(__file__).with_name(recipe.script)
+    command = shlex.join([str(recipe.environment.python), "-I", str(script), json.dumps(settings)])
+    return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
+
+
+def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str, Any]:
+    options = metric.options
+    splitter = metric.splitter.name  # type: ignore[attr-defined]
+    if splitter.startswith("rules"):
+        raise UserError(
+            f"The official package splits sentences with NLTK, and this metric would use {splitter}: type "
+            "'python -m nltk.downloader punkt_tab', or set NLTK_DATA to a folder that holds punkt_tab."
+        )
+    if options.model is not None and "/" in options.model:
+        raise UserError(f"The official package knows no model {options.model!r}: name one of its table, such as vitc.")
+    return {
+        "kind": kind,
+        "model": options.model or "vitc",
+        "options": {name: getattr(options, name) for name in names},
+        "nltk_data": _nltk_folders(),
+    }
+
+
+def _summac_zs(metric: ModelMetric) -> dict[str, Any]:
+    return _summac(metric, "zs", ("granularity", "op1", "op2", "use_ent", "use_con"))
+
+
+def _summac_conv(metric: ModelMetric) -> dict[str, Any]:
+    settings = _summac(metric, "conv", ("granularity", "nli_labels", "bins", "agg"))
+    sha256 = metric.convolution.sha256  # type: ignore[attr-defined]
+    given = metric.options.conv_weights or next((cache_folder() / "files" / sha256[:16]).iterdir())
+    settings["options"]["start_file"] = str(given.resolve())
+    return settings
+
+
+def _nltk_folders() -> list[str]:
+    import nltk
+
+    return [str(Path(folder).absolute()) for folder in nltk.data.path]
+
+
+def _bertscore(metric: ModelMetric) -> dict[str, Any]:
+    options = metric.options
+    if options.idf or options.baseline:
+        raise UserError("--official compares bertscore without idf and without a baseline of your own: leave both out.")
+    return {
+        "layer": metric.layer,  # type: ignore[attr-defined]
+        "measure": ("precision", "recall", "f1").index(options.side),
+        "baseline": metric.wanted.hub_id if options.rescale else None,
+    }
+
+
+RECIPES: dict[str, Recipe] = {
+    "bertscore": Recipe(_BERTSCORE, "bertscore_worker.py", _bertscore),
+    "summac-conv": Recipe(_SUMMAC, "summac_worker.py", _summac_conv),
+    "summac-zs": Recipe(_SUMMAC, "summac_worker.py", _summac_zs),
+}
+"""By the name on the metric's card."""

@@ -1,0 +1,151 @@
+"""Verify: does a metric give here what it should? Batched v. one by one, v. published scores, v. the official code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.canary import CANARIES, PUBLISHED, Canary, Published
+from metaeval.experiment.metrics import check_modules, load_metric, plug_in
+from metaeval.experiment.official.environment import Say
+from metaeval.experiment.official.recipes import RECIPES, official_metric
+from metaeval.scoring.contract import Combination, Metric, PairScore
+from metaeval.scoring.engine import Texts, score_pairs
+
+BATCH_TOLERANCE = 1e-5
+"""How far a score may move with the pairs that it is computed beside, in float32."""
+
+
+OFFICIAL_TOLERANCE = 1e-4
+"""How far a score may lie from the official package's, in float32: its batches, and versions, are others."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The official package's answers for the canary pairs; `pairs` counts those that have a score of ours too."""
+
+    package: str
+    answers: list[PairScore]
+    pairs: int
+    largest: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the packages give the same scores."""
+        return self.pairs > 0 and self.largest <= OFFICIAL_TOLERANCE
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A metric's answers for the canary pairs.
+
+    single: the same pairs, each scored alone; None where that is no other computation, or not to be paid for.
+    published: the authors' scores with ours; empty with weights that are not the published ones.
+    """
+
+    metric: Metric
+    canaries: Sequence[Canary]
+    batched: list[PairScore]
+    single: list[PairScore] | None
+    published: list[tuple[Published, float | None]]
+
+    @property
+    def batch_difference(self) -> float | None:
+        """The largest difference of a pair in a batch from the same pair alone; infinite where one has no score."""
+        return None if self.single is None else largest_difference(self.batched, self.single)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether batching and published scores are as they should be."""
+        batch = self.batch_difference
+        exact = getattr(self.metric.options, "dtype", "float32") == "float32"
+        steady = batch is None or batch <= BATCH_TOLERANCE or (not exact and batch != float("inf"))
+        return steady and all(_as_published(score, ours) for score, ours in self.published)
+
+
+def verify(name: str, config: RunConfig) -> Verified:
+    """Score the canary pairs with a metric, together and one by one.
+
+    Raises `UserError` for what the metric itself refuses: a wrong option, a missing package, a model not to be had.
+    """
+    metric = load_metric(name, config)
+    check_modules(name, metric.card)
+    if isinstance(metric, Combination):
+        raise UserError(f"{name!r} combines other metrics: verify these, {', '.join(metric.members)}, one at a time.")
+    pairs = [(canary.source, canary.statement) for canary in CANARIES]
+    with plug_in(name):
+        repeated = _worth_repeating(metric)
+        batched = score_pairs(metric, [*pairs, *_company(pairs)] if repeated else pairs).answers[: len(pairs)]
+        single = _one_by_one(metric, pairs) if repeated else None
+        published = _published(name, metric)
+    return Verified(metric, CANARIES, batched, single, published)
+
+
+def find_official(name: str, config: RunConfig, say: Say) -> Metric:
+    """The official package's scorer for a metric with the run's options; its environment is made if need be.
+
+    Raises `UserError` when there is no such package, when it lacks an option, or cannot be installed.
+    """
+    metric = load_metric(name, config)
+    check_modules(name, metric.card)
+    with plug_in(name):
+        return official_metric(name, metric, say)
+
+
+def compare(verified: Verified, official: Metric) -> Compared:
+    """Score the canary pairs with the official package.
+
+    Where we give a status, the official code may give a number that means nothing: those pairs are not compared.
+    """
+    answers = score_pairs(official, [(canary.source, canary.statement) for canary in verified.canaries]).answers
+    ours = [(one, other) for one, other in zip(verified.batched, answers, strict=True) if one.score is not None]
+    largest = max((difference(one, other) for one, other in ours), default=0.0)
+    return Compared(RECIPES[verified.metric.card.name].title, answers, len(ours), largest)
+
+
+def largest_difference(some: Sequence[PairScore], others: Sequence[PairScore]) -> float:
+    """The largest difference of two scores of a pair; infinite where only one of them is a score."""
+    return max((difference(one, other) for one, other in zip(some, others, strict=True)), default=0.0)
+
+
+def difference(one: PairScore, other: PairScore) -> float:
+    """The difference of two answers for a pair; 0 where neither is a score."""
+    if one.score is None or other.score is None:
+        return 0.0 if one.score is other.score else float("inf")
+    return abs(one.score - other.score)
+
+
+def _worth_repeating(metric: Metric) -> bool:
+    """Whether a pair alone is another computation: not with a judge, which asks each pair alone and for money."""
+    return not hasattr(metric.options, "api_key_env")
+
+
+def _company(pairs: Sequence[Texts]) -> list[Texts]:
+    """Pairs of the same lengths (words backwards, and turned by one): a batch holds texts of one length."""
+    words = [(source.split(), statement.split()) for source, statement in pairs]
+    backwards = [(" ".join(source[::-1]), " ".join(statement[::-1])) for source, statement in words]
+    turned = [(" ".join(source[1:] + source[:1]), " ".join(claim[1:] + claim[:1])) for source, claim in words]
+    return [*backwards, *turned]
+
+
+def _one_by_one(metric: Metric, pairs: Sequence[Texts]) -> list[PairScore]:
+    answers = []
+    for source, statement in pairs:
+        if not metric.corpus_dependent:  # each pair a job of its own: nothing computed beside others is used again
+            metric.prepare([source], [statement])
+        answers.append(metric.score([source], [statement])[0])
+    return answers
+
+
+def _published(name: str, metric: Metric) -> list[tuple[Published, float | None]]:
+    scores = PUBLISHED.get(name, ())
+    options = metric.options
+    if not scores or options != type(options)():
+        return []
+    return [(score, metric.score([score.source], [score.statement])[0].score) for score in scores]
+
+
+def _as_published(score: Published, ours: float | None) -> bool:
+    return ours is not None and abs(ours - score.score) <= 0.6 * 10.0**-score.decimals + 1e-4

@@ -1,0 +1,119 @@
+"""A program spoken to in lines of text: both of its outputs are always being read, so neither side can block."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO
+
+_GRACE = 2.0
+_TAIL = 20
+
+
+class EndedError(Exception):
+    """The program has closed its standard output: it has ended, or is about to."""
+
+
+class SilentError(Exception):
+    """The program has said nothing for as long as it was waited for."""
+
+
+class LineProcess:
+    """A running program. Lines are sent from one thread and read by others, in whatever order the program likes.
+
+    It runs in the current folder, sees the end of its input when this object is let go, and is killed a few seconds
+    later if that does not end it. Raises `OSError` when it cannot be started.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        # A Python program whose output is a pipe keeps its lines for itself until 8 kB have come together.
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
+        )
+        self._out: SimpleQueue[bytes | None] = SimpleQueue()
+        self._in: SimpleQueue[bytes | None] = SimpleQueue()
+        self._log: deque[str] = deque(maxlen=_TAIL)
+        Thread(target=_write, args=(self._process.stdin, self._in), daemon=True).start()
+        Thread(target=_read, args=(self._process.stdout, self._out), daemon=True).start()
+        self._errors = Thread(target=_keep, args=(self._process.stderr, self._log), daemon=True)
+        self._errors.start()
+        self.stop = weakref.finalize(self, _stop, self._process, self._in)
+        """End the program; may be called again."""
+
+    def send(self, lines: Sequence[str]) -> None:
+        """Hand over lines (ASCII, without line ends); returns at once, whether or not the program reads them."""
+        self._in.put("".join(f"{line}\n" for line in lines).encode("ascii"))
+
+    def read(self, seconds: float) -> str:
+        """The next line of the program's output. Raises `EndedError` or `SilentError`."""
+        try:
+            line = self._out.get(timeout=seconds)
+        except Empty:
+            raise SilentError from None
+        if line is None:
+            self._out.put(None)
+            raise EndedError
+        return line.decode("utf-8", "replace").rstrip("\r\n")
+
+    def log(self) -> list[str]:
+        """The last lines that the program has written to its standard error, without empty ones."""
+        if self._process.poll() is not None:
+            self._errors.join(timeout=1.0)
+        return list(self._log)
+
+    def ending(self) -> str:
+        """How the program ended, in words."""
+        try:
+            code = self._process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            return "closed its standard output"
+        if code >= 0:
+            return f"ended with exit code {code}"
+        try:
+            return f"was killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"was killed by signal {-code}"
+
+
+def _write(pipe: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:
+    # A program that has ended, or reads no more, is noticed on its output.
+    with contextlib.suppress(OSError):
+        while (block := lines.get()) is not None:
+            pipe.write(block)
+            pipe.flush()
+    with contextlib.suppress(OSError):
+        pipe.close()
+
+
+def _read(pipe: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:
+    with contextlib.suppress(OSError, ValueError), pipe:
+        for line in pipe:
+            lines.put(line)
+    lines.put(None)
+
+
+def _keep(pipe: IO[bytes], log: deque[str]) -> None:
+    with contextlib.suppress(OSError, ValueError), pipe:
+        for line in pipe:
+            if text := line.decode("utf-8", "replace").strip():
+                log.append(text[-500:])
+
+
+def _stop(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | None], patience: float = _GRACE) -> None:
+    lines.put(None)
+    try:
+        process.wait(timeout=patience)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(OSError):
+            # The program's own children go with it: it was started as the head of a process group.
+            os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+        process.wait()

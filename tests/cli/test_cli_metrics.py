@@ -1,0 +1,220 @@
+"""`metaeval metrics ...`: what a person sees, how a command ends, and that nothing is downloaded or imported for it."""
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+
+import pytest
+
+WORKER = """\
+import json, sys
+next(sys.stdin)
+print(json.dumps({"protocol": "metaeval-worker/1", "name": "shared, words", "version": "1", "low": 0}), flush=True)
+for line in sys.stdin:
+    if line.strip():
+        pair = json.loads(line)
+        words = set(pair["statement"].split())
+        score = len(words & set(pair["source"].split())) / len(words)
+        print(json.dumps({"id": pair["id"], "score": score}), flush=True)
+"""
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    def refuse(self, address):
+        raise AssertionError(f"connects to {address}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def table(text):
+    """Lines before the first empty one, by their first two spaces."""
+    return text.split("\n\n")[0].splitlines()
+
+
+@pytest.mark.parametrize("command", ["verify", "doctor", "serve"])
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    ended = cli("metrics", command, "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert f"metaeval metrics {command}" in ended.out.partition("Usage:")[2].partition("\n")[2]
+    assert len(ended.out.splitlines()) <= 45
+
+
+def test_the_list_says_what_each_metric_needs(cli, no_network):
+    ended = cli("metrics", "list")
+    states = {line.split()[0]: line for line in ended.out.splitlines()}
+    assert states["overlap"].split()[1] == "ready"
+    assert "needs a name: worker:COMMAND" in states["worker"]
+    assert states["rouge-1"].split()[1:3] == ["ready", "rouge:"]
+    assert (ended.code, ended.err) == (0, "")
+
+
+def test_the_list_imports_no_torch():
+    code = "import sys; from metaeval.cli.app import app; app(['metrics', 'list'], standalone_mode=False)"
+    code += "; print({'torch', 'transformers', 'openai'} & set(sys.modules), file=sys.stderr)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "overlap" in ended.stdout
+    assert ended.stderr.strip() == "set()"
+
+
+def test_show_downloads_nothing(cli, no_network, tmp_path, monkeypatch):
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "empty"))
+    ended = cli("metrics", "show", "factcc")
+    assert ended.code == 0
+    assert "needs download: 438 MB" in ended.out
+    assert "identity          known once the model's files are here" in ended.out
+
+
+def test_show_with_a_folder_has_the_identity(cli, no_network, tmp_path):
+    pytest.importorskip("huggingface_hub")
+    (tmp_path / "model").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / "model" / name).write_text("{}")
+    ended = cli("metrics", "show", "factcc", "--set", "folder=model")
+    assert ended.code == 0
+    assert '"weights":"sha256:' in ended.out
+
+
+def test_show_of_a_metric_that_needs_an_argument(cli):
+    ended = cli("metrics", "show", "worker")
+    assert ended.code == 0
+    assert "metric='worker:python my_worker.py'" in ended.out
+
+
+def test_show_of_a_worker_is_what_it_says_of_itself(cli, tmp_path):
+    (tmp_path / "it.py").write_text(WORKER)
+    ended = cli("metrics", "show", f"worker:{shlex.quote(sys.executable)} it.py")
+    assert ended.code == 0
+    assert '"name":"shared, words"' in ended.out
+
+
+def test_verify_prints_scores_and_a_verdict(cli):
+    ended = cli("metrics", "verify", "overlap")
+    assert (ended.code, ended.err) == (0, "")
+    heading, *lines = table(ended.out)
+    assert heading.split() == ["pair", "score", "tokens", "cut", "alone", "differs", "by"]
+    assert len(lines) == 13
+    assert max(map(len, ended.out.splitlines())) <= 100
+    assert "largest difference 0 (allowed 1e-05)" in ended.out
+    assert ended.out.endswith("As it should be.\n")
+
+
+def test_verify_ends_with_1_where_a_score_moves(cli, tmp_path):
+    (tmp_path / "mover.py").write_text(
+        "from metaeval import Metric, MetricCard, PairScore\n"
+        "class Mover(Metric):\n"
+        "    card = MetricCard(name='mover', family='-', summary='-', paper='-', licence='-')\n"
+        "    def score(self, sources, statements):\n"
+        "        return [PairScore(float(len(sources))) for _ in sources]\n"
+    )
+    ended = cli("metrics", "verify", "mover:Mover")
+    assert ended.code == 1
+    # Thirteen pairs with two companions each, of which "No."/"Yes." has the same ones; then one alone: 37 - 1.
+    assert "largest difference 3.6e+01" in ended.out
+    assert ended.out.endswith("NOT as it should be: do not trust its scores here.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["verify", "overlp"], "Did you mean 'overlap'?"),
+        (["verify", "factcc", "--set", "folder=/no/such"], "/no/such"),
+        (["verify", "factcc", "--set", "foldr=x"], "Did you mean 'folder'?"),
+        (["verify", "overlap", "--set", "folder"], "--set takes an option of the metric"),
+        (["verify", "overlap", "--official"], "There is no official package for 'overlap'"),
+        (["verify", "ensemble"], "verify these, overlap, rouge"),
+        (["verify", "worker:no-such-program"], "cannot be started (No such file or directory)"),
+        (["show", "worker:"], "needs a program"),
+        (["show", "factcc", "--set", "folder=/no/such"], "/no/such"),
+        (["show", "worker:python 'open"], "open quote"),
+    ],
+)
+def test_wrong_input_is_one_sentence(refused, words, said):
+    assert said in refused("metrics", *words)
+
+
+def test_no_network_is_one_sentence(tmp_path):
+    """As a person without a network sees it; in a process of its own, because the hub's address is read at import."""
+    pytest.importorskip("huggingface_hub")
+    environment = {**os.environ, "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
+    environment["METAEVAL_CACHE"] = str(tmp_path)
+    command = [sys.executable, "-m", "metaeval", "metrics", "verify", "factcc"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert ended.returncode == 2
+    assert len(ended.stderr.strip().splitlines()) == 1
+    assert "manueldeprada/FactCC (438 MB, BSD-3-Clause-Clear) is not on this machine" in ended.stderr
+
+
+def test_the_doctor_in_words(cli, no_network, monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    ended = cli("metrics", "doctor")
+    assert (ended.code, ended.err) == (0, "")
+    assert "sk-very-secret" not in ended.out
+    assert "OPENAI_API_KEY   set" in ended.out
+    assert f"metaeval cache   {tmp_path / 'cache'} (by METAEVAL_CACHE), " in ended.out
+    assert "factcc" in ended.out
+    machine = [line for line in ended.out.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, machine)) <= 100
+
+
+def test_the_doctor_for_machines(cli, no_network):
+    seen = json.loads(cli("metrics", "doctor", "--json").out)
+    assert {
+        "metaeval",
+        "python",
+        "packages",
+        "devices",
+        "caches",
+        "splitter",
+        "keys",
+        "metrics",
+        "traps",
+    } <= seen.keys()
+    assert all(set(trap) == {"package", "what", "metaeval"} for trap in seen["traps"])
+
+
+def test_a_run_with_a_worker_and_from_the_store(cli, small, tmp_path):
+    (tmp_path / "it.py").write_text(WORKER)
+    run = ("run", "-m", f"worker:{shlex.quote(sys.executable)} it.py", "-p", "classification", *small)
+    first = cli(*run)
+    assert first.code == 0
+    assert "shared, words@1" in first.out
+    assert "it.py@sha256:" in first.out
+    assert "27 of 27 pairs from the store" in cli(*run).err
+    (tmp_path / "it.py").write_text(WORKER + "# edited\n")
+    assert "0 of 27 pairs" in cli(*run).err
+
+
+def test_serve_gives_a_metrics_own_scores(cli, small, tmp_path):
+    """`overlap` served by a second metaeval, beside `overlap` itself: the same column."""
+    served = f"worker:{shlex.quote(sys.executable)} -m metaeval metrics serve overlap"
+    assert cli("run", "-m", f"{served},overlap", "-p", "correlation", *small).code == 0
+    result = json.loads(next(tmp_path.glob("results/*/correlation.json")).read_text(encoding="utf-8"))
+    worker, overlap = result["rows"]
+    assert worker["values"] == overlap["values"]
+    assert '"worker:shared' not in worker["signature"]
+    assert "overlap@metaeval-" in worker["signature"]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "said"),
+    [
+        ("overlp", "", "Did you mean 'overlap'?"),
+        ("bm25", "", "a worker sees one block at a time"),
+        ("overlap", "hello\n", "its first line should come from metaeval"),
+        ("overlap", "", "its first line should come from metaeval"),
+    ],
+)
+def test_serve_says_what_is_wrong_on_both_ends(tmp_path, name, line, said):
+    command = [sys.executable, "-m", "metaeval", "metrics", "serve", name]
+    ended = subprocess.run(command, input=line, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert said in json.loads(ended.stdout)["error"]
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr

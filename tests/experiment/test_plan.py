@@ -1,0 +1,54 @@
+"""A dry run tells what is left to do, and does none of it."""
+
+import pytest
+
+import metaeval
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.plan import plan
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+
+
+def test_it_counts_what_is_stored_and_scores_nothing(tmp_path):
+    settings = {"results": tmp_path / "r", "interval": {"resamples": 0}}
+    config = RunConfig(metrics=("overlap", "rouge"), **settings)
+    before = {part.name: (part.pairs, part.stored, str(part.state), part.estimate) for part in plan(config)}
+    assert before == {"overlap": (1054, 0, "ready", ""), "rouge": (1054, 0, "ready", "")}
+    metaeval.run(metrics=("rouge",), protocols=("correlation",), **settings)
+    after = {part.name: part.stored for part in plan(config)}
+    assert after == {"overlap": 0, "rouge": 1054}
+
+
+def test_an_ensemble_is_planned_through_its_members(tmp_path):
+    config = RunConfig(metrics=("ensemble:overlap+bm25", "overlap"), results=tmp_path)
+    assert [part.name for part in plan(config)] == ["overlap", "bm25"]
+
+
+def test_a_checkpoint_that_is_not_here_is_not_fetched(tmp_path, monkeypatch):
+    pytest.importorskip("huggingface_hub", reason="needs the extra 'models'")
+    pytest.importorskip("torch", reason="needs the extra 'models'")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    (part,) = plan(RunConfig(metrics=("factcc",), results=tmp_path))
+    assert part.stored is None
+    assert "438 MB" in str(part.state)
+
+
+def test_what_the_run_would_refuse_is_refused(tmp_path):
+    with pytest.raises(UserError, match="Unknown metric 'overlpa'"):
+        list(plan(RunConfig(metrics=("overlpa",), results=tmp_path)))
+    with pytest.raises(UserError, match="Unknown protocol"):
+        list(plan(RunConfig(protocols=("corelation",), results=tmp_path)))
+
+
+def test_the_budget_reaches_the_metrics_that_cost_money_and_no_others():
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    config = RunConfig(budget=2.5, metric_options={"llm-discrete": {"price_in": 1, "price_out": 2}})
+    assert load_metric("llm-discrete", config).options.budget == 2.5
+    assert "budget" not in type(load_metric("overlap", config).options).model_fields
+    own = RunConfig(budget=2.5, metric_options={"llm-discrete": {"budget": 1.0}})
+    assert load_metric("llm-discrete", own).options.budget == 1.0

@@ -1,0 +1,142 @@
+"""`verify --official` for real: official packages from the package index, beside ours, on the tiny golden models."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from metaeval.cli.app import main
+from metaeval.errors import UserError
+from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.official.recipes import RECIPES, official_metric
+from metaeval.experiment.readiness import with_options
+from metaeval.scoring.engine import score_pairs
+
+
+@pytest.fixture(scope="session")
+def environments(tmp_path_factory):
+    """A cache that the official environments are made in, once for all these tests: minutes, and a package index."""
+    return tmp_path_factory.mktemp("official")
+
+
+@pytest.fixture
+def verify(environments, monkeypatch, capsys):
+    """Run `metaeval metrics verify ARGS... --official`: its exit code and what it printed."""
+    monkeypatch.setenv("METAEVAL_CACHE", str(environments))
+
+    def run(*args):
+        monkeypatch.setattr(sys, "argv", ["metaeval", "metrics", "verify", *map(str, args), "--official"])
+        with pytest.raises(SystemExit) as end:
+            main()
+        ended = capsys.readouterr()
+        if "could not be installed" in ended.err:
+            pytest.skip(f"the official package cannot be installed here: {ended.err.strip()}")
+        return int(end.value.code or 0), ended.out
+
+    return run
+
+
+@pytest.fixture
+def vitc(golden):
+    return f"folder={golden.models / 'tals' / 'albert-xlarge-vitaminc-mnli'}"
+
+
+@pytest.fixture
+def deberta(golden):
+    return f"folder={golden.models / 'microsoft' / 'deberta-xlarge-mnli'}"
+
+
+@pytest.fixture
+def conv(tmp_path):
+    """The synthetic layers of the golden file, by its recipe."""
+    torch = pytest.importorskip("torch")
+    random = np.random.RandomState(7)
+    shapes = {"mlp.weight": (0.5, (1, 23)), "mlp.bias": (0.5, (1,))}
+    shapes |= {"layer_final.weight": (0.7, (2, 3)), "layer_final.bias": (0.3, (2,))}
+    layers = {name: scale * random.standard_normal(shape) for name, (scale, shape) in shapes.items()}
+    torch.save(
+        {name: torch.tensor(layer, dtype=torch.float32) for name, layer in layers.items()}, tmp_path / "conv.bin"
+    )
+    return f"conv_weights={tmp_path / 'conv.bin'}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [[], ["granularity=paragraph-sentence", "op1=mean", "op2=min"], ["use_con=false"], ["use_ent=false", "op2=max"]],
+    ids=" ".join,
+)
+def test_summac_zs_is_the_official_one(verify, vitc, punkt, options):
+    code, out = verify("summac-zs", "--set", vitc, *[word for option in options for word in ("--set", option)])
+    assert code == 0, out
+    assert "summac==0.0.4 on transformers==4.51.3" in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["agg=all", "granularity=2sents"]], ids=" ".join)
+def test_summac_conv_is_the_official_one(verify, vitc, conv, punkt, options):
+    code, out = verify(
+        "summac-conv", "--set", vitc, "--set", conv, *[w for option in options for w in ("--set", option)]
+    )
+    assert code == 0, out
+
+
+@pytest.mark.slow
+def test_another_computation_is_found_out(verify, vitc, punkt, monkeypatch):
+    """The negative control: the official package is told to gather by the mean, ours gathers by the maximum."""
+    settings = RECIPES["summac-zs"].settings
+
+    def other(metric):
+        given = settings(metric)
+        return {**given, "options": {**given["options"], "op1": "mean"}}
+
+    monkeypatch.setitem(RECIPES, "summac-zs", RECIPES["summac-zs"]._replace(settings=other))
+    code, out = verify("summac-zs", "--set", vitc)
+    assert code == 1
+    assert "NOT as it should be" in out
+
+
+@pytest.mark.slow
+def test_the_official_package_in_its_environment_gives_the_golden_scores(golden, verify, vitc, punkt):
+    """The stored scores are of summac 0.0.4 on transformers 4.30.2: another environment, the same numbers."""
+    verify("summac-zs", "--set", vitc)  # makes the environment
+    config = with_options("summac-zs", [vitc])
+    official = official_metric("summac-zs", load_metric("summac-zs", config), lambda text: None)
+    answers = score_pairs(official, golden.pairs).answers
+    expected = golden.official("summac_zs")["scores"]
+    compared = [(one.score, other) for one, other in zip(answers, expected, strict=True) if one.score is not None]
+    assert len(compared) == 11  # two of the thirteen statements have no words
+    assert [score for score, _ in compared] == pytest.approx([score for _, score in compared], abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["rescale=true"]], ids=" ".join)
+def test_bertscore_is_the_official_one(verify, deberta, options):
+    code, out = verify("bertscore", "--set", deberta, *[word for option in options for word in ("--set", option)])
+    assert code == 0, out
+    assert "bert-score==0.3.13 on transformers==4.51.3" in out
+
+
+def test_what_the_official_package_cannot_be_asked(vitc, punkt):
+    for option, said in (
+        ("splitter=rules", "splits sentences with NLTK"),
+        ("model=org/another-nli", "knows no model 'org/another-nli'"),
+        ("dtype=bfloat16", "computes in float32"),
+    ):
+        metric = load_metric("summac-zs", with_options("summac-zs", [vitc, option]))
+        with pytest.raises(UserError) as raised:
+            official_metric("summac-zs", metric, lambda text: None)
+        assert said in str(raised.value)
+
+
+def test_a_command_of_a_recipe_is_json_that_a_shell_word_can_hold(vitc, punkt):
+    metric = load_metric("summac-zs", with_options("summac-zs", [vitc]))
+    settings = json.loads(json.dumps(dict(RECIPES["summac-zs"].settings(metric))))
+    assert settings["options"] == {
+        "granularity": "sentence",
+        "op1": "max",
+        "op2": "mean",
+        "use_ent": True,
+        "use_con": True,
+    }
