@@ -13,7 +13,6 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from metaeval import __version__
 from metaeval.cache import cache_folder
 from metaeval.experiment.readiness import Readiness, judges_keys, registered
 from metaeval.experiment.traps import TrapHere, traps_here
@@ -82,7 +81,7 @@ def examine() -> Diagnosis:
     states, devices = registered(), _devices()
     room = max((device.free or 0 for device in devices), default=0)
     return Diagnosis(
-        metaeval=__version__,
+        metaeval=version("metaeval"),
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
         packages=packages,
