@@ -1,0 +1,337 @@
+"""BARTScore against the official code's outputs, and against the definition, one pair at a time."""
+
+import json
+import math
+import shutil
+from statistics import mean
+
+import pytest
+
+from metaeval.errors import UserError
+from metaeval.scoring.contract import Status
+from metaeval.scoring.engine import score_jointly, score_pairs
+from metrics_zoo.bartscore import BARTScore
+
+KETTLE = "Kettles with a steel body get hot during use, so hold them by the handle."
+TRIAL = "The trial enrolled 240 adults with mild asthma; no difference was found after twelve weeks."
+PAIRS = [
+    (KETTLE, "A steel kettle is hot."),
+    (KETTLE, "The trial enrolled 240 adults."),
+    (KETTLE, "Hold it!"),
+    (TRIAL, "The trial enrolled 240 adults."),
+    (TRIAL, "Überraschung! Ein Café in São Paulo, 東京 and Москва 🙂"),
+    ("", "Nothing was read."),
+    ("x", "y"),
+    ("The <pad> token and </s> are text too.", "A <pad> is <s> text <pad>"),
+    (" white  space\n\tand\nlines ", "  It is kept.  "),
+    (f"{TRIAL} {KETTLE} " * 60, "A text beyond the limit."),  # 1,920 words
+    (KETTLE, f"{TRIAL} " * 130),  # 1,950 words
+]
+DIRECTIONS = {"source-to-statement": "scores", "statement-to-source": "scores_reversed_statement_to_source"}
+
+
+def scored(folder, pairs, **options):
+    answers = score_pairs(BARTScore(BARTScore.Options(folder=folder, **options)), pairs).answers
+    return [answer.score for answer in answers]
+
+
+# --- the official numbers: neulab/BARTScore 248f511 bart_score.py, run unmodified on the golden tiny BART ---
+
+
+@pytest.fixture
+def official(golden):
+    return golden.models / "facebook" / "bart-large-cnn", golden.official("bartscore")
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_official_scores(golden, official, direction):
+    folder, numbers = official
+    # fallback: the official code gives an empty text a number, that of its <s> and </s>
+    ours = scored(folder, golden.pairs, direction=direction, fallback=True)
+    assert ours == pytest.approx(numbers[DIRECTIONS[direction]], abs=1e-5)
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 100, 100_000])
+def test_the_official_scores_of_batches_of_one(golden, official, batch_tokens):
+    folder, numbers = official
+    ours = scored(folder, golden.pairs, fallback=True, batch_tokens=batch_tokens)
+    assert ours == pytest.approx(numbers["scores_batch1"], abs=1e-5)
+
+
+def test_the_mean_of_the_official_directions(golden, official):
+    folder, numbers = official
+    ours = scored(folder, golden.pairs, direction="mean", fallback=True)
+    both = zip(*(numbers[name] for name in DIRECTIONS.values()), strict=True)
+    assert ours == pytest.approx([mean(pair) for pair in both], abs=1e-5)
+
+
+def test_swapped_texts_are_another_score(golden, official):
+    folder, numbers = official
+    swapped = scored(folder, [(statement, source) for source, statement in golden.pairs], fallback=True)
+    assert max(abs(a - b) for a, b in zip(swapped, numbers["scores"], strict=True)) > 0.1
+
+
+# --- the definition, on tiny models made here ---
+
+
+class Slow:
+    """The definition on plain transformers: one pair, no batch, padding, cache or attention of ours."""
+
+    def __init__(self, folder):
+        from transformers import AutoTokenizer, BartForConditionalGeneration
+
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = BartForConditionalGeneration.from_pretrained(folder).eval()
+
+    def token_scores(self, source, statement):
+        """log p of <s>, each token and </s>, decoder inputs shifted right by transformers itself."""
+        import torch
+
+        read, labels = (
+            self.tokenizer(text, max_length=1024, truncation=True, return_tensors="pt")["input_ids"]
+            for text in (source, statement)
+        )
+        with torch.no_grad():
+            logits = self.model(input_ids=read, labels=labels).logits[0].double()
+        found = [float(row.log_softmax(0)[label]) for row, label in zip(logits, labels[0], strict=True)]
+        # The official NLLLoss(ignore_index=pad) drops a padding token from the sum; its mask keeps it in the count.
+        return [
+            0.0 if label == self.model.config.pad_token_id else one
+            for one, label in zip(found, labels[0].tolist(), strict=True)
+        ]
+
+    def score(self, source, statement):
+        return mean(self.token_scores(source, statement))
+
+
+SHAPES = {
+    "as the others": {},
+    "uneven": {"encoder_layers": 1, "decoder_layers": 3, "decoder_attention_heads": 2, "decoder_ffn_dim": 40},
+    "scaled embeddings, relu": {"scale_embedding": True, "activation_function": "relu"},
+    "a vocabulary of three blocks": {"vocab_size": 9000},
+}
+
+
+@pytest.fixture(scope="module")
+def biased(tiny, tmp_path_factory):
+    """A BART whose vocabulary head has a bias other than 0."""
+    import torch
+    from transformers import AutoTokenizer, BartForConditionalGeneration
+
+    plain, folder = tiny.folder("bart", vocab_size=9000), tmp_path_factory.mktemp("biased")
+    model = BartForConditionalGeneration.from_pretrained(plain)
+    model.final_logits_bias.copy_(torch.randn(1, 9000, generator=torch.Generator().manual_seed(3)))
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(plain).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_definition(tiny, shape):
+    folder = tiny.folder("bart", **SHAPES[shape])
+    slow = Slow(folder)
+    expected = [slow.score(*pair) for pair in PAIRS]
+    assert scored(folder, PAIRS) == pytest.approx(expected, abs=1e-5)
+    reverse = [slow.score(statement, source) for source, statement in PAIRS]
+    assert scored(folder, PAIRS, direction="statement-to-source", fallback=True) == pytest.approx(reverse, abs=1e-5)
+
+
+def test_the_head_has_its_bias(tiny, biased):
+    slow = Slow(biased)
+    ours = scored(biased, PAIRS)
+    assert ours == pytest.approx([slow.score(*pair) for pair in PAIRS], abs=1e-5)
+    without = scored(tiny.folder("bart", vocab_size=9000), PAIRS)
+    assert max(abs(a - b) for a, b in zip(ours, without, strict=True)) > 0.1
+
+
+def test_the_two_special_tokens_count(tiny):
+    """Control: a mean over the statement's own tokens alone is another number."""
+    slow = Slow(tiny.folder("bart"))
+    own = [mean(slow.token_scores(*pair)[1:-1]) for pair in PAIRS]
+    ours = scored(tiny.folder("bart"), PAIRS)
+    assert max(abs(a - b) for a, b in zip(ours, own, strict=True)) > 0.01
+
+
+def test_batches_and_order_change_nothing(tiny):
+    folder = tiny.folder("bart")
+    whole = scored(folder, PAIRS)
+    metric = BARTScore(BARTScore.Options(folder=folder))
+    assert [metric.score([one], [other])[0].score for one, other in PAIRS] == pytest.approx(whole, abs=1e-5)
+    assert scored(folder, PAIRS[::-1])[::-1] == pytest.approx(whole, abs=1e-5)
+    assert scored(folder, PAIRS, batch_tokens=64) == pytest.approx(whole, abs=1e-5)
+
+
+def test_another_number_type_is_another_score_under_another_name(tiny):
+    folder = tiny.folder("bart")
+    exact, rough = scored(folder, PAIRS), scored(folder, PAIRS, dtype="bfloat16")
+    assert rough == pytest.approx(exact, abs=0.5)
+    assert rough != pytest.approx(exact, abs=1e-5)
+    identities = [
+        BARTScore(BARTScore.Options(folder=folder, dtype=name)).identity() for name in ("float32", "bfloat16")
+    ]
+    assert identities[0] != identities[1]
+
+
+# --- work ---
+
+
+def test_each_source_is_encoded_once_and_nothing_is_padded(tiny):
+    """Rows counted by hooks inside transformers' layers: 3 sources, 8 statements of many lengths, 24 pairs."""
+    from transformers import AutoTokenizer, BartForConditionalGeneration
+
+    from metaeval.scoring.backends.likelihood import BartLikelihood
+
+    folder = tiny.folder("bart")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = BartForConditionalGeneration.from_pretrained(folder).eval()
+    rows = {"encoder": 0, "decoder": 0, "keys": 0, "values": 0}
+
+    def count(name):
+        def hook(_module, given, _output):
+            rows[name] += given[0].shape[:-1].numel()
+
+        return hook
+
+    layer = model.model.decoder.layers[-1]
+    model.model.encoder.layers[-1].fc1.register_forward_hook(count("encoder"))
+    layer.fc1.register_forward_hook(count("decoder"))
+    layer.encoder_attn.k_proj.register_forward_hook(count("keys"))
+    layer.encoder_attn.v_proj.register_forward_hook(count("values"))
+
+    sources = [KETTLE, TRIAL, f"{TRIAL} {KETTLE} " * 5]
+    statements = [" ".join(TRIAL.split()[:words]) for words in (1, 2, 3, 5, 8, 9, 11, 14)]
+    pairs = [(source, statement) for statement in statements for source in sources]  # no source stands together
+    ours = BartLikelihood(model, tokenizer, 1024, 2048, "cpu")
+    ours.mean_log_likelihoods(*zip(*pairs, strict=True))
+    of_sources = sum(len(tokenizer(text)["input_ids"]) for text in sources)
+    of_statements = sum(len(tokenizer(statement)["input_ids"]) for _, statement in pairs)
+    assert rows == {"encoder": of_sources, "decoder": of_statements, "keys": of_sources, "values": of_sources}
+    assert (ours.encoded.passes, ours.encoded.useful, ours.encoded.padded) == (3, of_sources, of_sources)
+    assert (ours.decoded.passes, ours.decoded.useful, ours.decoded.padded) == (24, of_statements, of_statements)
+    assert ours.texts.calls == 11
+
+
+def test_a_source_of_more_statements_than_a_batch_holds_is_still_encoded_once(tiny):
+    pairs = [(TRIAL, f"Statement {number} of many.") for number in range(40)]
+    folder = tiny.folder("bart")
+    metric = BARTScore(BARTScore.Options(folder=folder, batch_tokens=64))
+    answers = [answer.score for answer in metric.score(*zip(*pairs, strict=True))]
+    assert metric.model.encoded.passes == 1
+    assert metric.model.decoded.passes == 40
+    slow = Slow(folder)
+    assert answers == pytest.approx([slow.score(*pair) for pair in pairs], abs=1e-5)
+
+
+def test_both_transforms_come_from_one_pass(tiny):
+    folder = tiny.folder("bart")
+    plain, exponential = (BARTScore(BARTScore.Options(folder=folder, transform=name)) for name in ("none", "exp"))
+    assert plain.observed() == exponential.observed()
+    first, second = score_jointly([plain, exponential], PAIRS)
+    assert "model" not in vars(exponential)  # never loaded
+    for one, other in zip(first.answers, second.answers, strict=True):
+        assert other.score == pytest.approx(math.exp(one.score))
+    assert first.identity != second.identity
+    assert (plain.card.low, plain.card.high) == (None, 0.0)
+    assert (exponential.card.low, exponential.card.high) == (0.0, 1.0)
+    assert BARTScore.card.low is None
+
+
+# --- texts without words, long texts ---
+
+
+def test_a_statement_without_words_has_no_score_unless_wished_for(tiny):
+    folder = tiny.folder("bart")
+    pairs = [(KETTLE, ""), (KETTLE, " \n "), ("", ""), ("", "Nothing was read.")]
+    metric = BARTScore(BARTScore.Options(folder=folder))
+    statuses = [answer.status for answer in score_pairs(metric, pairs).answers]
+    assert statuses == [Status.EMPTY, Status.EMPTY, Status.EMPTY, Status.OK]
+    slow = Slow(folder)
+    assert scored(folder, pairs, fallback=True) == pytest.approx([slow.score(*pair) for pair in pairs], abs=1e-5)
+
+
+@pytest.mark.parametrize("direction", ["statement-to-source", "mean"])
+def test_a_source_that_is_judged_needs_words(tiny, direction):
+    metric = BARTScore(BARTScore.Options(folder=tiny.folder("bart"), direction=direction))
+    answers = score_pairs(metric, [("", "Nothing was read."), (KETTLE, ""), (KETTLE, "Hold it!")]).answers
+    assert [answer.status for answer in answers] == [Status.EMPTY, Status.EMPTY, Status.OK]
+
+
+@pytest.mark.parametrize("direction", ["source-to-statement", "mean"])
+def test_what_is_cut_is_counted_on_both_sides(tiny, direction):
+    folder = tiny.folder("bart")
+    metric = BARTScore(BARTScore.Options(folder=folder, direction=direction))
+    tokenizer = Slow(folder).tokenizer
+    for (source, statement), answer in zip(PAIRS, score_pairs(metric, PAIRS).answers, strict=True):
+        sizes = [len(tokenizer(text, truncation=False)["input_ids"]) for text in (source, statement)]
+        assert (answer.tokens, answer.cut) == (sum(sizes), sum(max(size - 1024, 0) for size in sizes))
+    assert sum(answer.cut > 0 for answer in score_pairs(metric, PAIRS).answers) == 2
+
+
+def test_what_lies_beyond_the_limit_changes_nothing(tiny):
+    long = f"{TRIAL} " * 130
+    short, longer = scored(tiny.folder("bart"), [(long, "Hold it!"), (f"{long}{KETTLE}", "Hold it!")])
+    assert short == longer
+
+
+# --- identity, faults ---
+
+
+def test_the_identity_holds_what_changes_a_score_and_nothing_else(tiny):
+    def identity(**options):
+        return json.dumps(BARTScore(BARTScore.Options(folder=tiny.folder("bart"), **options)).identity())
+
+    plain = identity()
+    assert identity(batch_tokens=7) == plain
+    for options in ({"direction": "mean"}, {"transform": "exp"}, {"fallback": True}, {"dtype": "float16"}):
+        assert identity(**options) != plain
+
+
+@pytest.mark.parametrize("kind", ["bert", "t5"])
+def test_another_architecture_is_refused(tiny, kind):
+    metric = BARTScore(BARTScore.Options(folder=tiny.folder(kind)))
+    with pytest.raises(UserError, match=r"is a (Bert|T5)For\w+; bartscore needs a BART that generates"):
+        metric.prepare([], [])
+
+
+def test_a_classifier_on_bart_is_refused(tiny, tmp_path):
+    folder = _copy(tiny.folder("bart"), tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"architectures": ["BartForSequenceClassification"]}))
+    with pytest.raises(UserError, match="is a BartForSequenceClassification; bartscore needs"):
+        BARTScore(BARTScore.Options(folder=folder)).prepare([], [])
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_a_broken_file_is_told_in_a_sentence(tiny, tmp_path, name):
+    folder = _copy(tiny.folder("bart"), tmp_path)
+    (folder / name).write_bytes((folder / name).read_bytes()[:200])
+    with pytest.raises(UserError, match="cannot be loaded"):
+        BARTScore(BARTScore.Options(folder=folder)).prepare([], [])
+
+
+def test_weights_of_another_shape_are_refused(tiny, tmp_path):
+    folder = _copy(tiny.folder("bart"), tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"decoder_layers": 4}))
+    with pytest.raises(UserError, match=r"decoder\.layers\.2\."):
+        BARTScore(BARTScore.Options(folder=folder)).prepare([], [])
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [({"vocab_size": 300}, "is not that of the BART"), ({"tie_word_embeddings": False}, "vocabulary head apart")],
+)
+def test_what_would_give_wrong_numbers_is_refused(tiny, config, sentence):
+    """A tokenizer of about 600 tokens on 300 embeddings; a head that the embeddings do not stand for."""
+    with pytest.raises(UserError, match=sentence):
+        BARTScore(BARTScore.Options(folder=tiny.folder("bart", **config))).prepare([], [])
+
+
+def test_a_missing_folder_is_told(tmp_path):
+    with pytest.raises(UserError, match="facebook/bart-large-cnn"):
+        BARTScore(BARTScore.Options(folder=tmp_path / "nowhere")).prepare([], [])
+
+
+def _copy(folder, target):
+    shutil.copytree(folder, target / "model")
+    return target / "model"
