@@ -1,0 +1,124 @@
+"""An encoder-decoder asked for little: each prompt encoded once, the decoder for one token or a few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from metaeval.scoring.backends.batches import WASTE, Work, length_batches, one_thread, pad, workers
+from metaeval.scoring.backends.checkpoint import ModelFolder
+from metaeval.scoring.backends.models import DType, load_model
+
+if TYPE_CHECKING:
+    import torch
+
+Answer = TypeVar("Answer")
+
+_GROUP = 4  # batches of the encoder whose prompts go to the decoder together
+
+
+class Encoded:
+    """A batch of encoded prompts, for questions to the decoder."""
+
+    def __init__(self, owner: Seq2Seq, states: torch.Tensor, mask: torch.Tensor) -> None:
+        self._owner, self._states, self._mask = owner, states, mask
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def first(self) -> torch.Tensor:
+        """Logits of each prompt's first token, (prompts, vocabulary), fp32 on the CPU."""
+        return self.after(range(len(self)), [()] * len(self))[:, 0]
+
+    def after(self, rows: Sequence[int], given: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Logits of some prompts' (by number) tokens at and behind given ones, one list of equal length for each.
+
+        Returns (rows, given tokens + 1, vocabulary), fp32 on the CPU.
+        """
+        chosen = slice(None) if list(rows) == list(range(len(self))) else list(rows)
+        return self._owner.decode(self._states[chosen], self._mask[chosen], given)
+
+
+class Seq2Seq:
+    """A transformers encoder-decoder over prompts of token ids; answers do not depend on the batch beyond 1e-5.
+
+    model: settled on `device`, its GELU and cross-attention light (`load_seq2seq`). batch_tokens: tokens of a batch,
+    padding included. `work` counts what was encoded; `decoded` the rows given to the decoder.
+    """
+
+    def __init__(self, model: Any, batch_tokens: int, device: str) -> None:
+        self.work = Work()
+        self.decoded = 0
+        self._counting = Lock()  # batches run side by side
+        self._model = model
+        self._pad = int(model.config.pad_token_id or 0)
+        self._batch_tokens = batch_tokens
+        self._device = device
+
+    def ask(self, prompts: Sequence[Sequence[int]], read: Callable[[Encoded], Sequence[Answer]]) -> list[Answer]:
+        """Encode prompts and give them to `read` in groups, which answers for each prompt; answers in order.
+
+        A group is several batches of the encoder: the decoder reads all its weights for a few tokens a prompt, and
+        padding costs it next to nothing.
+        """
+        lengths = [len(prompt) for prompt in prompts]
+        share = sum(lengths) // workers(self._device)  # no core goes without for the sake of larger groups
+        tokens = max(self._batch_tokens, min(_GROUP * self._batch_tokens, share))
+        groups = list(length_batches(lengths, tokens, waste=1.0))
+
+        def answer(group: list[int]) -> Sequence[Answer]:
+            import torch
+
+            with torch.inference_mode():
+                return read(self._encode([prompts[number] for number in group]))
+
+        found: dict[int, Answer] = {}
+        with one_thread(), ThreadPoolExecutor(workers(self._device)) as pool:
+            for group, answers in zip(groups, pool.map(answer, groups), strict=True):
+                found.update(zip(group, answers, strict=True))
+        return [found[number] for number in range(len(prompts))]
+
+    def _encode(self, prompts: Sequence[Sequence[int]]) -> Encoded:
+        """States of a group, longest prompt first, batch by batch."""
+        import torch
+
+        lengths = [len(prompt) for prompt in prompts]
+        states = mask = torch.empty(0)
+        for batch in length_batches(lengths, self._batch_tokens, WASTE if self._device == "cpu" else 4 * WASTE):
+            ids, own = pad([prompts[number] for number in batch], self._pad, self._device)
+            found = self._model.get_encoder()(input_ids=ids, attention_mask=own).last_hidden_state
+            if not len(mask):
+                states = found.new_zeros(len(prompts), max(lengths), found.shape[-1])
+                mask = own.new_zeros(len(prompts), max(lengths))
+            states[batch, : ids.shape[1]], mask[batch, : ids.shape[1]] = found, own
+            self._count(batch, lengths)
+        return Encoded(self, states, mask)
+
+    def _count(self, batch: Sequence[int], lengths: Sequence[int]) -> None:
+        with self._counting:
+            self.work.passes += len(batch)
+            self.work.useful += sum(lengths[number] for number in batch)
+            self.work.padded += len(batch) * max(lengths[number] for number in batch)
+
+    def decode(self, states: torch.Tensor, mask: torch.Tensor, given: Sequence[Sequence[int]]) -> torch.Tensor:
+        """One decoder pass over the start token and given ones, without a cache; see `Encoded.after`."""
+        import torch
+
+        start = self._model.config.decoder_start_token_id
+        ids = torch.tensor([[start, *tokens] for tokens in given], dtype=torch.long, device=self._device)
+        output = self._model(encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=ids, use_cache=False)
+        with self._counting:
+            self.decoded += len(ids)
+        logits: torch.Tensor = output.logits
+        return logits.float().cpu()
+
+
+def load_seq2seq(found: ModelFolder, dtype: DType, batch_tokens: int, device: str) -> Seq2Seq:
+    """A T5 from a transformers folder; `UserError` when it cannot be loaded."""
+    from transformers import AutoModelForSeq2SeqLM
+
+    from metaeval.scoring.backends.lean_t5 import Light
+
+    return Seq2Seq(load_model(Light(AutoModelForSeq2SeqLM), found, dtype, device), batch_tokens, device)

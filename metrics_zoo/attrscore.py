@@ -1,0 +1,120 @@
+"""AttrScore (Yue et al., 2023) on Flan-T5: attributable, extrapolatory or contradictory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import exp
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from metaeval.scoring.backends.checkpoint import Checkpoint
+from metaeval.scoring.backends.model_metric import ModelOptions
+from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
+from metrics_zoo.t5 import T5Metric, prompt_status
+
+if TYPE_CHECKING:
+    import torch
+
+    from metaeval.scoring.backends.prompts import Prompt, PromptTokens
+    from metaeval.scoring.backends.seq2seq import Encoded
+
+LABELS = ("Attributable", "Extrapolatory", "Contradictory")
+
+# The prompt of the example in the README of OSU-NLP-Group/AttrScore, byte for byte.
+_TEMPLATE = (
+    "As an Attribution Validator, your task is to verify whether a given reference can support the given claim. A "
+    "claim can be either a plain sentence or a question followed by its answer. Specifically, your response should "
+    "clearly indicate the relationship: Attributable, Contradictory or Extrapolatory. A contradictory error occurs "
+    "when you can infer that the answer contradicts the fact presented in the context, while an extrapolatory error "
+    "means that you cannot infer the correctness of the answer based on the information provided in the context. \n\n"
+    "Claim: {statement} \n Reference: {source}"
+)
+
+
+class AttrScoreOptions(ModelOptions):
+    """max_tokens: cut the end of the source beyond this many tokens of the prompt (official: no limit)."""
+
+    max_tokens: Annotated[int, Field(ge=192)] | None = None
+
+
+class AttrScore(T5Metric):
+    """P(Attributable) among the three answers that the model was trained to give.
+
+    The authors generate the answer and keep its label alone. Here each label's log-probability is the sum over its
+    pieces and the end token, each after the ones before it (teacher forcing), and the three are normalised to one;
+    the label with the largest is what greedy decoding gives, but for rare ties between first pieces. The claim is the
+    statement; the authors put the question in front of an answer where there is one. Extrapolatory (the reference does
+    not tell) and contradictory map only loosely to partial and no support: the model has no label for partial support.
+    """
+
+    checkpoint = Checkpoint(
+        "osunlp/attrscore-flan-t5-large", "3.1 GB, Apache-2.0", "282eb2ab5d537f5badf5fa33008d96abff34607b"
+    )
+    Options = AttrScoreOptions
+    card = MetricCard(
+        name="attrscore",
+        family="entailment by generation",
+        summary="P(Attributable) of a Flan-T5 trained to tell attributable, extrapolatory and contradictory claims",
+        paper="Yue et al. 2023, Automatic Evaluation of Attribution by Large Language Models (2305.06311)",
+        licence="MIT (code), Apache-2.0 (weights)",
+        low=0.0,
+        high=1.0,
+        checkpoint=checkpoint.hub_id,
+        revision=checkpoint.revision,
+        dtype="float32",
+        template=_TEMPLATE,
+        download=checkpoint.download,
+        parameters="783 M",
+        three_way=True,
+        modules=("torch", "transformers", "tokenizers", "safetensors"),
+        extra="models",
+    )
+
+    @cached_property
+    def labels(self) -> tuple[list[int], ...]:
+        """Token ids of the three labels, each with the end token."""
+        return tuple([*self.tokenizer(label)["input_ids"]] for label in LABELS)
+
+    @cached_property
+    def prompts(self) -> PromptTokens:
+        """Pairs to token ids."""
+        from metaeval.scoring.backends.prompts import PromptTokens
+
+        return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens)
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs; a statement without words is EMPTY, an empty source is a reference like any other."""
+        return [
+            PairScore(exp(ways.entailment) if ways else None, status, prompt.tokens, prompt.cut)
+            for prompt, status, ways in self._judge(sources, statements)
+        ]
+
+    def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
+        """Log-probabilities: attributable as entailment, extrapolatory as neutral, contradictory as contradiction."""
+        return [ways for _, _, ways in self._judge(sources, statements)]
+
+    def _judge(self, sources: Sequence[str], statements: Sequence[str]) -> list[tuple[Prompt, Status, ThreeWay | None]]:
+        prompts = self.prompts.encode(sources, statements)
+        statuses = [prompt_status(prompt, text) for prompt, text in zip(prompts, statements, strict=True)]
+        asked = [prompt.ids for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]
+        found = iter(self.model.ask(asked, self._ask))
+        return [
+            (prompt, status, next(found) if status is Status.OK else None)
+            for prompt, status in zip(prompts, statuses, strict=True)
+        ]
+
+    def _ask(self, batch: Encoded) -> list[ThreeWay]:
+        import torch
+
+        said = torch.stack([self._log_probability(batch, label) for label in self.labels], dim=1).log_softmax(1)
+        return [ThreeWay(*row) for row in said.tolist()]
+
+    @staticmethod
+    def _log_probability(batch: Encoded, label: list[int]) -> torch.Tensor:
+        """Natural logarithm of the probability that each prompt's answer is the label, (prompts,) float64."""
+        import torch
+
+        logits = batch.after(range(len(batch)), [label[:-1]] * len(batch)).double().log_softmax(-1)
+        return torch.stack([logits[:, place, piece] for place, piece in enumerate(label)]).sum(0)

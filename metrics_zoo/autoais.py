@@ -1,0 +1,151 @@
+"""AutoAIS (Honovich et al., 2022; Bohnet et al., 2022): a T5 asked whether the source entails the statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from math import exp, log1p
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from metaeval.scoring.backends.checkpoint import Checkpoint
+from metaeval.scoring.backends.model_metric import ModelOptions
+from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
+from metrics_zoo.t5 import YesNoMetric, prompt_status
+
+if TYPE_CHECKING:
+    from metaeval.scoring.backends.prompts import Prompt, PromptTokens
+    from metaeval.scoring.backends.seq2seq import Encoded
+
+_MOST_PIECES = 10  # ALCE generates no more
+
+
+class AutoAISOptions(ModelOptions):
+    """score: full (probability of "1" in the whole vocabulary), two_way (against "0" alone), binary (greedy answer).
+
+    max_tokens: cut the end of the source beyond this many tokens of the prompt (official: no limit).
+    """
+
+    score: Literal["full", "two_way", "binary"] = "full"
+    max_tokens: Annotated[int, Field(ge=16)] | None = None
+
+
+class Seen(NamedTuple):
+    """What the model said of a pair.
+
+    log_full: log-probability that the first piece is "1"; log_two_way: the same against the piece that "0" begins
+    with; spelled: whether the greedy answer, decoded, is exactly "1" (looked at for `binary` alone). EMPTY or TOO_LONG
+    go without them.
+    """
+
+    log_full: float
+    log_two_way: float
+    spelled: bool
+    tokens: int
+    cut: int
+    status: Status = Status.OK
+
+
+class AutoAIS(TwoStepMetric, YesNoMetric):
+    """The TRUE mixture T5-XXL on `premise: {source} hypothesis: {statement}`.
+
+    In T5's vocabulary "1" is the piece ▁1 (209) and "0" the pieces ▁ and 0 (3, 632). `full` is what ALCE's re-ranker
+    computes, and the paper's "generated token probability of 1"; `two_way` is the softmax over 209 and 3 of later
+    users: both from one observation, of one decoder step. `binary` is the official 0 or 1: whether greedy decoding
+    gives exactly the string "1". After ▁1 the end must follow, and after ▁ the piece 1 still could, so the pairs that
+    the first piece leaves open are decoded on, as a rule for one more piece, at most for ten: an observation apart.
+    """
+
+    checkpoint = Checkpoint(
+        "google/t5_xxl_true_nli_mixture", "45.5 GB, Apache-2.0", "aa6cfe1dd4257853bfdd772992045f41bfc14988"
+    )
+    Options = AutoAISOptions
+    card = MetricCard(
+        name="autoais",
+        family="entailment by generation",
+        summary="probability that a T5 trained on NLI answers 1 (entailed)",
+        paper="Honovich et al. 2022, TRUE (2204.04991); Bohnet et al. 2022, Attributed Question Answering (2212.08037)",
+        licence="Apache-2.0",
+        low=0.0,
+        high=1.0,
+        neutral=0.5,
+        checkpoint=checkpoint.hub_id,
+        revision=checkpoint.revision,
+        dtype="float32",
+        template="premise: {source} hypothesis: {statement}",
+        download=checkpoint.download,
+        parameters="11.3 B",
+        modules=("torch", "transformers", "tokenizers", "safetensors"),
+        extra="models",
+    )
+
+    @cached_property
+    def prompts(self) -> PromptTokens:
+        """Pairs to token ids."""
+        from metaeval.scoring.backends.prompts import PromptTokens
+
+        return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens)
+
+    def observed(self) -> Mapping[str, Any]:
+        """What an observation depends on: everything but the choice between the two probabilities."""
+        identity = self.identity()
+        return {**identity, "options": {**identity["options"], "score": self._decodes}}
+
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen]:
+        """Ask the model about each pair with words in its statement; an empty source is a premise like any other."""
+        prompts = self.prompts.encode(sources, statements)
+        statuses = [prompt_status(prompt, text) for prompt, text in zip(prompts, statements, strict=True)]
+        asked = [prompt for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]
+        found = iter(self.read(asked))
+        return [
+            next(found) if status is Status.OK else Seen(0.0, 0.0, False, prompt.tokens, prompt.cut, status)
+            for prompt, status in zip(prompts, statuses, strict=True)
+        ]
+
+    def judge(self, observations: Sequence[Seen]) -> list[PairScore]:
+        """The score asked for."""
+        return [self._answer(seen) for seen in observations]
+
+    def read(self, prompts: Sequence[Prompt]) -> list[Seen]:
+        """What the model says to prompts, in order."""
+        found = self.model.ask([prompt.ids for prompt in prompts], self._ask)
+        return [Seen(*said, prompt.tokens, prompt.cut) for said, prompt in zip(found, prompts, strict=True)]
+
+    def _ask(self, batch: Encoded) -> list[tuple[float, float, bool]]:
+        logits = batch.first().double()
+        yes, no = self.answers
+        full = logits.log_softmax(-1)[:, yes].tolist()
+        apart = (logits[:, no] - logits[:, yes]).tolist()
+        spelled = self._spelled(batch, logits.argmax(-1).tolist()) if self._decodes else set()
+        return [(one, -_softplus(gap), row in spelled) for row, (one, gap) in enumerate(zip(full, apart, strict=True))]
+
+    def _spelled(self, batch: Encoded, firsts: Sequence[int]) -> set[int]:
+        """The rows whose greedy answer is "1"; a row is decoded for as long as it may become that."""
+        spelled: set[int] = set()
+        given = {row: [first] for row, first in enumerate(firsts)}
+        for length in range(1, _MOST_PIECES + 1):
+            texts = {row: self.tokenizer.decode(ids, skip_special_tokens=True) for row, ids in given.items()}
+            ended = {row for row in given if given[row][-1] == self.tokenizer.eos_token_id or length == _MOST_PIECES}
+            spelled |= {row for row in ended if texts[row] == "1"}
+            given = {row: ids for row, ids in given.items() if row not in ended and texts[row] in ("", "1")}
+            if not given:
+                break
+            following = batch.after(list(given), list(given.values()))[:, -1].argmax(-1).tolist()
+            given = {row: [*ids, piece] for (row, ids), piece in zip(given.items(), following, strict=True)}
+        return spelled
+
+    @property
+    def _decodes(self) -> bool:
+        return bool(self.options.score == "binary")
+
+    def _answer(self, seen: Seen) -> PairScore:
+        if seen.status is not Status.OK:
+            return PairScore(None, seen.status, seen.tokens, seen.cut)
+        scores = {"full": exp(seen.log_full), "two_way": exp(seen.log_two_way), "binary": float(seen.spelled)}
+        return PairScore(scores[self.options.score], tokens=seen.tokens, cut=seen.cut)
+
+
+def _softplus(value: float) -> float:
+    """log(1 + e^value) without overflow."""
+    return max(value, 0.0) + log1p(exp(-abs(value)))

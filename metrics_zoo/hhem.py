@@ -1,0 +1,177 @@
+"""HHEM-2.1-Open (Vectara, 2024): the encoder of a Flan-T5-base with a label at the prompt's first token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from metaeval.errors import UserError
+from metaeval.scoring.backends.batches import Work, pad, run_batches
+from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
+from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
+from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metrics_zoo.t5 import prompt_status
+
+if TYPE_CHECKING:
+    from metaeval.scoring.backends.prompts import PromptTokens
+
+_FOUNDATION = Checkpoint(
+    "google/flan-t5-base",
+    "its tokenizer alone: 3 MB, Apache-2.0",
+    "7bcac572ce56db69c1ea7c8af255c5d7c9672fc2",
+    ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"),
+)
+
+
+class HHEMOptions(ModelOptions):
+    """tokenizer: a folder with Flan-T5's tokenizer; else `folder` if it holds tokenizer.json, else the hub.
+
+    max_tokens: cut the end of the source beyond this many tokens of the prompt (official: no limit).
+    """
+
+    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"tokenizer"}
+
+    tokenizer: Path | None = None
+    max_tokens: Annotated[int, Field(ge=32)] | None = None
+
+
+class HHEM(ModelMetric):
+    """P(consistent): the softmax over the two labels at the first token of the prompt, an encoder pass a pair.
+
+    The published model is a class of its own that the hub would have us run; all it holds is transformers'
+    T5ForTokenClassification under the prefix `t5.`, so the weights are read into that class, whose shape they tell
+    themselves, and no code from the hub is run. Checked without the checkpoint: its published 109,630,082 parameters
+    are those of this class at Flan-T5-base's size. The prompt's `<pad>` is a token that is read, not padding.
+    """
+
+    checkpoint = Checkpoint(
+        "vectara/hallucination_evaluation_model",
+        "439 MB, Apache-2.0",
+        "8e4a2e6e96c708cc76c2344f7e4757df2515292c",
+        ("model.safetensors",),
+    )
+    Options = HHEMOptions
+    card = MetricCard(
+        name="hhem",
+        family="classifier",
+        summary="probability that a Flan-T5 encoder trained on hallucinations finds the statement consistent",
+        paper="none; Vectara 2024, HHEM-2.1-Open (10.57967/hf/3240)",
+        licence="Apache-2.0",
+        low=0.0,
+        high=1.0,
+        neutral=0.5,
+        checkpoint=checkpoint.hub_id,
+        revision=checkpoint.revision,
+        dtype="float32",
+        template=(
+            "<pad> Determine if the hypothesis is true given the premise?\n\n"
+            "Premise: {source}\n\nHypothesis: {statement}"
+        ),
+        download=f"{checkpoint.download}; {_FOUNDATION.download} ({_FOUNDATION.hub_id})",
+        parameters="110 M",
+        modules=("torch", "transformers", "tokenizers", "safetensors"),
+        extra="models",
+    )
+
+    @cached_property
+    def work(self) -> Work:
+        """What was given to the model so far."""
+        return Work()
+
+    @cached_property
+    def tokenizer_folder(self) -> ModelFolder:
+        """Flan-T5's tokenizer files."""
+        given, beside = self.options.tokenizer, self.options.folder
+        if given is None and beside is not None and (beside / "tokenizer.json").is_file():
+            given = beside
+        first, *others = _FOUNDATION.files
+        files = (first, *(name for name in others if given is None or (given / name).is_file()))
+        try:
+            return find_model(replace(_FOUNDATION, files=files), given)
+        except UserError as error:
+            raise UserError(f"{error} For HHEM these files may also lie in a folder named by 'tokenizer'.") from error
+
+    @cached_property
+    def prompts(self) -> PromptTokens:
+        """Pairs to token ids."""
+        from metaeval.scoring.backends.models import load_tokenizer
+        from metaeval.scoring.backends.prompts import PromptTokens
+
+        return PromptTokens(load_tokenizer(self.tokenizer_folder), self.card.template, self.options.max_tokens)
+
+    @cached_property
+    def model(self) -> Any:
+        """The token classifier, loaded when first asked for."""
+        from safetensors import safe_open
+        from transformers import T5ForTokenClassification
+
+        from metaeval.scoring.backends.lean_t5 import Light
+        from metaeval.scoring.backends.models import broken_files, load_model
+
+        found = self.model_folder
+        with broken_files(found), safe_open(found.weights[0], framework="pt") as file:
+            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        given = {"config": read_config(shapes, found.folder), "key_mapping": {r"^t5\.": ""}}
+        return load_model(Light(T5ForTokenClassification), found, self.options.dtype, self.device, **given)
+
+    def identity(self) -> dict[str, Any]:
+        """With the fingerprint of the tokenizer, which comes from another model."""
+        return {**super().identity(), "tokenizer": self.tokenizer_folder.fingerprint}
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model and the tokenizer."""
+        _ = self.model, self.prompts
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs; a statement without words is EMPTY, an empty source is a premise like any other."""
+        prompts = self.prompts.encode(sources, statements)
+        statuses = [prompt_status(prompt, text) for prompt, text in zip(prompts, statements, strict=True)]
+        asked = [prompt.ids for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]
+        found = iter(run_batches(asked, len, self._forward, self.batch_tokens, self.device, self.work))
+        return [
+            PairScore(next(found) if status is Status.OK else None, status, prompt.tokens, prompt.cut)
+            for prompt, status in zip(prompts, statuses, strict=True)
+        ]
+
+    def _forward(self, batch: list[list[int]]) -> Sequence[float]:
+        import torch
+
+        ids, mask = pad(batch, 0, self.device)
+        with torch.inference_mode():
+            logits = self.model(input_ids=ids, attention_mask=mask).logits[:, 0]
+        scores: list[float] = logits.double().softmax(-1)[:, 1].tolist()
+        return scores
+
+
+def read_config(shapes: Mapping[str, tuple[int, ...]], folder: Path) -> Any:
+    """A T5's configuration from the shapes of its weights: all that Flan-T5-base's own differs from the defaults in.
+
+    Raises `UserError` when these are not the weights of a T5 token classifier under the prefix `t5.`.
+    """
+    from transformers import T5Config
+
+    encoder = "t5.transformer.encoder"
+    block = f"{encoder}.block"
+    try:
+        embedding = shapes.get("t5.transformer.shared.weight") or shapes[f"{encoder}.embed_tokens.weight"]
+        buckets, heads = shapes[f"{block}.0.layer.0.SelfAttention.relative_attention_bias.weight"]
+        return T5Config(
+            vocab_size=embedding[0],
+            d_model=embedding[1],
+            d_kv=shapes[f"{block}.0.layer.0.SelfAttention.q.weight"][0] // heads,
+            d_ff=shapes[f"{block}.0.layer.1.DenseReluDense.wi_0.weight"][0],
+            num_layers=sum(name.startswith(block) and name.endswith("SelfAttention.q.weight") for name in shapes),
+            num_heads=heads,
+            relative_attention_num_buckets=buckets,
+            feed_forward_proj="gated-gelu",
+            num_labels=shapes["t5.classifier.weight"][0],
+        )
+    except KeyError as error:
+        raise UserError(
+            f"The weights in {folder} are not those of HHEM-2.1-Open (no {error.args[0]}): check folder and revision."
+        ) from error

@@ -1,0 +1,142 @@
+"""MiniCheck (Tang et al., 2024) on Flan-T5-large: chunks of the source against the whole statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from metaeval.scoring.backends.checkpoint import Checkpoint
+from metaeval.scoring.backends.model_metric import ModelOptions
+from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
+from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metrics_zoo.t5 import YesNoMetric
+
+if TYPE_CHECKING:
+    from metaeval.scoring.backends.prompts import Prompt, PromptTokens
+    from metaeval.scoring.backends.seq2seq import Encoded
+
+
+class MiniCheckOptions(ModelOptions):
+    """chunk_words: words of a chunk (one sentence may be longer). max_tokens: tokens of a prompt, its end is cut."""
+
+    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"splitter"}
+
+    chunk_words: Annotated[int, Field(ge=1)] = 500
+    max_tokens: Annotated[int, Field(ge=16)] = 2048
+    splitter: Wish = "auto"
+
+
+class MiniCheck(YesNoMetric):
+    """P(1) against P(0) of the answer's first piece, the largest over the source's chunks.
+
+    The source is cut into whole sentences of at most 500 words together, newlines kept; the statement is not split
+    (its authors advise to give single sentences). Beyond 2,048 tokens of chunk and statement the official code lets
+    the tokenizer cut the end, which is the statement's: such a pair is told by what was `cut`, and one whose statement
+    would not be read at all is TOO_LONG. A source without words is EMPTY (the official code stops there).
+    """
+
+    checkpoint = Checkpoint("lytang/MiniCheck-Flan-T5-Large", "3.1 GB, MIT", "96eafd01cee2d16cf81aaa2fb226b14f422a37b3")
+    Options = MiniCheckOptions
+    card = MetricCard(
+        name="minicheck",
+        family="entailment by generation",
+        summary="probability that a Flan-T5 trained on claims against documents answers 1, best chunk of the source",
+        paper="Tang et al. 2024, MiniCheck: Efficient Fact-Checking of LLMs on Grounding Documents (2404.10774)",
+        licence="Apache-2.0 (code), MIT (weights)",
+        low=0.0,
+        high=1.0,
+        neutral=0.5,
+        input_limit=2048,
+        truncation="statement",
+        splitter="sentences (NLTK or rules), chunks of 500 words",
+        checkpoint=checkpoint.hub_id,
+        revision=checkpoint.revision,
+        dtype="float32",
+        template="predict: {source}</s>{statement}",
+        download=checkpoint.download,
+        parameters="783 M",
+        modules=("torch", "transformers", "tokenizers", "safetensors"),
+        extra="models",
+    )
+
+    @cached_property
+    def splitter(self) -> Splitter:
+        """The sentence splitter."""
+        return find_splitter(self.options.splitter)
+
+    @cached_property
+    def prompts(self) -> PromptTokens:
+        """Pairs to token ids."""
+        from metaeval.scoring.backends.prompts import PromptTokens
+
+        return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens, "end")
+
+    def identity(self) -> dict[str, Any]:
+        """With the splitter that runs."""
+        return {**super().identity(), "splitter": self.splitter.name}
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs."""
+        words, split = self.options.chunk_words, self.splitter.split
+        chunks = {source: cut_chunks(source, words, split) for source in dict.fromkeys(sources)}
+        asked = [
+            (number, chunk, statement)
+            for number, (source, statement) in enumerate(zip(sources, statements, strict=True))
+            if statement.strip()
+            for chunk in chunks[source]
+        ]
+        prompts: list[list[Prompt]] = [[] for _ in sources]
+        for (number, *_), prompt in zip(asked, self.encode([row[1:] for row in asked]), strict=True):
+            prompts[number].append(prompt)
+        found = iter(self.support([prompt for row in prompts if _is_read(row) for prompt in row]))
+        return [_answer(row, [next(found) for _ in row] if _is_read(row) else []) for row in prompts]
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Prompt]:
+        """Prompts of (chunk, statement) pairs; one has no ids if nothing of its statement would be left."""
+        prompts = self.prompts.encode([chunk for chunk, _ in pairs], [statement for _, statement in pairs])
+        sizes = self.prompts.texts.ids(dict.fromkeys(statement for _, statement in pairs))
+        return [
+            prompt._replace(ids=[]) if prompt.cut >= max(len(sizes[statement]), 1) else prompt
+            for prompt, (_, statement) in zip(prompts, pairs, strict=True)
+        ]
+
+    def support(self, prompts: Sequence[Prompt]) -> list[float]:
+        """P(1) against P(0) for each prompt."""
+        return self.model.ask([prompt.ids for prompt in prompts], self._ask)
+
+    def _ask(self, batch: Encoded) -> list[float]:
+        found: list[float] = batch.first().double()[:, [self.answers.no, self.answers.yes]].softmax(-1)[:, 1].tolist()
+        return found
+
+
+def cut_chunks(text: str, words: int, split: Callable[[str], list[str]]) -> list[str]:
+    """Whole sentences, as many as hold `words` white-space words together; sentences of a line are joined by a space.
+
+    Newlines stay; the second of two gets a space behind it, as in the official code.
+    """
+    units = [unit for line in text.split("\n") for unit in (*split(line), "\n")][:-1]
+    chunks: list[list[str]] = [[]]
+    counted = 0
+    for unit in units:
+        size = len(unit.split())
+        if counted + size > words:
+            chunks.append([])
+            counted = 0
+        chunks[-1].append(unit)
+        counted += size
+    joined = [" ".join(chunk).replace(" \n ", "\n").strip() for chunk in chunks]
+    return [chunk for chunk in joined if chunk]
+
+
+def _is_read(prompts: Sequence[Prompt]) -> bool:
+    return bool(prompts) and all(prompt.ids for prompt in prompts)
+
+
+def _answer(prompts: Sequence[Prompt], support: Sequence[float]) -> PairScore:
+    tokens, cut = sum(prompt.tokens for prompt in prompts), sum(prompt.cut for prompt in prompts)
+    if not prompts:
+        return PairScore(None, Status.EMPTY)
+    return PairScore(max(support), tokens=tokens, cut=cut) if support else PairScore(None, Status.TOO_LONG, tokens, cut)

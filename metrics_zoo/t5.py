@@ -1,0 +1,83 @@
+"""What the metrics on an answering T5 share: the model, the first pieces of its answers, and what cannot be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from metaeval.errors import UserError
+from metaeval.scoring.backends.model_metric import ModelMetric
+from metaeval.scoring.contract import Status
+
+if TYPE_CHECKING:
+    from metaeval.scoring.backends.prompts import Prompt
+    from metaeval.scoring.backends.seq2seq import Seq2Seq
+
+
+class T5Metric(ModelMetric):
+    """A metric on a T5 that is asked for an answer."""
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+        from metaeval.scoring.backends.models import load_tokenizer
+
+        return load_tokenizer(self.model_folder)
+
+    @cached_property
+    def model(self) -> Seq2Seq:
+        """The T5, loaded when first asked for."""
+        from metaeval.scoring.backends.seq2seq import load_seq2seq
+
+        self.check_vocabulary()
+        return load_seq2seq(self.model_folder, self.options.dtype, self.batch_tokens, self.device)
+
+    def check_vocabulary(self) -> None:
+        """Raise `UserError` when the tokenizer cannot be that of this metric: told before gigabytes are loaded."""
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model."""
+        _ = self.model
+
+
+class YesNo(NamedTuple):
+    """Token ids of the first piece of "1" and of "0": 209 and 3 in T5's vocabulary."""
+
+    yes: int
+    no: int
+
+
+class YesNoMetric(T5Metric):
+    """A metric on a T5 that answers 1 or 0."""
+
+    @cached_property
+    def answers(self) -> YesNo:
+        """The pieces that the two answers begin with; `UserError` when they cannot be told apart by these."""
+        return read_yes_no(self.tokenizer, self.model_folder.folder)
+
+    def check_vocabulary(self) -> None:
+        """Find the two answers' pieces."""
+        _ = self.answers
+
+
+def read_yes_no(tokenizer: Any, folder: Path) -> YesNo:
+    """Find the ids in a tokenizer: "1" must be the one piece ▁1, and "0" must begin with the piece ▁.
+
+    Raises `UserError` for any other vocabulary.
+    """
+    pieces = [tokenizer.tokenize(text) for text in ("1", "0")]
+    if pieces[0] != ["▁1"] or pieces[1][:1] != ["▁"]:
+        raise UserError(
+            f"The tokenizer in {folder} is not that of a T5 that answers 1 or 0 (it cuts them into {pieces[0]} and "
+            f"{pieces[1]}, not into ['▁1'] and ['▁', '0']): check the model id."
+        )
+    return YesNo(*tokenizer.convert_tokens_to_ids(["▁1", "▁"]))
+
+
+def prompt_status(prompt: Prompt, statement: str) -> Status:
+    """EMPTY without words in the statement, TOO_LONG when the limit leaves a prompt no room, else OK."""
+    if not statement.strip():
+        return Status.EMPTY
+    return Status.OK if prompt.ids else Status.TOO_LONG

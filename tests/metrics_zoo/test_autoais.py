@@ -1,0 +1,384 @@
+"""AutoAIS against ALCE's outputs on tiny T5s, and against its definition written out on plain transformers."""
+
+import hashlib
+from math import exp
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+pytest.importorskip("transformers", reason="needs the extra 'models'")
+
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.scoring.backends.prompts import PromptTokens  # noqa: E402
+from metaeval.scoring.contract import Status  # noqa: E402
+from metaeval.scoring.engine import score_jointly, score_pairs  # noqa: E402
+from metrics_zoo.autoais import AutoAIS  # noqa: E402
+
+TEMPLATE = AutoAIS.card.template
+PAIRS = [
+    ("The Kestrel lighthouse was built in 1871 on a basalt ridge.", "The lighthouse was built in 1871."),
+    ("The trial enrolled 240 adults with mild asthma; no difference was found.", "The trial found a difference."),
+    ("Kettles with a steel body get hot during use.", "In São Paulo there is a café."),
+    ("Water boils at 100 degrees at sea level. " * 30, "Water boils at 100 degrees."),
+    ("Yes.", "No, it was not built."),
+    ("", "The board refused."),
+    ("  It was\n\nautomated in 1983. [1] ", " It was automated.\n"),
+    ("東京 🙂 premise: hypothesis: </s> <pad>", "1"),
+]
+
+
+def metric(folder, **options):
+    return AutoAIS(AutoAIS.Options(folder=folder, device="cpu", **options))
+
+
+def read(folder):
+    """A transformers tokenizer and model, as they come from the folder."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
+    return AutoTokenizer.from_pretrained(folder), model
+
+
+def first_logits(tokenizer, model, text, limit=None):
+    """The definition: one text, one forward pass, decoder input [[0]]; `limit` cuts on the right."""
+    given = tokenizer(text, return_tensors="pt", truncation=limit is not None, max_length=limit)
+    with torch.inference_mode():
+        return model(**given, decoder_input_ids=torch.zeros(1, 1, dtype=torch.long)).logits[0, 0].double()
+
+
+def scores(found):
+    return [answer.score for answer in found.answers]
+
+
+# --- Official values: golden/metrics/autoais_t5.json (ALCE 246c476 on two tiny T5s, transformers 4.30.2, fp32) ---
+
+
+@pytest.fixture(params=["untied", "tied"])
+def official(request, golden):
+    """(folder, full, two_way) of the T5 1.1 layout with its own head, and of the T5 1.0 layout without one."""
+    values = golden.official("autoais_t5")
+    if request.param == "tied":
+        return golden.models / "t5_tied", values["tied_full"], values["tied_two_way"]
+    return (
+        golden.models / "google/t5_xxl_true_nli_mixture",
+        values["alce_prob"],
+        values["forward_two_way_ids_3_209"],
+    )
+
+
+@pytest.mark.parametrize("score", ["full", "two_way"])
+def test_the_official_probabilities(golden, official, score):
+    folder, *values = official
+    found = score_pairs(metric(folder, score=score), golden.pairs).answers
+    for name, answer, value in zip(golden.ids, found, values[score == "two_way"], strict=True):
+        if name in ("p07_empty_statement", "p12_whitespace_only_statement"):
+            assert answer.status is Status.EMPTY
+        else:
+            assert answer.score == pytest.approx(value, abs=1e-5), name
+
+
+def test_the_official_values_below_the_statuses(golden, official):
+    """Pairs without words in the statement get a number from the official code: here from the same prompts."""
+    folder, full, two_way = official
+    one = metric(folder)
+    seen = one.read(one.prompts.encode(*zip(*golden.pairs, strict=True)))
+    assert [exp(said.log_full) for said in seen] == pytest.approx(full, abs=1e-5)
+    assert [exp(said.log_two_way) for said in seen] == pytest.approx(two_way, abs=1e-5)
+
+
+def test_the_official_binary_answers(golden):
+    values = golden.official("autoais_t5")
+    folder = golden.models / "google/t5_xxl_true_nli_mixture"
+    one = metric(folder, score="binary")
+    seen = one.read(one.prompts.encode(*zip(*golden.pairs, strict=True)))
+    assert [int(said.spelled) for said in seen] == values["alce_binary"]
+    # ▁1 is the first piece of some of these answers, and the answer is not "1" all the same
+    assert max(values["alce_prob"]) > 0.5
+
+
+def test_the_official_token_ids(golden):
+    values = golden.official("autoais_t5")
+    one = metric(golden.models / "google/t5_xxl_true_nli_mixture")
+    prompts = one.prompts.encode(*zip(*golden.pairs, strict=True))
+    assert [prompt.tokens for prompt in prompts] == values["n_tokens"]
+    digests = [hashlib.sha1(str(prompt.ids).encode()).hexdigest()[:10] for prompt in prompts]
+    assert digests == values["token_ids_sha1_10"]
+
+
+def test_cutting_the_whole_prompt_on_the_right_is_another_metric(golden):
+    """The trap of section 1: `truncation=True, max_length=512` removes the hypothesis of long pairs."""
+    values = golden.official("autoais_t5")
+    folder = golden.models / "google/t5_xxl_true_nli_mixture"
+    ours = dict(zip(golden.ids, scores(score_pairs(metric(folder), golden.pairs)), strict=True))
+    naive = dict(zip(golden.ids, values["naive_right_truncation_512_full"], strict=True))
+    tokenizer, model = read(folder)
+    for name, (source, statement) in zip(golden.ids, golden.pairs, strict=True):
+        logits = first_logits(tokenizer, model, f"premise: {source} hypothesis: {statement}", 512)
+        assert float(logits.softmax(-1)[209]) == pytest.approx(naive[name], abs=1e-5)
+    for name in ("p05_long_source", "p11_long_statement", "p13_one_very_long_sentence"):
+        assert abs(ours[name] - naive[name]) > 0.05
+
+
+# --- The definition, one pair at a time on plain transformers, on a tiny random T5 made here ---
+
+
+@pytest.fixture(scope="module")
+def folder(tiny):
+    return tiny.folder("t5")
+
+
+@pytest.fixture(scope="module")
+def defined(folder):
+    """(full, two_way) of each pair by the definition."""
+    tokenizer, model = read(folder)
+    rows = [first_logits(tokenizer, model, f"premise: {one} hypothesis: {other}") for one, other in PAIRS]
+    return [float(row.softmax(0)[209]) for row in rows], [float(row[[3, 209]].softmax(0)[1]) for row in rows]
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 300, 100_000])
+def test_both_scores_are_their_definition_whatever_the_batch(folder, defined, batch_tokens):
+    for score, values in zip(("full", "two_way"), defined, strict=True):
+        found = score_pairs(metric(folder, score=score, batch_tokens=batch_tokens), PAIRS)
+        assert scores(found) == pytest.approx(values, abs=1e-5)
+    assert len({round(value, 3) for value in defined[1]}) > 5
+
+
+def with_own_head(folder, path, solve):
+    """A copy of a T5 with a head of its own; transformers 5 saves none, so the file is written by hand."""
+    import shutil
+
+    from safetensors.torch import save_file
+
+    tokenizer, model = read(folder)
+    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+    solve(tokenizer, model)
+    shutil.copytree(folder, path, dirs_exist_ok=True)
+    state = {name: value.detach().clone() for name, value in model.state_dict().items() if "embed_tokens" not in name}
+    save_file(state, path / "model.safetensors", metadata={"format": "pt"})
+    return path
+
+
+def test_an_untied_head_is_the_one_used(tiny, folder, defined, tmp_path):
+    """T5 1.1's layout: a head of its own (here twice the embeddings), and states that are not scaled before it."""
+
+    def double(tokenizer, model):
+        with torch.no_grad():
+            model.lm_head.weight.mul_(2)
+
+    own = with_own_head(tiny.folder("t5", feed_forward_proj="relu"), tmp_path, double)
+    tokenizer, model = read(own)
+    values = [
+        float(first_logits(tokenizer, model, f"premise: {one} hypothesis: {other}").softmax(0)[209])
+        for one, other in PAIRS
+    ]
+    assert not torch.equal(model.lm_head.weight, model.shared.weight)
+    assert scores(score_pairs(metric(own), PAIRS)) == pytest.approx(values, abs=1e-5)
+
+
+def test_the_order_of_pairs_changes_nothing(folder, defined):
+    found = score_pairs(metric(folder), PAIRS[::-1])
+    assert scores(found)[::-1] == pytest.approx(defined[0], abs=1e-5)
+
+
+def test_source_and_statement_are_not_interchangeable(folder, defined):
+    found = score_pairs(metric(folder, score="two_way"), [(statement, source) for source, statement in PAIRS[:4]])
+    assert max(abs(a - b) for a, b in zip(scores(found), defined[1][:4], strict=True)) > 1e-3
+
+
+def test_one_decoder_step_a_pair_and_each_text_tokenised_once(folder):
+    sources = [" ".join(["The board refused."] * (number % 7 + 1) + [f"{number} x"]) for number in range(20)]
+    pairs = [(source, f"It was built in {year}.") for source in sources for year in range(1870, 1890)]
+    for score in ("full", "two_way"):
+        one = metric(folder, score=score, batch_tokens=4096)
+        probes = one.prompts.texts.calls  # what the prompts learn from a tokenizer beforehand
+        one.observe(*zip(*pairs, strict=True))
+        assert one.prompts.texts.calls - probes == 20 + 20
+        assert one.model.decoded == one.model.work.passes == len(pairs)
+        assert one.model.work.padded <= 1.01 * one.model.work.useful
+
+
+def test_full_and_two_way_come_from_one_observation(folder, defined, monkeypatch):
+    asked = []
+    observe = AutoAIS.observe
+    monkeypatch.setattr(AutoAIS, "observe", lambda self, *pairs: asked.append(pairs) or observe(self, *pairs))
+    full, two_way = score_jointly([metric(folder), metric(folder, score="two_way")], PAIRS)
+    assert (scores(full), scores(two_way)) == (pytest.approx(defined[0], abs=1e-5), pytest.approx(defined[1], abs=1e-5))
+    assert len(asked) == 1
+    assert metric(folder).observed() != metric(folder, score="binary").observed()
+
+
+# --- The binary answer ---
+
+
+@pytest.fixture(scope="module")
+def speller(tiny, tmp_path_factory):
+    """A T5 whose head is solved for: ▁1 begins the answers to pairs 0-3, ▁ the others'; the end follows after 0 and 2.
+
+    The rows of the head for ▁, ▁1 and the end are the least-norm solution of the logits wanted in the decoder states
+    of all pairs at the first step, and at the second one after ▁1.
+    """
+
+    def solve(tokenizer, model):
+        states = []
+        hook = model.lm_head.register_forward_pre_hook(lambda _, given: states.append(given[0][0]))
+        for source, statement in PAIRS:
+            given = tokenizer(f"premise: {source} hypothesis: {statement}", return_tensors="pt")
+            with torch.inference_mode():
+                model(**given, decoder_input_ids=torch.tensor([[0, 209]]))
+        hook.remove()
+        first, second = (torch.stack([pair[step] for pair in states]).double() for step in (0, 1))
+        below = torch.full((len(PAIRS),), -30.0, dtype=torch.double)
+        begins = torch.tensor([30.0 if number < 4 else -30.0 for number in range(len(PAIRS))], dtype=torch.double)
+        ends = torch.tensor([30.0 if number in (0, 2) else -30.0 for number in range(len(PAIRS))], dtype=torch.double)
+        wanted = {209: (begins, below), 3: (-begins, below), 1: (below, ends)}
+        with torch.no_grad():
+            model.lm_head.weight.mul_(0.01)
+            for piece, values in wanted.items():
+                solved = torch.linalg.pinv(torch.cat([first, second])) @ torch.cat(values)
+                model.lm_head.weight[piece] = solved.float()
+
+    return with_own_head(tiny.folder("t5", d_model=64), tmp_path_factory.mktemp("speller"), solve)
+
+
+def test_binary_is_one_where_the_greedy_answer_is_exactly_1(speller):
+    tokenizer, model = read(speller)
+    texts = []
+    for source, statement in PAIRS:  # the official way: generate, decode, compare
+        given = tokenizer(f"premise: {source} hypothesis: {statement}", return_tensors="pt")
+        output = model.generate(**given, max_new_tokens=10, do_sample=False)
+        texts.append(tokenizer.decode(output[0], skip_special_tokens=True))
+    one = metric(speller, score="binary")
+    assert scores(score_pairs(one, PAIRS)) == [float(text == "1") for text in texts]
+    assert [text == "1" for text in texts] == [True, False, True, False, False, False, False, False]
+    # pairs 1 and 3 begin with ▁1 too, as the probability says, and go on
+    assert all(value > 0.5 for value in scores(score_pairs(metric(speller), PAIRS))[:4])
+    assert one.model.decoded > one.model.work.passes == len(PAIRS)
+
+
+# --- Joining parts ---
+
+
+def test_joined_parts_are_the_whole_whatever_the_texts(folder):
+    """Ids against the tokenizer's own of the whole string: random texts with spaces, newlines, marks and specials."""
+    import random
+
+    tokenizer, _ = read(folder)
+    rng = random.Random(5)
+    marks = [
+        " ",
+        "  ",
+        "\n",
+        "\t",
+        "a",
+        "The",
+        "1",
+        ".",
+        "é",
+        "e\u0301",
+        "\u0301",
+        "</s>",
+        "<pad>",
+        "<",
+        ">",
+        "🙂",
+        "東",
+        "\u200b",
+        "\xa0",
+        "▁",
+    ]
+    texts = ["", " ", *("".join(rng.choices(marks, k=rng.randrange(1, 9))) for _ in range(300))]
+    for template in (TEMPLATE, "predict: {source}</s>{statement}", "Claim: {statement} \n Reference: {source}"):
+        prompts = PromptTokens(tokenizer, template)
+        probed = prompts.wholes
+        pairs = [(rng.choice(texts), rng.choice(texts)) for _ in range(600)]
+        for (source, statement), prompt in zip(pairs, prompts.encode(*zip(*pairs, strict=True)), strict=True):
+            text = template.replace("{source}", "\0").replace("{statement}", statement).replace("\0", source)
+            assert prompt.ids == tokenizer(text)["input_ids"], (template, source, statement)
+        assert 0 < prompts.wholes - probed < 600
+
+
+@pytest.mark.parametrize("scheme", ["always", "first", "never"])
+def test_a_tokenizer_whose_spaces_are_pieces_is_read_right_too(scheme):
+    """Without the white-space split of T5's tokenizer two spaces are two pieces, and a part's leading space counts."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    raw = Tokenizer(
+        models.Unigram([("<unk>", 0.0), ("</s>", 0.0), *((mark, -2.0) for mark in "▁abcdehimopprsty:.")], 0)
+    )
+    raw.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme)
+    raw.add_special_tokens(["</s>"])
+    raw.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+
+    class Wrapped:
+        backend_tokenizer = raw
+
+        def __call__(self, text):
+            return {"input_ids": raw.encode(text).ids}
+
+    texts = ["", " ", "abc", " abc", "abc ", "a  b", "a.", "\n", "</s>", "b</s>"]
+    prompts = PromptTokens(Wrapped(), TEMPLATE)
+    pairs = [(source, statement) for source in texts for statement in texts]
+    for (source, statement), prompt in zip(pairs, prompts.encode(*zip(*pairs, strict=True)), strict=True):
+        assert prompt.ids == raw.encode(f"premise: {source} hypothesis: {statement}").ids, (source, statement)
+
+
+# --- Limits, statuses, faults ---
+
+
+def test_beyond_max_tokens_the_source_alone_is_cut(folder):
+    tokenizer, model = read(folder)
+    source, statement = PAIRS[3]
+    whole = tokenizer(f"premise: {source} hypothesis: {statement}")["input_ids"]
+    tail = tokenizer(f"hypothesis: {statement}")["input_ids"]
+    kept = [*whole[: 64 - len(tail)], *tail]
+    with torch.inference_mode():
+        logits = model(input_ids=torch.tensor([kept]), decoder_input_ids=torch.zeros(1, 1, dtype=torch.long)).logits[
+            0, 0
+        ]
+    answer = score_pairs(metric(folder, max_tokens=64), [(source, statement)]).answers[0]
+    assert answer.score == pytest.approx(float(logits.double().softmax(0)[209]), abs=1e-5)
+    assert (answer.tokens, answer.cut) == (len(whole), len(whole) - 64)
+    uncut = score_pairs(metric(folder), [(source, statement)]).answers[0]
+    assert (uncut.tokens, uncut.cut) == (len(whole), 0)
+
+
+def test_a_statement_that_fills_the_limit_is_refused_not_cut(folder):
+    answer = score_pairs(metric(folder, max_tokens=64), [("A dog.", "It was not built. " * 30)]).answers[0]
+    assert answer.status is Status.TOO_LONG
+    assert answer.score is None
+
+
+def test_a_statement_without_words_is_empty_and_an_empty_source_is_not(folder, defined):
+    found = score_pairs(metric(folder), [("A dog.", ""), ("A dog.", " \n"), PAIRS[5]]).answers
+    assert [answer.status for answer in found] == [Status.EMPTY, Status.EMPTY, Status.OK]
+    assert found[2].score == pytest.approx(defined[0][5], abs=1e-5)
+
+
+def test_bfloat16_is_another_identity_and_runs(folder, defined):
+    half = metric(folder, dtype="bfloat16", score="two_way")
+    assert half.identity()["options"]["dtype"] == "bfloat16"
+    assert half.identity() != metric(folder, score="two_way").identity()
+    moved = [abs(a - b) for a, b in zip(scores(score_pairs(half, PAIRS)), defined[1], strict=True)]
+    assert 1e-5 < max(moved) < 0.3  # close, and not the same number
+
+
+def test_the_score_is_in_the_identity_and_the_batch_is_not(folder):
+    assert metric(folder).identity() != metric(folder, score="two_way").identity()
+    assert metric(folder).identity() == metric(folder, batch_tokens=77).identity()
+
+
+def test_another_models_vocabulary_is_refused_before_the_weights_are_read(tiny):
+    with pytest.raises(UserError, match=r"not that of a T5 that answers 1 or 0 .*\['1'\] and \['0'\]"):
+        metric(tiny.folder("bert")).prepare([], [])
+
+
+def test_a_corrupt_checkpoint_and_a_missing_folder_are_one_sentence_each(folder, tmp_path):
+    import shutil
+
+    broken = tmp_path / "broken"
+    shutil.copytree(folder, broken)
+    (broken / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(UserError, match="cannot be loaded"):
+        metric(broken).prepare([], [])
+    with pytest.raises(UserError, match="There is no folder"):
+        metric(tmp_path / "nowhere").prepare([], [])

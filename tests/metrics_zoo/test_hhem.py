@@ -1,0 +1,208 @@
+"""HHEM-2.1-Open: the published key layout on a tiny T5, against the definition on plain transformers."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+pytest.importorskip("transformers", reason="needs the extra 'models'")
+
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.scoring.contract import Status  # noqa: E402
+from metaeval.scoring.engine import score_pairs  # noqa: E402
+from metrics_zoo.hhem import HHEM, read_config  # noqa: E402
+
+PROMPT = "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {}\n\nHypothesis: {}"
+PAIRS = [
+    ("The Kestrel lighthouse was built in 1871 on a basalt ridge.", "The lighthouse was built in 1871."),
+    ("The trial enrolled 240 adults with mild asthma. " * 12, "The trial found a difference."),
+    ("Kettles with a steel body get hot during use.", "In São Paulo there is a café."),
+    ("", "The board refused."),
+    (" It was\n\nautomated in 1983. ", " It was automated.\n"),
+    ("東京 🙂 <pad> </s>", "1"),
+]
+
+
+def metric(folder, **options):
+    return HHEM(HHEM.Options(folder=folder, device="cpu", **options))
+
+
+@pytest.fixture(scope="module")
+def published(tiny, tmp_path_factory):
+    """(folder, model): a random T5ForTokenClassification, saved under the published names: `t5.`, embedding once."""
+    from safetensors.torch import save_file
+    from transformers import T5Config, T5ForTokenClassification
+
+    source, path = tiny.folder("t5"), tmp_path_factory.mktemp("hhem")
+    config = T5Config.from_pretrained(source, num_labels=2)
+    torch.manual_seed(3)
+    model = T5ForTokenClassification(config).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.3 + (1 if "norm" in name else 0))
+    state = {f"t5.{name}": value.clone() for name, value in model.state_dict().items() if "embed_tokens" not in name}
+    assert {"t5.transformer.shared.weight", "t5.classifier.weight", "t5.classifier.bias"} <= set(state)
+    save_file(state, path / "model.safetensors", metadata={"format": "pt"})
+    # the published config.json names a class that only code from the hub defines: nothing may need it
+    (path / "config.json").write_text(
+        '{"model_type": "HHEMv2Config", "architectures": ["HHEMv2ForSequenceClassification"]}'
+    )
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(source / name, path)
+    return path, model
+
+
+@pytest.fixture(scope="module")
+def defined(published):
+    """The definition, pair by pair: the filled prompt as one string, softmax at its first token, class 1."""
+    from transformers import T5Tokenizer
+
+    path, model = published
+    tokenizer = T5Tokenizer.from_pretrained(path)
+    values = []
+    for pair in PAIRS:
+        with torch.inference_mode():
+            logits = model(**tokenizer(PROMPT.format(*pair), return_tensors="pt")).logits[0, 0]
+        values.append(float(logits.double().softmax(0)[1]))
+    assert max(values) - min(values) > 0.01
+    return values
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 100_000])
+def test_the_score_is_its_definition_whatever_the_batch(published, defined, batch_tokens):
+    found = score_pairs(metric(published[0], batch_tokens=batch_tokens), PAIRS).answers
+    assert [answer.score for answer in found] == pytest.approx(defined, abs=1e-5)
+    turned = score_pairs(metric(published[0], batch_tokens=batch_tokens), PAIRS[::-1]).answers
+    assert [answer.score for answer in turned][::-1] == pytest.approx(defined, abs=1e-5)
+
+
+def test_the_opening_pad_is_read_and_without_it_scores_differ(published, defined):
+    one = metric(published[0])
+    prompts = one.prompts.encode(*zip(*PAIRS, strict=True))
+    assert {prompt.ids[0] for prompt in prompts} == {0}
+    bare = [one._forward([prompt.ids[1:]])[0] for prompt in prompts]
+    assert max(abs(a - b) for a, b in zip(bare, defined, strict=True)) > 1e-3
+
+
+def test_source_and_statement_are_not_interchangeable(published, defined):
+    found = score_pairs(metric(published[0]), [(statement, source) for source, statement in PAIRS[:3]]).answers
+    assert max(abs(answer.score - value) for answer, value in zip(found, defined, strict=False)) > 1e-3
+
+
+def test_the_shapes_tell_the_configuration(published):
+    """All that the model is built from; compared with the configuration that it was made with."""
+    path, model = published
+    shapes = {f"t5.{name}": tuple(value.shape) for name, value in model.state_dict().items()}
+    told = read_config(shapes, path)
+    for name in (
+        "vocab_size",
+        "d_model",
+        "d_kv",
+        "d_ff",
+        "num_layers",
+        "num_heads",
+        "dense_act_fn",
+        "is_gated_act",
+        "relative_attention_num_buckets",
+        "relative_attention_max_distance",
+        "layer_norm_epsilon",
+        "num_labels",
+    ):
+        assert getattr(told, name) == getattr(model.config, name), name
+
+
+def test_at_flan_t5_bases_size_it_has_as_many_parameters_as_were_published():
+    """109,630,082: the published size of the model; 768, 12, 64, 2048 and 32128 are Flan-T5-base's."""
+    from transformers import T5Config, T5ForTokenClassification
+
+    config = T5Config(vocab_size=32128, d_model=768, d_kv=64, d_ff=2048, num_layers=12, num_heads=12,
+                      feed_forward_proj="gated-gelu", num_labels=2)  # fmt: skip
+    with torch.device("meta"):
+        model = T5ForTokenClassification(config)
+    counted = {value.data_ptr() if value.device.type != "meta" else name: value.numel()
+               for name, value in model.named_parameters() if "embed_tokens" not in name}  # fmt: skip
+    assert sum(counted.values()) == 109_630_082
+
+
+def test_statuses_limits_and_counts(published):
+    path, _ = published
+    room = score_pairs(metric(path), [("x", "x")]).answers[0].tokens + 40
+    found = score_pairs(
+        metric(path, max_tokens=room), [("A dog.", ""), PAIRS[1], ("A dog.", "It was built. " * 60)]
+    ).answers
+    assert [answer.status for answer in found] == [Status.EMPTY, Status.OK, Status.TOO_LONG]
+    assert found[1].tokens - found[1].cut == room
+    assert score_pairs(metric(path), [PAIRS[1]]).answers[0].cut == 0
+
+
+def test_little_is_padded_and_each_text_is_tokenised_once(published):
+    one = metric(published[0], batch_tokens=4096)
+    pairs = [
+        (source.strip() or "x", f"It was built in {year}.") for source, _ in PAIRS[:3] for year in range(1800, 1900)
+    ]
+    before = one.prompts.texts.calls
+    one.score(*zip(*pairs, strict=True))
+    assert one.prompts.texts.calls - before == 3 + 100
+    assert one.work.passes == len(pairs)
+    assert one.work.padded <= 1.01 * one.work.useful
+
+
+def test_the_tokenizer_is_part_of_the_identity_and_may_lie_elsewhere(published, tiny, tmp_path):
+    path, _ = published
+    bare, texts = tmp_path / "bare", tmp_path / "texts"
+    bare.mkdir()
+    texts.mkdir()
+    shutil.copy(path / "model.safetensors", bare)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(path / name, texts)
+    elsewhere = metric(bare, tokenizer=texts)
+    assert elsewhere.identity() == metric(path).identity()
+    assert score_pairs(elsewhere, PAIRS[:1]).answers == score_pairs(metric(path), PAIRS[:1]).answers
+    other = metric(bare, tokenizer=tiny.folder("bart"))
+    assert other.identity() != elsewhere.identity()
+    with pytest.raises(UserError, match=r"lacks tokenizer\.json of google/flan-t5-base"):
+        metric(bare, tokenizer=bare).prepare([], [])
+
+
+def test_weights_of_another_model_are_refused(tiny, tmp_path):
+    with pytest.raises(UserError, match=r"not those of HHEM-2\.1-Open \(no t5\.transformer"):
+        metric(tiny.folder("bert")).prepare([], [])
+    (tmp_path / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(UserError, match="cannot be loaded"):
+        metric(tmp_path).prepare([], [])
+
+
+# The pairs and scores of the model's card (vectara/hallucination_evaluation_model); the seven digits are those that
+# users of the published class report.
+CARD = [
+    ("The capital of France is Berlin.", "The capital of France is Paris.", 0.0110615),
+    ("I am in California", "I am in United States.", 0.6473632),
+    ("I am in United States", "I am in California.", 0.1290172),
+    ("A person on a horse jumps over a broken down airplane.", "A person is outdoors, on a horse.", 0.8969419),
+    (
+        "A boy is jumping on skateboard in the middle of a red bridge.",
+        "The boy skates down the sidewalk on a red bridge",
+        0.1846249,
+    ),
+    (
+        "A man with blond-hair, and a brown shirt drinking out of a public water fountain.",
+        "A blond man wearing a brown shirt is reading a book.",
+        0.0050310,
+    ),
+    ("Mark Wahlberg was a fan of Manny.", "Manny was a fan of Mark Wahlberg.", 0.0543235),
+]
+
+
+def test_the_published_scores_of_the_real_model():
+    """METAEVAL_REAL_MODELS: a folder with vectara/hallucination_evaluation_model and google/flan-t5-base in it."""
+    root = Path(os.environ.get("METAEVAL_REAL_MODELS", "nowhere"))
+    folder, tokenizer = root / "vectara/hallucination_evaluation_model", root / "google/flan-t5-base"
+    if not folder.is_dir() or not tokenizer.is_dir():
+        pytest.skip("the real weights are not on this machine (METAEVAL_REAL_MODELS)")
+    one = metric(folder, tokenizer=tokenizer)
+    found = [
+        answer.score for answer in score_pairs(one, [(source, statement) for source, statement, _ in CARD]).answers
+    ]
+    assert found == pytest.approx([score for *_, score in CARD], abs=1e-4)
