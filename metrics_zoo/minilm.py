@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.batches import one_thread
-from metaeval.scoring.backends.encoder import Encoded, TextEncoder
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metaeval.scoring.backends.encoder import Encoded, JobTexts
+from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
+from metrics_zoo.greedy import match_pairs
 
 if TYPE_CHECKING:
     import torch
@@ -35,7 +35,6 @@ _CARD: dict[str, Any] = {
     "extra": "models",
 }
 
-
 _SPECIAL = 2  # [CLS] and [SEP]: a text with no other token has no words
 
 
@@ -53,47 +52,55 @@ class MiniLMOptions(MetricOptions):
     folder: Path | None = None
 
 
-class _MiniLM(Metric):
-    """Encode each text once: the job's statements before the first block, each source in its only block."""
+class Compared(NamedTuple):
+    """What both metrics are read off: cosine of the mean vectors, precision of the token vectors; empty: no words."""
+
+    cosine: float
+    precision: float
+    empty: bool
+    tokens: int
+    cut: int
+
+
+class _MiniLM(TwoStepMetric):
+    """Encode each text once for both metrics: the job's statements before the first block, sources in their block."""
 
     Options = MiniLMOptions
+
+    def observed(self) -> Mapping[str, Any]:
+        """Both metrics read one pass of one model."""
+        return {"minilm": self.card.version, "weights": self.card.revision, "max_tokens": self.options.max_tokens}
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Load the model and encode the job's statements."""
         options = self.options
-        self.encoder: TextEncoder = minilm.load_encoder(
-            options.folder, options.max_tokens, options.batch_tokens, options.device
-        )
-        self._statements = self._encode(statements)
+        self.encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
+        self._texts = JobTexts(self.encoder, _mean_and_tokens)
+        self._texts.prepare(statements)
 
-    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs of prepared statements and any sources; a pair with a text without words is EMPTY."""
-        encoded = self._encode(sorted(set(sources)))
-        with one_thread():
-            return [
-                self._pair(encoded[source], self._statements[statement])
-                for source, statement in zip(sources, statements, strict=True)
-            ]
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:
+        """Compare pairs, all statements of a source at once."""
+        pairs = list(zip(sources, statements, strict=True))
+        found = self._texts.read([*sources, *statements])
+        tokens = {text: replace(item, states=item.states[1:]) for text, item in found.items()}
+        sides = match_pairs(pairs, tokens, _own)
+        return [
+            _compared(found[source], found[statement], precision)
+            for (source, statement), (precision, _) in zip(pairs, sides, strict=True)
+        ]
 
-    def _encode(self, texts: Sequence[str]) -> dict[str, Encoded]:
-        encoded = self.encoder.encode(texts)
-        return {
-            text: replace(item, states=self.represent(item.states)) for text, item in zip(texts, encoded, strict=True)
-        }
-
-    def _pair(self, source: Encoded, statement: Encoded) -> PairScore:
-        tokens, cut = source.tokens + statement.tokens, source.cut + statement.cut
-        if min(source.tokens, statement.tokens) <= _SPECIAL:
-            return PairScore(None, Status.EMPTY, tokens, cut)
-        return PairScore(self.compare(source.states, statement.states), tokens=tokens, cut=cut)
+    def judge(self, observations: Sequence[Compared]) -> list[PairScore]:
+        """Answers; a pair with a text without words is EMPTY."""
+        return [
+            PairScore(None, Status.EMPTY, pair.tokens, pair.cut)
+            if pair.empty
+            else PairScore(self.read(pair), tokens=pair.tokens, cut=pair.cut)
+            for pair in observations
+        ]
 
     @abstractmethod
-    def represent(self, states: torch.Tensor) -> torch.Tensor:
-        """What is kept of a text's hidden states, (tokens, 384)."""
-
-    @abstractmethod
-    def compare(self, source: torch.Tensor, statement: torch.Tensor) -> float:
-        """The score of two represented texts."""
+    def read(self, pair: Compared) -> float:
+        """The score of a pair."""
 
 
 class MiniLMBERTScore(_MiniLM):
@@ -110,14 +117,9 @@ class MiniLMBERTScore(_MiniLM):
         **_CARD,
     )
 
-    def represent(self, states: torch.Tensor) -> torch.Tensor:
-        """Unit vectors, one per token."""
-        unit: torch.Tensor = states / states.norm(dim=1, keepdim=True)
-        return unit
-
-    def compare(self, source: torch.Tensor, statement: torch.Tensor) -> float:
-        """Mean over the statement's own tokens of the best match."""
-        return float((statement[1:-1] @ source.T).amax(dim=1).double().mean())
+    def read(self, pair: Compared) -> float:
+        """The mean of the best matches."""
+        return pair.precision
 
 
 class MiniLMCosine(_MiniLM):
@@ -130,12 +132,30 @@ class MiniLMCosine(_MiniLM):
         **_CARD,
     )
 
-    def represent(self, states: torch.Tensor) -> torch.Tensor:
-        """One unit vector, (1, 384)."""
-        mean = states.mean(dim=0, keepdim=True)
-        unit: torch.Tensor = mean / mean.norm()
-        return unit
-
-    def compare(self, source: torch.Tensor, statement: torch.Tensor) -> float:
+    def read(self, pair: Compared) -> float:
         """The cosine."""
-        return float(source.double() @ statement.double().T)
+        return pair.cosine
+
+
+def _mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
+    """Unit vectors: the mean's first, then one for each token."""
+    import torch
+
+    rows = torch.cat([states.mean(dim=0, keepdim=True), states])
+    unit: torch.Tensor = rows / rows.norm(dim=1, keepdim=True)
+    return unit
+
+
+def _compared(source: Encoded, statement: Encoded, precision: float) -> Compared:
+    empty = min(source.tokens, statement.tokens) <= _SPECIAL
+    cosine = float(source.states[0].double() @ statement.states[0].double())
+    return Compared(cosine, precision, empty, source.tokens + statement.tokens, source.cut + statement.cut)
+
+
+def _own(text: Encoded) -> torch.Tensor:
+    """Weight 1 for each token but the two special ones around them."""
+    import torch
+
+    weights = torch.ones(len(text.ids), dtype=torch.float64)
+    weights[[0, -1]] = 0
+    return weights

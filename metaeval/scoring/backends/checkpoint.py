@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 
@@ -25,19 +26,22 @@ class Checkpoint:
     """A published model: hub id and revision, and what is to be downloaded (size and licence, in words).
 
     files: names of the files to read; empty for the whole transformers folder (configuration, tokenizer, and one
-    copy of the weights, safetensors before pickle).
+    copy of the weights, safetensors before pickle). also: patterns of more files that are read where they exist.
     """
 
     hub_id: str
     download: str
     revision: str = "main"
     files: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     def at(self, hub_id: str | None, revision: str | None) -> Checkpoint:
         """The same with another hub id or revision, where one is given."""
         if hub_id in (None, self.hub_id):
             return replace(self, revision=revision or self.revision)
-        return Checkpoint(str(hub_id), "size and licence: see its page on the hub", revision or "main", self.files)
+        return Checkpoint(
+            str(hub_id), "size and licence: see its page on the hub", revision or "main", self.files, self.also
+        )
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,9 @@ def find_model(checkpoint: Checkpoint, folder: Path | None = None, fetch: bool =
 
 
 def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
-    files = checkpoint.files or _choose([path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))])
+    files = checkpoint.files or _choose(
+        [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))], checkpoint.also
+    )
     missing = [name for name in files if not (folder / name).is_file()]
     if not checkpoint.files:
         missing += _unmet(folder, files)
@@ -104,15 +110,16 @@ def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
     return missing
 
 
-def _choose(names: list[str]) -> tuple[str, ...]:
-    """The files of a transformers folder that are read: top level only, one format of weights."""
+def _choose(names: list[str], also: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The files of a transformers folder that are read: top level only, one format of weights, and those of `also`."""
     here = [name for name in names if "/" not in name and not _OTHER_FRAMEWORKS.search(name)]
     weights = [name for name in here if name.endswith(_WEIGHTS)]
     safe = [name for name in weights if name.endswith(".safetensors")]
     chosen = safe or [name for name in weights if name.endswith(".bin")]
     other_index = ".bin.index.json" if safe else ".safetensors.index.json"
     texts = [name for name in here if name.endswith(_TEXTS) and not name.endswith(other_index)]
-    return tuple(sorted([*chosen, *texts]))
+    more = [name for name in names if any(fnmatch(name, pattern) for pattern in also)]
+    return tuple(sorted({*chosen, *texts, *more}))
 
 
 def _cached(checkpoint: Checkpoint) -> ModelFolder | None:
@@ -148,7 +155,7 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
     name = checkpoint.hub_id
     try:
         listed = HfApi().model_info(name, revision=checkpoint.revision).siblings or []
-        wanted = list(checkpoint.files or _choose([file.rfilename for file in listed]))
+        wanted = list(checkpoint.files or _choose([file.rfilename for file in listed], checkpoint.also))
         _log.warning("Downloading %s (%s) from the hub.", name, checkpoint.download)
         folder = snapshot_download(name, revision=checkpoint.revision, allow_patterns=wanted)
     except GatedRepoError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,24 @@ from metaeval.scoring.backends.batches import Work, pad, run_batches
 if TYPE_CHECKING:
     import torch
 
+Keep = Callable[["torch.Tensor"], "torch.Tensor"]
+"""What is kept of a text's last hidden states, (kept tokens, dimensions) fp32."""
+
+KEPT_BYTES = 1_250_000_000
+"""What encoded statements may hold of memory: 305,000 tokens of 1,024 dimensions."""
+
+_SLICE = 256  # statements encoded before the memory they take is looked at again
+
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """One text: last hidden states, (kept tokens, dimensions) fp32; tokens before the cut, and how many were cut.
+    """One text: last hidden states or what is kept of them, its ids, its tokens before the cut, and how many were cut.
 
-    Special tokens are included in all three.
+    states: (kept tokens, dimensions) fp32; special tokens are included, here and in the counts.
     """
 
     states: torch.Tensor
+    ids: list[int]
     tokens: int
     cut: int
 
@@ -27,35 +36,80 @@ class Encoded:
 class TextEncoder:
     """A model and its tokenizer, for texts encoded one by one or many at a time with the same result to 1e-6.
 
-    model: a transformers encoder in eval mode, fp32. tokenizer: a `tokenizers.Tokenizer` without truncation and
-    padding. max_tokens: the input limit, special tokens included; a longer text loses its end. batch_tokens: texts
-    times longest text of a batch. `work` counts what was encoded so far.
+    model: a transformers encoder in eval mode. tokenizer: a `tokenizers.Tokenizer` without truncation and padding.
+    max_tokens: the input limit, special tokens included; a longer text loses its end. batch_tokens: texts times
+    longest text of a batch. padding: the id that fills up a batch. `work` counts what was encoded so far.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, max_tokens: int, batch_tokens: int, device: str) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, max_tokens: int, batch_tokens: int, device: str, padding: int = 0
+    ) -> None:
         self._model = model.to(device)
         self._tokenizer = tokenizer
         self._max_tokens = max_tokens
         self._batch_tokens = batch_tokens
         self._device = device
+        self._padding = padding
         self.work = Work()
 
-    def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """Encode texts, in order."""
-        ids, cuts = self._tokenise(texts)
-        encoded = run_batches(ids, len, self._forward, self._batch_tokens, self._device, self.work)
-        return [Encoded(states, len(states) + cut, cut) for states, cut in zip(encoded, cuts, strict=True)]
+    def encode(self, texts: Sequence[str], keep: Keep | None = None) -> list[Encoded]:
+        """Encode texts, in order; `keep` says what stays in memory of each, before the next batch is run."""
 
-    def _tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
+        def forward(ids: list[list[int]]) -> list[torch.Tensor]:
+            return self._forward(ids, keep)
+
+        ids, cuts = self.tokenise(texts)
+        kept = run_batches(ids, len, forward, self._batch_tokens, self._device, self.work)
+        return [Encoded(states, own, len(own) + cut, cut) for states, own, cut in zip(kept, ids, cuts, strict=True)]
+
+    def tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
+        """Each text's ids as the model reads them, and how many of its tokens were cut."""
         whole = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
         # The closing special token stays when the end is cut.
         kept = [ids if len(ids) <= self._max_tokens else [*ids[: self._max_tokens - 1], ids[-1]] for ids in whole]
         return kept, [len(ids) - len(part) for ids, part in zip(whole, kept, strict=True)]
 
-    def _forward(self, ids: list[list[int]]) -> list[torch.Tensor]:
+    def _forward(self, ids: list[list[int]], keep: Keep | None) -> list[torch.Tensor]:
         import torch
 
-        padded, mask = pad(ids, 0, self._device)
+        padded, mask = pad(ids, self._padding, self._device)
         with torch.inference_mode():
             states = self._model(input_ids=padded, attention_mask=mask).last_hidden_state
-        return [states[row, : len(text)].float().clone() for row, text in enumerate(ids)]
+            rows = [states[row, : len(text)].float() for row, text in enumerate(ids)]
+            return [row.clone() if keep is None else keep(row) for row in rows]
+
+
+class JobTexts:
+    """A job's texts, each encoded once: a block's sources while it lasts, statements for the whole job.
+
+    Statements are kept up to `budget` bytes, the first given first; those beyond it are encoded again in each block
+    that asks for them. `held` is what is kept now. Which texts are encoded together depends on the job alone, so that
+    a run that was interrupted goes on with the same numbers.
+    """
+
+    def __init__(self, encoder: TextEncoder, keep: Keep, budget: int = KEPT_BYTES) -> None:
+        self.encoder = encoder
+        self.held = 0
+        self._keep = keep
+        self._budget = budget
+        self._kept: dict[str, Encoded] = {}
+
+    def prepare(self, statements: Iterable[str]) -> None:
+        """Encode and keep a job's statements, until the budget is spent."""
+        self._kept, self.held = {}, 0
+        unique = list(dict.fromkeys(statements))
+        for first in range(0, len(unique), _SLICE):
+            part = unique[first : first + _SLICE]
+            for text, item in zip(part, self.encoder.encode(part, self._keep), strict=True):
+                size = item.states.numel() * item.states.element_size()
+                if self.held + size > self._budget:
+                    return
+                self._kept[text] = item
+                self.held += size
+
+    def read(self, texts: Iterable[str]) -> dict[str, Encoded]:
+        """Each distinct text, encoded."""
+        wanted = dict.fromkeys(texts)
+        new = [text for text in wanted if text not in self._kept]
+        fresh = dict(zip(new, self.encoder.encode(new, self._keep), strict=True))
+        return {text: fresh[text] if text in fresh else self._kept[text] for text in wanted}

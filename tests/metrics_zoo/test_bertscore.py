@@ -1,0 +1,381 @@
+"""BERTScore against the official package (bert-score 0.3.13 on a tiny DeBERTa), and against its definition."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+pytest.importorskip("transformers", reason="needs the extra 'models'")
+
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.scoring.backends import encoder as encoders  # noqa: E402
+from metaeval.scoring.backends.encoder import JobTexts, TextEncoder  # noqa: E402
+from metaeval.scoring.contract import Status  # noqa: E402
+from metaeval.scoring.engine import score_jointly, score_pairs  # noqa: E402
+from metrics_zoo.bertscore import BERTScore  # noqa: E402
+
+SENTENCES = [
+    "The lighthouse was built in 1871 on a basalt ridge north of the harbour.",
+    "It was automated in 1983 and is run by a local trust.",
+    "The trial enrolled 240 adults with mild asthma; no difference was found after twelve weeks.",
+    "Kettles with a steel body get hot during use, so hold them by the handle.",
+    "In São Paulo there is a café with a naïve façade.",
+    "Water boils at 93 degrees on a mountain of 2,000 metres.",
+    "Was it built?",
+]
+SOURCES = [" ".join(SENTENCES[start : start + size]) for start in range(6) for size in (1, 2, 5)]
+PAIRS = [(source, statement) for number, source in enumerate(SOURCES) for statement in SENTENCES[number % 3 :: 2]]
+
+
+# ------------------------------------------------------------------------------------------ the official package
+
+
+@pytest.fixture
+def official_folder(golden):
+    return golden.models / "microsoft" / "deberta-xlarge-mnli"
+
+
+MODES = {
+    "P": {},
+    "R": {"side": "recall"},
+    "F": {"side": "f1"},
+    "P_rescaled_en": {"rescale": True},
+    "P_idf_from_sources": {"idf": True},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_official_number(golden, official_folder, mode):
+    expected = golden.official("bertscore")
+    metric = BERTScore(BERTScore.Options(folder=official_folder, fallback=True, **MODES[mode]))
+    answers = score_pairs(metric, golden.pairs).answers
+    assert [answer.score for answer in answers] == pytest.approx(expected[mode], abs=1e-5)
+    kept = [answer.tokens - answer.cut for answer in answers]
+    both = zip(expected["n_tokens_source"], expected["n_tokens_statement"], strict=True)
+    assert kept == [source + statement for source, statement in both]
+    assert metric.layer == expected["layer"]
+
+
+def test_without_fallback_an_empty_text_has_no_score(golden, official_folder):
+    answers = score_pairs(BERTScore(BERTScore.Options(folder=official_folder)), golden.pairs).answers
+    empty = [name for name, answer in zip(golden.ids, answers, strict=True) if answer.status is Status.EMPTY]
+    assert empty == ["p06_empty_source", "p07_empty_statement", "p12_whitespace_only_statement"]
+    assert [answer.score is None for answer in answers] == [name in empty for name in golden.ids]
+
+
+def test_negative_controls(golden, official_folder):
+    """What a faulty implementation would give: a layer too few or too many, the last layer, the sides swapped."""
+    number = golden.ids.index("p01_supported")
+    expected, (source, statement) = golden.official("bertscore")["P"][number], golden.pairs[number]
+
+    def scored(pair, **options):
+        return numbers(BERTScore(BERTScore.Options(folder=official_folder, **options)), [pair])[0]
+
+    for layer in (39, 41, 48):
+        assert abs(scored((source, statement), layer=layer) - expected) > 1e-3
+    # The tiny model's states hardly differ from token to token in layer 40: an early layer shows the swap.
+    there, back = scored((source, statement), layer=2), scored((statement, source), layer=2)
+    assert abs(there - back) > 1e-3
+    assert scored((source, statement), layer=2, side="recall") == pytest.approx(back, abs=1e-5)
+
+
+# ------------------------------------------------------------------------------------------ the definition
+
+
+class Reference:
+    """The definition, one text at a time, on plain transformers: hidden_states[layer] of the whole model."""
+
+    def __init__(self, folder, layer, before=""):
+        from transformers import AutoModel, AutoTokenizer
+
+        self.model = AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.layer, self.before = layer, before
+
+    def read(self, text):
+        text = text.strip()
+        ids = self.tokenizer(self.before + text if text else "", truncation=True, max_length=512)["input_ids"]
+        with torch.no_grad():
+            out = self.model(input_ids=torch.tensor([ids]), output_hidden_states=True)
+        return ids, out.hidden_states[self.layer][0]
+
+    def sides(self, source, statement, weigh=None):
+        special = {self.tokenizer.cls_token_id, self.tokenizer.sep_token_id}
+        weigh = weigh or (lambda token: 0.0 if token in special else 1.0)
+        one_ids, one = self.read(statement)
+        other_ids, other = self.read(source)
+        near = torch.cosine_similarity(one[:, None, :], other[None, :, :], dim=2)
+        one_weights = torch.tensor([weigh(token) for token in one_ids])
+        other_weights = torch.tensor([weigh(token) for token in other_ids])
+        precision = float((near.max(dim=1).values * one_weights).sum() / one_weights.sum())
+        recall = float((near.max(dim=0).values * other_weights).sum() / other_weights.sum())
+        return {"precision": precision, "recall": recall, "f1": 2 * precision * recall / (precision + recall)}
+
+
+def made(folder, model="roberta-large", layer=2, **options):
+    return BERTScore(BERTScore.Options(folder=folder, model=model, layer=layer, **options))
+
+
+def numbers(metric, pairs=PAIRS):
+    return [answer.score for answer in score_pairs(metric, pairs).answers]
+
+
+KINDS = {"bert": "", "roberta": " ", "deberta": "", "deberta-v2": "", "albert": ""}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_side_is_its_definition(tiny, kind):
+    folder = tiny.folder(kind, num_hidden_layers=3)
+    reference = Reference(folder, 2, KINDS[kind])
+    expected = [reference.sides(source, statement) for source, statement in PAIRS]
+    metrics = [made(folder, side=side) for side in ("precision", "recall", "f1")]
+    assert metrics[0].observed() == metrics[1].observed() == metrics[2].observed()
+    for metric, scored in zip(metrics, score_jointly(metrics, PAIRS), strict=True):
+        own = [sides[metric.options.side] for sides in expected]
+        assert [answer.score for answer in scored.answers] == pytest.approx(own, abs=1e-5)
+    spread = [sides["precision"] - sides["recall"] for sides in expected]
+    assert max(map(abs, spread)) > 1e-2  # or the sides could be mistaken for each other
+
+
+def test_idf_counts_the_jobs_unique_sources(tiny):
+    folder = tiny.folder("bert", num_hidden_layers=3)
+    reference = Reference(folder, 2)
+    held = [set(reference.read(source)[0]) for source in dict.fromkeys(source for source, _ in PAIRS)]
+
+    def weigh(token):
+        return math.log((len(held) + 1) / (sum(token in ids for ids in held) + 1))
+
+    expected = [reference.sides(source, statement, weigh)["precision"] for source, statement in PAIRS]
+    ours = numbers(made(folder, idf=True))
+    assert ours == pytest.approx(expected, abs=1e-5)
+    assert max(abs(a - b) for a, b in zip(ours, numbers(made(folder)), strict=True)) > 1e-3
+
+
+def test_with_idf_and_one_source_its_own_words_have_no_weight_and_no_score(tiny):
+    folder = tiny.folder("bert", num_hidden_layers=3)
+    pair = (SENTENCES[0], SENTENCES[0])
+    for options in ({}, {"fallback": True}):  # the official precision is not a number here
+        answer = score_pairs(made(folder, idf=True, **options), [pair]).answers[0]
+        assert (answer.score, answer.status) == (None, Status.NOTHING_TO_SCORE)
+    # ... and the official F1 is set to 0.
+    assert numbers(made(folder, idf=True, side="f1", fallback=True), [pair]) == [0.0]
+    assert score_pairs(made(folder, idf=True, side="f1"), [pair]).answers[0].status is Status.NOTHING_TO_SCORE
+
+
+def test_roberta_has_a_space_before_the_first_word(tiny):
+    """Trap 2 of transformers 5: the argument add_prefix_space of `encode` is ignored, and scores change silently."""
+    from transformers import AutoTokenizer
+
+    folder = tiny.folder("roberta", num_hidden_layers=3)
+    metric = made(folder)
+    spaced = AutoTokenizer.from_pretrained(folder, add_prefix_space=True)
+    ids, _ = metric.backbone.encoder.tokenise(metric._given(SENTENCES))
+    assert ids == [spaced(sentence)["input_ids"] for sentence in SENTENCES]
+    plain = AutoTokenizer.from_pretrained(folder)
+    assert ids[0] != plain(SENTENCES[0])["input_ids"]
+    wrong = Reference(folder, 2, before="")
+    expected = [wrong.sides(source, statement)["precision"] for source, statement in PAIRS]
+    assert max(abs(a - b) for a, b in zip(numbers(metric), expected, strict=True)) > 1e-3
+
+
+def test_each_side_is_cut_at_512_whatever_the_tokenizer_says(tiny):
+    from transformers import AutoTokenizer
+
+    folder = tiny.folder("deberta", num_hidden_layers=3)
+    long = "Was it built? It was not. " * 200
+    whole = len(AutoTokenizer.from_pretrained(folder, model_max_length=10**30)(long.strip())["input_ids"])
+    statement = SENTENCES[1]
+    own = len(AutoTokenizer.from_pretrained(folder)(statement)["input_ids"])
+    answer = score_pairs(made(folder), [(long, statement)]).answers[0]
+    assert (answer.tokens, answer.cut) == (whole + own, whole - 512)
+    assert answer.score == pytest.approx(Reference(folder, 2).sides(long, statement)["precision"], abs=1e-5)
+
+
+def test_text_is_stripped_and_nothing_else(tiny):
+    folder = tiny.folder("deberta", num_hidden_layers=3)
+    pair, padded = (SOURCES[4], SENTENCES[0]), (f"\n {SOURCES[4]}\t ", f"  {SENTENCES[0]}\n")
+    assert numbers(made(folder), [pair, padded])[0] == numbers(made(folder), [pair, padded])[1]
+    assert (
+        numbers(made(folder), [(SOURCES[4], SENTENCES[0].replace(" ", "\n", 3))])[0] != numbers(made(folder), [pair])[0]
+    )
+
+
+# ------------------------------------------------------------------------------------------ rescaling, layers
+
+
+def test_a_rescaled_score_is_linear_in_the_score_and_an_empty_text_is_below_it(tiny):
+    folder = tiny.folder("roberta", num_hidden_layers=3)
+    pairs = [*PAIRS[:5], ("", SENTENCES[0])]
+    raw = numbers(made(folder, fallback=True), pairs)
+    own = numbers(made(folder, fallback=True, rescale=True, baseline="0.25,0.5,0.75"), pairs)
+    assert own == pytest.approx([(score - 0.25) / 0.75 for score in raw], abs=1e-12)
+    assert (raw[-1], own[-1]) == (0.0, pytest.approx(-1 / 3))
+    f1 = numbers(made(folder, side="f1", rescale=True, baseline=(0.25, 0.5, 0.75)), PAIRS[:5])
+    assert f1 == pytest.approx([(s - 0.75) / 0.25 for s in numbers(made(folder, side="f1"), PAIRS[:5])], abs=1e-12)
+
+
+def test_layers_above_are_never_loaded(tiny):
+    metric = made(tiny.folder("bert", num_hidden_layers=3))
+    metric.prepare([], [])
+    assert len(metric.backbone.encoder._model.encoder.layer) == 2
+
+
+def test_layer_and_baseline_in_force_are_the_identity_however_they_were_given(tiny):
+    folder = tiny.folder("deberta", num_hidden_layers=3)
+    default = BERTScore(BERTScore.Options(folder=folder)).identity()
+    assert default == BERTScore(BERTScore.Options(folder=folder, layer=40)).identity()
+    assert (default["layer"], default["baseline"]) == (40, None)
+    assert BERTScore(BERTScore.Options(folder=folder, layer=3)).identity() != default
+    rescaled = BERTScore(BERTScore.Options(folder=folder, rescale=True)).identity()
+    # The row for layer 40 of the English baselines of bert-score 0.3.13.
+    assert rescaled["baseline"] == [0.5169066, 0.5170288, 0.5150192]
+    assert made(folder, model="FacebookAI/roberta-large", layer=None).layer == 17
+
+
+def test_idf_makes_the_identity_depend_on_the_jobs_sources(tiny):
+    folder = tiny.folder("bert", num_hidden_layers=3)
+    assert made(folder, idf=True).corpus_dependent
+    assert not made(folder).corpus_dependent
+    one, other = (score_pairs(made(folder, idf=True), pairs).identity for pairs in (PAIRS, PAIRS[:9]))
+    assert one != other
+    assert "corpus" not in score_pairs(made(folder), PAIRS[:3]).identity
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"layer": 4}, "has 3 layers, not 4"),
+        ({"model": "someone/unheard-of", "layer": None}, "no tried layer for someone/unheard-of.*'layer'"),
+        ({"rescale": True}, "No baseline is known here for layer 2 of roberta-large.*'baseline'"),
+        ({"folder": Path("nowhere")}, "no folder nowhere"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(tiny, options, sentence):
+    folder = tiny.folder("roberta", num_hidden_layers=3)
+    with pytest.raises(UserError, match=sentence):
+        score_pairs(made(**{"folder": folder, **options}), PAIRS[:1])
+
+
+def test_a_model_that_is_no_encoder_or_is_broken_is_refused(tiny, tmp_path):
+    with pytest.raises(UserError, match=r"does not run on the family 'bart': allowed are albert, bert"):
+        score_pairs(made(tiny.folder("bart")), PAIRS[:1])
+    for file in tiny.folder("bert", num_hidden_layers=3).iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"broken")
+    with pytest.raises(UserError, match=r"cannot be loaded .*delete the folder and fetch it again"):
+        score_pairs(made(tmp_path), PAIRS[:1])
+
+
+# ------------------------------------------------------------------------------------------ work, order, memory
+
+
+def test_batch_size_and_order_change_nothing(tiny):
+    folder = tiny.folder("deberta", num_hidden_layers=3)
+    expected = numbers(made(folder))
+    assert numbers(made(folder, batch_tokens=32)) == pytest.approx(expected, abs=1e-5)
+    assert numbers(made(folder, batch_tokens=100_000)) == pytest.approx(expected, abs=1e-5)
+    assert numbers(made(folder), PAIRS[::-1])[::-1] == pytest.approx(expected, abs=1e-6)
+    assert [numbers(made(folder), [pair])[0] for pair in PAIRS[:4]] == pytest.approx(expected[:4], abs=1e-5)
+
+
+def test_each_text_is_encoded_once_however_many_pairs_it_is_in(tiny, monkeypatch):
+    metric = made(tiny.folder("bert", num_hidden_layers=3), batch_tokens=512)
+    sources = [f"{source} {number}." for number in range(40) for source in SOURCES]
+    statements = [f"{sentence} {number}" for number in range(10) for sentence in SENTENCES]
+    pairs = [(source, statements[(7 * n + m) % len(statements)]) for n, source in enumerate(sources) for m in (0, 3, 5)]
+    tokenised = []
+    tokenise = TextEncoder.tokenise
+    monkeypatch.setattr(
+        TextEncoder, "tokenise", lambda self, texts: (tokenised.extend(texts), tokenise(self, texts))[1]
+    )
+    score_pairs(metric, pairs)
+    unique = {source for source, _ in pairs} | {statement for _, statement in pairs}
+    work = metric.backbone.encoder.work
+    assert work.passes == len(unique) > 700
+    assert sorted(tokenised) == sorted(unique)
+    assert work.padded <= 1.01 * work.useful
+
+
+class FakeModel:
+    """Hidden states of 1,024 dimensions, all 1: the memory of a real model's, without its work."""
+
+    def to(self, device):
+        return self
+
+    def __call__(self, input_ids, attention_mask):
+        from types import SimpleNamespace
+
+        rows, tokens = input_ids.shape
+        return SimpleNamespace(last_hidden_state=torch.empty(rows, tokens, 1024).fill_(1.0))
+
+
+class FakeTokenizer:
+    """As many tokens as characters."""
+
+    def encode_batch(self, texts):
+        from types import SimpleNamespace
+
+        return [SimpleNamespace(ids=[1] * max(len(text), 2)) for text in texts]
+
+
+def test_statements_beyond_the_budget_are_encoded_again_and_score_the_same(tiny, monkeypatch):
+    folder = tiny.folder("bert", num_hidden_layers=3)
+    expected = numbers(made(folder))
+    metric = made(folder)
+    monkeypatch.setattr(encoders, "_SLICE", 2)
+    metric.texts._budget = 9_000  # bytes: of 32 dimensions, 70 tokens
+    assert numbers(metric) == pytest.approx(expected, abs=1e-5)
+    assert 0 < metric.texts.held <= 9_000
+    assert 0 < len(metric.texts._kept) < len(SENTENCES)
+
+
+def test_what_is_held_of_a_job_is_bounded():
+    """20,000 statements of 100 tokens and 1,024 dimensions would be 8 GB."""
+    encoder = TextEncoder(FakeModel(), FakeTokenizer(), 512, 2048, "cpu")
+    texts = JobTexts(encoder, lambda states: states.clone(), budget=40_000_000)
+    texts.prepare(f"{number:0>100}" for number in range(20_000))
+    assert texts.held == 97 * 100 * 1024 * 4  # the most that fit into 40 MB
+    # It stops as soon as the budget is spent: one slice, not 20,000 texts.
+    assert encoder.work.passes <= 256
+    found = texts.read([f"{0:0>100}", f"{19_999:0>100}", "x" * 30])
+    assert texts.held == 97 * 100 * 1024 * 4
+    assert [len(item.states) for item in found.values()] == [100, 100, 30]
+
+
+SIZE = """
+import resource, sys
+sys.path.insert(0, {here!r})
+from test_bertscore import FakeModel, FakeTokenizer
+from metaeval.scoring.backends.encoder import TextEncoder
+from metaeval.scoring.engine import score_pairs
+from metrics_zoo.bertscore import BERTScore
+from metrics_zoo.bertscore_models import Backbone
+import torch
+
+class Fake(BERTScore):
+    def identity(self):
+        return {{"name": "fake"}}
+
+metric = Fake(BERTScore.Options(device="cpu"))
+metric.__dict__["backbone"] = Backbone(TextEncoder(FakeModel(), FakeTokenizer(), 512, 2048, "cpu"), "", [0], 5)
+pairs = [(f"{{n // 24:0>170}}", f"{{(n * 7919) % {statements}:0>26}}") for n in range({pairs})]
+torch.set_num_threads(1)
+metric.prepare([], [])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+found = score_pairs(metric, pairs)
+assert found.unique == len(set(pairs))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, metric.texts.held // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_300_000_pairs_take_less_than_2_gb_beyond_the_model():
+    """Peak resident memory of a job of the main study's size, in a process of its own, with a model that only fills."""
+    script = SIZE.format(here=str(Path(__file__).parent), pairs=300_000, statements=12_681)
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    peak, held = (int(number) for number in out.split())
+    assert held * 1024 <= encoders.KEPT_BYTES
+    assert peak * 1024 < 2e9
