@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.classifier import Logits, PairClassifier
+from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 
@@ -46,6 +47,12 @@ class FactCC(ModelMetric):
 
         found, options = self.model_folder, self.options
         model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device)
+        first = str(model.config.id2label.get(0)).upper()
+        if model.config.num_labels != 2 or first not in ("CORRECT", "LABEL_0"):
+            raise UserError(
+                f"{self.wanted.hub_id} has {model.config.num_labels} labels, the first {first}; FactCC has CORRECT "
+                "and INCORRECT: check the model id or the folder."
+            )
         # do_lower_case: bert-base-uncased's vocabulary; not every copy of the checkpoint says so.
         tokens = PairTokens(load_tokenizer(found, do_lower_case=True), 512, "longest-tie-statement")
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
@@ -58,11 +65,8 @@ class FactCC(ModelMetric):
         """Score pairs; a statement without words is EMPTY (official: an error, or a number that means nothing)."""
         judged = [number for number, statement in enumerate(statements) if statement.strip()]
         answers = [PairScore(None, Status.EMPTY)] * len(statements)
-        found = self.model.logits([sources[number] for number in judged], [statements[number] for number in judged])
-        for number, logits in zip(judged, found, strict=True):
-            answers[number] = _answer(logits)
+        table = self.model.table([sources[number] for number in judged], [statements[number] for number in judged])
+        scores = table.values.reshape(len(judged), 2).double().softmax(-1)[:, 0].tolist()
+        for number, score, tokens, cut in zip(judged, scores, table.tokens, table.cut, strict=True):
+            answers[number] = PairScore(score, tokens=tokens, cut=cut)
         return answers
-
-
-def _answer(logits: Logits) -> PairScore:
-    return PairScore(float(logits.values.double().softmax(0)[0]), tokens=logits.tokens, cut=logits.cut)

@@ -1,24 +1,182 @@
-"""FactCC against the official code's outputs (salesforce/factCC 6170a8c, run on a tiny BERT)."""
+"""FactCC against the official code's outputs (salesforce/factCC 6170a8c, run on a tiny BERT), and against its
+definition, one pair at a time on plain transformers."""
+
+import random
 
 import pytest
 
-from metaeval.scoring.contract import Status
-from metaeval.scoring.engine import score_pairs
-from metrics_zoo.factcc import FactCC
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
+
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.scoring.contract import Status  # noqa: E402
+from metaeval.scoring.engine import score_pairs  # noqa: E402
+from metrics_zoo.factcc import FactCC  # noqa: E402
+
+# The official code stops at an empty statement, and forgets a [SEP] where the statement is white space alone.
+WITHOUT_WORDS = {"p07_empty_statement", "p12_whitespace_only_statement"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def metric(golden):
     return FactCC(FactCC.Options(folder=golden.models / "factcc-checkpoint"))
 
 
-def test_the_official_probabilities(golden, metric):
-    official = dict(zip(golden.ids, golden.official("factcc")["p_correct"], strict=True))
-    answers = dict(zip(golden.ids, score_pairs(metric, golden.pairs).answers, strict=True))
-    # The official code stops at an empty statement, and forgets a [SEP] where the statement is white space alone.
-    without_words = {"p07_empty_statement", "p12_whitespace_only_statement"}
-    for name, answer in answers.items():
-        if name in without_words:
+@pytest.fixture(scope="module")
+def official(golden):
+    found = golden.official("factcc")
+    names = ("logits", "p_correct", "transformers_5.23_p_correct")
+    rows = zip(golden.ids, golden.pairs, *(found[name] for name in names), strict=True)
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_the_official_probabilities(golden, metric, official):
+    for name, answer in zip(golden.ids, score_pairs(metric, golden.pairs).answers, strict=True):
+        if name in WITHOUT_WORDS:
             assert answer.status is Status.EMPTY
         else:
-            assert answer.score == pytest.approx(official[name], abs=1e-5), name
+            assert answer.score == pytest.approx(official[name][2], abs=1e-5), name
+
+
+def test_the_official_logits(metric, official):
+    for name, (pair, logits, *_) in official.items():
+        if name not in WITHOUT_WORDS:
+            (found,) = metric.model.logits([pair[0]], [pair[1]])
+            assert found.values.tolist() == pytest.approx(logits, abs=1e-5), name
+
+
+def test_statements_without_words_below_the_status_layer(golden, metric, official):
+    """transformers 5.23's number for white space alone (the official code says another), and for an empty text that of
+    its list call: the file has that of the call with two strings, which forgets the second and its [SEP]."""
+    (source, statement), _, p_correct, wanted = official["p12_whitespace_only_statement"]
+    assert p_of(metric, source, statement) == pytest.approx(wanted, abs=1e-5)
+    assert abs(p_correct - wanted) > 0.1
+    (source, statement), _, p_correct, forgetful = official["p07_empty_statement"]
+    folder = golden.models / "factcc-checkpoint"
+    whole = transformers.AutoTokenizer.from_pretrained(folder)([source], [statement], return_tensors="pt")
+    with torch.no_grad():
+        logits = transformers.BertForSequenceClassification.from_pretrained(folder).eval()(**whole).logits[0]
+    assert p_of(metric, source, statement) == pytest.approx(float(logits.softmax(0)[0]), abs=1e-5)
+    assert p_correct is None
+    assert abs(float(logits.softmax(0)[0]) - forgetful) > 0.01
+
+
+def p_of(metric, source, statement):
+    return float(metric.model.table([source], [statement]).values[0].softmax(0)[0])
+
+
+def test_the_official_inputs(golden, metric):
+    """Length of all, of the source (n_a) and of segment 1, its [SEP] included, after the official truncation."""
+    features = golden.official("factcc")["features"]
+    for name, pair in zip(golden.ids, golden.pairs, strict=True):
+        if name in WITHOUT_WORDS:
+            continue
+        (ids, segments, _, _), wanted = metric.model.tokens.encode([pair[0]], [pair[1]])[0], features[name]
+        assert len(ids) == wanted["n_real"], name
+        assert sum(segments) == wanted["n_seg1"], name
+        assert ids.index(3) - 1 == wanted["n_a"], name  # 3 is [SEP]
+        assert [*ids, *[0] * 12][:12] == wanted["head"], name
+
+
+def test_dropped_segments_give_other_scores(golden, metric, official):
+    """Negative control: the fault that transformers 5 makes silently for ALBERT."""
+    broken = FactCC(FactCC.Options(folder=golden.models / "factcc-checkpoint"))
+    broken.model._segments = False
+    apart = [
+        abs(answer.score - official[name][2])
+        for name, answer in zip(golden.ids, score_pairs(broken, golden.pairs).answers, strict=True)
+        if answer.score is not None
+    ]
+    assert max(apart) > 0.1
+
+
+def test_swapped_inputs_give_other_scores(golden, metric, official):
+    """Negative control."""
+    names = [name for name, ((source, _), *_) in official.items() if source.strip() and name not in WITHOUT_WORDS]
+    swapped = score_pairs(metric, [official[name][0][::-1] for name in names]).answers
+    apart = [abs(answer.score - official[name][2]) for name, answer in zip(names, swapped, strict=True)]
+    assert max(apart) > 0.1
+
+
+# From here on nothing is needed beside the project: a tiny BERT made here.
+
+LABELS = {0: "CORRECT", 1: "INCORRECT"}
+
+
+@pytest.fixture(scope="module")
+def folder(tiny):
+    return tiny.folder("bert", name="factcc", id2label=LABELS)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    words = "The Kestrel lighthouse was built in 1871 on a ridge, north of the Harbour; 240 adults ÉTÉ 東京".split()
+    rng = random.Random(5)
+    made = [
+        (
+            " ".join(rng.choices(words, k=rng.choice((0, 9, 80, 300)))),
+            " ".join(rng.choices(words, k=rng.randint(1, 30))),
+        )
+        for _ in range(60)
+    ]
+    return [*made, ("word " * 400, "claim " * 400), ("word " * 30, "claim " * 700), ("word " * 900, "A claim.")]
+
+
+def slow(folder, pairs):
+    """P(CORRECT) one pair at a time; of two sides too long, one token at a time off the longer (tie: the claim)."""
+    tokenizer = transformers.BertTokenizer.from_pretrained(folder)
+    model = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
+    scores = []
+    for source, statement in pairs:
+        first = tokenizer(source, add_special_tokens=False)["input_ids"]
+        second = tokenizer(statement, add_special_tokens=False)["input_ids"]
+        while len(first) + len(second) > 509:
+            (first if len(first) > len(second) else second).pop()
+        ids = [tokenizer.cls_token_id, *first, tokenizer.sep_token_id, *second, tokenizer.sep_token_id]
+        segments = [0] * (len(first) + 2) + [1] * (len(second) + 1)
+        with torch.no_grad():
+            logits = model(input_ids=torch.tensor([ids]), token_type_ids=torch.tensor([segments])).logits[0]
+        scores.append(float(logits.softmax(0)[0]))
+    return scores
+
+
+def test_our_scores_are_those_of_the_definition(folder, pairs):
+    answers = score_pairs(FactCC(FactCC.Options(folder=folder)), pairs).answers
+    assert [answer.score for answer in answers] == pytest.approx(slow(folder, pairs), abs=1e-5)
+    assert max(answer.score for answer in answers) - min(answer.score for answer in answers) > 0.05
+
+
+def test_batch_size_and_order_change_nothing(folder, pairs):
+    one = score_pairs(FactCC(FactCC.Options(folder=folder, batch_tokens=100)), pairs).answers
+    other = score_pairs(FactCC(FactCC.Options(folder=folder, batch_tokens=50_000)), pairs[::-1]).answers[::-1]
+    for first, second in zip(one, other, strict=True):
+        assert first.score == pytest.approx(second.score, abs=1e-6)
+        assert first[1:] == second[1:]
+
+
+def test_hardly_any_padding_and_each_pair_once(folder):
+    rng = random.Random(1)
+    sources = [" ".join(["word"] * rng.randint(60, 160)) + f" {number}" for number in range(40)]
+    statements = [" ".join(["claim"] * rng.randint(5, 30)) + f" {number}" for number in range(20)]
+    pairs = [(source, statement) for source in sources for statement in statements]
+    metric = FactCC(FactCC.Options(folder=folder))
+    metric.score(*zip(*(pairs * 2), strict=True))
+    work = metric.model.work
+    assert work.passes == len(pairs)
+    assert work.padded / work.useful <= 1.01
+    assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2  # two probes
+
+
+def test_what_is_cut_is_counted(folder):
+    metric = FactCC(FactCC.Options(folder=folder))
+    tokenizer = transformers.BertTokenizer.from_pretrained(folder)
+    whole = len(tokenizer("word " * 700, "A claim.")["input_ids"])
+    (answer,) = metric.score(["word " * 700], ["A claim."])
+    assert (answer.tokens, answer.cut) == (whole, whole - 512)
+
+
+@pytest.mark.parametrize("labels", [{0: "INCORRECT", 1: "CORRECT"}, {0: "CORRECT", 1: "INCORRECT", 2: "OTHER"}])
+def test_other_labels_are_refused(tiny, labels):
+    metric = FactCC(FactCC.Options(folder=tiny.folder("bert", name="other", id2label=labels)))
+    with pytest.raises(UserError, match="FactCC has CORRECT and INCORRECT"):
+        metric.prepare([], [])

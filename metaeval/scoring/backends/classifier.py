@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from metaeval.scoring.backends.batches import Work, pad, run_batches
-from metaeval.scoring.backends.tokens import PairIds, PairTokens
+from metaeval.scoring.backends.first_token import first_token_only
+from metaeval.scoring.backends.tokens import PairIds
 
 if TYPE_CHECKING:
     import torch
+
+
+class Encoder(Protocol):
+    """Makes model inputs of pairs, in order: `tokens.PairTokens`, or a metric's own template."""
+
+    def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
+        """One input per pair."""
 
 
 class Logits(NamedTuple):
@@ -20,17 +28,26 @@ class Logits(NamedTuple):
     cut: int
 
 
+class Table(NamedTuple):
+    """What the model said of pairs: logits, (pairs, classes) fp32 on the CPU; tokens before the cut; how many cut."""
+
+    values: torch.Tensor
+    tokens: list[int]
+    cut: list[int]
+
+
 class PairClassifier:
     """A sequence-classification model over pairs; a pair's logits do not depend on its batch beyond 1e-6.
 
-    model: a transformers model whose output has `logits`, settled on `device`. tokens: how pairs become ids.
-    batch_tokens: tokens of a batch, padding included. `work` counts what was passed so far.
+    model: a transformers model whose output has `logits`, read off the first token, settled on `device`. tokens: how
+    pairs become ids. batch_tokens: tokens of a batch, padding included. Each distinct pair of a call passes the model
+    once; `work` counts what was passed so far.
     """
 
-    def __init__(self, model: Any, tokens: PairTokens, batch_tokens: int, device: str) -> None:
+    def __init__(self, model: Any, tokens: Encoder, batch_tokens: int, device: str) -> None:
         self.tokens = tokens
         self.work = Work()
-        self._model = model
+        self._model = first_token_only(model)
         self._pad = int(model.config.pad_token_id or 0)
         self._segments = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self._batch_tokens = batch_tokens
@@ -38,9 +55,23 @@ class PairClassifier:
 
     def logits(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[Logits]:
         """Classify pairs, in order."""
-        pairs = self.tokens.encode(firsts, seconds)
-        rows = run_batches(pairs, _length, self._forward, self._batch_tokens, self._device, self.work)
-        return [Logits(row, pair.tokens, pair.cut) for row, pair in zip(rows, pairs, strict=True)]
+        table = self.table(firsts, seconds)
+        return [Logits(*row) for row in zip(table.values.unbind(), table.tokens, table.cut, strict=True)]
+
+    def table(self, firsts: Sequence[str], seconds: Sequence[str]) -> Table:
+        """Classify pairs, in order, as one table."""
+        import torch
+
+        asked = list(zip(firsts, seconds, strict=True))
+        places = {pair: place for place, pair in enumerate(dict.fromkeys(asked))}
+        if not places:
+            return Table(torch.empty(0, 0), [], [])
+        inputs = self.tokens.encode([one for one, _ in places], [other for _, other in places])
+        rows = run_batches(inputs, _length, self._forward, self._batch_tokens, self._device, self.work)
+        order = [places[pair] for pair in asked]
+        return Table(
+            torch.stack(rows)[order], [inputs[place].tokens for place in order], [inputs[place].cut for place in order]
+        )
 
     def _forward(self, pairs: list[PairIds]) -> Sequence[torch.Tensor]:
         import torch

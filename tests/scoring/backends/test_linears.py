@@ -55,3 +55,37 @@ def test_threads_side_by_side_do_not_disturb_each_other():
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(run, inputs))
     assert all(torch.equal(one, other) for one, other in zip(alone, together, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [
+        ("bert", {}),
+        ("roberta", {"hidden_act": "gelu_new"}),
+        ("albert", {"hidden_act": "gelu_new", "embedding_size": 16}),
+        ("bert", {"hidden_act": "gelu_pytorch_tanh"}),
+        ("deberta-v2", {}),
+        (
+            "bart",
+            {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48},
+        ),
+    ],
+)
+def test_a_gelu_behind_a_layer_is_computed_with_it(kind, config):
+    """The states of transformers' own model; and where the activation is a GELU, its module has nothing left to do."""
+    transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
+    torch.manual_seed(2)
+    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+    settings = transformers.AutoConfig.for_model(kind, **({} if kind == "bart" else shape), vocab_size=60, **config)
+    model = transformers.AutoModel.from_config(settings).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)  # larger than a fresh model's: GELU must not look linear
+    ids = torch.randint(3, 60, (3, 17))
+    with torch.inference_mode():
+        before = model(input_ids=ids).last_hidden_state
+        after = pack_linears(model)(input_ids=ids).last_hidden_state
+    assert torch.allclose(after, before, atol=2e-5)
+    left = {
+        type(module).__name__ for module in model.modules() if type(module).__module__ == "transformers.activations"
+    }
+    assert left == set()

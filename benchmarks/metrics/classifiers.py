@@ -1,0 +1,28 @@
+"""What the benchmarks of pair classifiers share."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+from benchmarks.workload import Texts
+from metaeval.scoring.backends import models
+from metaeval.scoring.engine import score_pairs
+
+
+def loaded(metric: Any) -> Any:
+    """The metric with its model in memory: loading is nobody's speed."""
+    _ = metric.model
+    return metric
+
+
+def scores(metric: Any, pairs: list[Texts]) -> list[float]:
+    """The scores through the engine; no pair of the workload lacks one."""
+    found = [answer.score for answer in score_pairs(metric, pairs).answers]
+    return [float(score) for score in found if score is not None]
+
+
+def torch_kernels(metric: Any) -> Any:
+    """The metric with its model loaded on torch's own linear layers: the same work, other kernels."""
+    with mock.patch.object(models, "pack_linears", lambda model: model):
+        return loaded(metric)

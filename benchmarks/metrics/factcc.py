@@ -1,0 +1,65 @@
+"""FactCC against its official way.
+
+    python -m benchmarks.metrics.factcc [pairs] [rounds]
+
+usual: pairs as they come, each padded to 512 tokens, batches of 8. ours: the metric through the engine. A bert-base of
+real shape with random weights.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+from transformers import AutoTokenizer, BertForSequenceClassification
+
+from benchmarks.metrics.classifiers import loaded, scores, torch_kernels
+from benchmarks.paired import Paired, Way, compare, pin
+from benchmarks.workload import Texts, model_folder, workload
+from metrics_zoo.factcc import FactCC
+
+GOAL, LIMIT = 7.5, 10.4
+
+
+class Usual:
+    """The official procedure on plain torch (no pair of this workload reaches the limit, so truncation is moot)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.model = BertForSequenceClassification.from_pretrained(folder, dtype=torch.float32).eval()
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+
+    def __call__(self, pairs: list[Texts]) -> list[float]:
+        """P(CORRECT), batches of 8."""
+        return [score for start in range(0, len(pairs), 8) for score in self.batch(pairs[start : start + 8])]
+
+    @torch.no_grad()
+    def batch(self, pairs: list[Texts]) -> list[float]:
+        """P(CORRECT) of some pairs, each padded to 512 tokens."""
+        sources, statements = zip(*pairs, strict=True)
+        cut = {"truncation": "longest_first", "max_length": 512, "padding": "max_length"}
+        given = self.tokenizer(list(sources), list(statements), return_tensors="pt", **cut)
+        found: list[float] = self.model(**given).logits.softmax(-1)[:, 0].tolist()
+        return found
+
+
+def ways(pairs: list[Texts], folder: Path) -> dict[str, Way]:
+    """Ours first, then the usual way, then ours on torch's own kernels."""
+    options = FactCC.Options(folder=folder)
+    ours, plain, usual = loaded(FactCC(options)), torch_kernels(FactCC(options)), Usual(folder)
+    return {
+        "ours": lambda: scores(ours, pairs),
+        "usual: pad 512, batch 8": lambda: usual(pairs),
+        "ours, torch's own kernels": lambda: scores(plain, pairs),
+    }
+
+
+def measure(count: int = 64, rounds: int = 3) -> Paired:
+    """Time the ways on `count` pairs."""
+    pin()
+    return compare(ways(workload(count), model_folder("bert-base")), rounds)
+
+
+if __name__ == "__main__":
+    print(f"FactCC, goal {GOAL} x, physical limit {LIMIT} x")
+    print("\n".join(measure(*map(int, sys.argv[1:])).lines()))

@@ -1,0 +1,188 @@
+"""AlignScore (Zha et al., 2023): a RoBERTa that judges chunks of the source against sentences of the statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
+from metaeval.scoring.backends.classifier import PairClassifier
+from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
+from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
+from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay, TwoStepMetric
+from metrics_zoo.alignscore_model import HEADS, SIZES, Size, find_backbone, load_aligner
+
+if TYPE_CHECKING:
+    import torch
+
+_CHUNK_WORDS = 350
+
+
+class AlignScoreOptions(ModelOptions):
+    """mode: the head (nli: P(ALIGNED) of three classes; bin: of two; reg: an unbounded number), and `_sp` to cut the
+    texts: chunks of the source against sentences of the statement, best chunk, mean over sentences. size: large, base.
+
+    folder: one that holds AlignScore-large.ckpt (or -base); RoBERTa's configuration and tokenizer lie there too, in a
+    subfolder roberta-large, or in backbone_folder. splitter: nltk as the official code, rules, or auto.
+    """
+
+    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"backbone_folder", "splitter"}
+
+    mode: Literal["nli_sp", "bin_sp", "reg_sp", "nli", "bin", "reg"] = "nli_sp"
+    size: Size = "large"
+    backbone_folder: Path | None = None
+    splitter: Wish = "auto"
+
+
+class Seen(NamedTuple):
+    """A pair's logits, (chunks x sentences, 6: see HEADS), sentences running faster; tokens and cut over all passes."""
+
+    logits: torch.Tensor
+    sentences: int
+    tokens: int
+    cut: int
+
+
+class AlignScore(ModelMetric, TwoStepMetric):
+    """Mean over statement sentences of the best chunk's P(ALIGNED); yuh-zha/AlignScore a0936d5.
+
+    Where a sentence alone fills the input, both sides are cut, the longer one first; officially its whole batch is.
+    """
+
+    checkpoint = Checkpoint("yzha/AlignScore", f"{SIZES['large']}, MIT", files=("AlignScore-large.ckpt",))
+    Options = AlignScoreOptions
+    card = MetricCard(
+        name="alignscore",
+        family="classifier",
+        summary="P(ALIGNED) of a RoBERTa trained on 4.7 M pairs of 7 tasks: best source chunk, mean over sentences",
+        paper="Zha et al. 2023, AlignScore: Evaluating Factual Consistency with a Unified Alignment Function",
+        licence="MIT",
+        low=0.0,
+        high=1.0,
+        input_limit=512,
+        truncation="source",
+        splitter="NLTK punkt_tab, else rules",
+        checkpoint=checkpoint.hub_id,
+        revision=checkpoint.revision,
+        dtype="float32",
+        template="<s>source chunk</s></s>statement sentence</s>",
+        download=f"{checkpoint.download} (size=base: {SIZES['base']}), and 3 MB of FacebookAI/roberta-large",
+        parameters="355 M",
+        three_way=True,
+        modules=("torch", "transformers", "tokenizers", "safetensors"),
+        extra="models",
+    )
+
+    @cached_property
+    def wanted(self) -> Checkpoint:
+        """The checkpoint of the size asked for."""
+        size = self.options.size
+        known = Checkpoint(self.checkpoint.hub_id, f"{SIZES[size]}, MIT", files=(f"AlignScore-{size}.ckpt",))
+        return known.at(self.options.model, self.options.revision)
+
+    @cached_property
+    def backbone(self) -> ModelFolder:
+        """RoBERTa's configuration and tokenizer."""
+        return find_backbone(self.options.size, self.options.backbone_folder, self.options.folder)
+
+    @cached_property
+    def splitter(self) -> Splitter | None:
+        """What cuts the texts; None in the modes that do not."""
+        return find_splitter(self.options.splitter) if self.options.mode.endswith("_sp") else None
+
+    @property
+    def batch_tokens(self) -> int:
+        """On the CPU half the usual batch: a large model's states then stay in memory that is used again and again."""
+        return int(self.options.batch_tokens) or (1024 if self.device == "cpu" else super().batch_tokens)
+
+    @cached_property
+    def model(self) -> PairClassifier:
+        """The classifier, loaded when first asked for."""
+        from metaeval.scoring.backends.models import load_tokenizer
+        from metaeval.scoring.backends.tokens import PairTokens
+
+        found = load_aligner(self.model_folder, self.backbone, self.options.dtype, self.device)
+        tokens = PairTokens(load_tokenizer(self.backbone), 512, "source")
+        return PairClassifier(found, tokens, self.batch_tokens, self.device)
+
+    def identity(self) -> dict[str, Any]:
+        """With the backbone's fingerprint and the splitter."""
+        splitter = self.splitter.name if self.splitter else "none"
+        return {**super().identity(), "backbone": self.backbone.fingerprint, "splitter": splitter}
+
+    def observed(self) -> Mapping[str, Any]:
+        """The identity without the head, which comes last: modes that cut alike share one pass."""
+        identity = self.identity()
+        options = {name: value for name, value in identity["options"].items() if name != "mode"}
+        return {**identity, "options": options}
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model."""
+        _ = self.model
+
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen | None]:
+        """Logits of each chunk with each sentence; None for a statement without words."""
+        chunks = {source: self._chunks(source) for source in set(sources)}
+        sentences = {statement: self._sentences(statement) for statement in set(statements)}
+        grid = [
+            [(chunk, sentence) for chunk in chunks[source] for sentence in sentences[statement]]
+            for source, statement in zip(sources, statements, strict=True)
+        ]
+        flat = [cell for cells in grid for cell in cells]
+        table = self.model.table([chunk for chunk, _ in flat], [sentence for _, sentence in flat])
+        seen: list[Seen | None] = []
+        end = 0
+        for statement, cells in zip(statements, grid, strict=True):
+            start, end = end, end + len(cells)
+            tokens, cut = sum(table.tokens[start:end]), sum(table.cut[start:end])
+            seen.append(Seen(table.values[start:end], len(sentences[statement]), tokens, cut) if cells else None)
+        return seen
+
+    def judge(self, observations: Sequence[Seen | None]) -> list[PairScore]:
+        """Best chunk, mean over sentences; a statement without words is EMPTY (the official code stops there)."""
+        found = [seen for seen in observations if seen is not None]
+        scores = iter(_scores(found, self.options.mode.removesuffix("_sp")))
+        return [
+            PairScore(None, Status.EMPTY) if seen is None else PairScore(next(scores), tokens=seen.tokens, cut=seen.cut)
+            for seen in observations
+        ]
+
+    def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
+        """The three-class head, whatever the mode: of each sentence the chunk with the largest P(ALIGNED) speaks, and
+        the sentences' distributions are averaged. So the first is the logarithm of the nli score.
+        """
+        return [None if seen is None else _three_way(seen) for seen in self.observe(sources, statements)]
+
+    def _chunks(self, source: str) -> list[str]:
+        if self.splitter is None:
+            return [source]
+        sentences = self.splitter.split(source) or [""]
+        size = max(len(sentences) // (len(source.split()) // _CHUNK_WORDS + 1), 1)
+        return [" ".join(sentences[start : start + size]) for start in range(0, len(sentences), size)]
+
+    def _sentences(self, statement: str) -> list[str]:
+        if not statement.strip():
+            return []
+        return [statement] if self.splitter is None else self.splitter.split(statement)
+
+
+def _scores(found: Sequence[Seen], head: str) -> Iterator[float]:
+    """The pairs' scores; all cells through the head's last step at once, the rest on numbers."""
+    import torch
+
+    logits = torch.cat([seen.logits for seen in found] or [torch.empty(0, 6)]).double()[:, HEADS[head]]
+    aligned = (logits if head == "reg" else logits.softmax(-1))[:, 1 if head == "bin" else 0].tolist()
+    end = 0
+    for seen in found:
+        start, end = end, end + len(seen.logits)
+        best = [max(aligned[place : end : seen.sentences]) for place in range(start, start + seen.sentences)]
+        yield sum(best) / len(best)
+
+
+def _three_way(seen: Seen) -> ThreeWay:
+    log_p = seen.logits.double()[:, HEADS["nli"]].log_softmax(-1).view(-1, seen.sentences, 3)
+    spoken = log_p[log_p[..., 0].argmax(0), range(seen.sentences)]
+    aligned, neutral, contradicted = spoken.exp().mean(0).log().tolist()
+    return ThreeWay(aligned, neutral, contradicted)

@@ -1,0 +1,97 @@
+"""AlignScore's network: a RoBERTa encoder and three linear heads, read from the published Lightning checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+from metaeval.errors import UserError
+from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
+from metaeval.scoring.backends.models import DType, broken_files, quiet_transformers, settle
+
+Size = Literal["large", "base"]
+SIZES: dict[Size, str] = {"large": "4.9 GB", "base": "1.97 GB"}
+
+HEADS = {"bin": slice(0, 2), "nli": slice(2, 5), "reg": slice(5, 6)}
+"""Where a head's outputs stand in a row of six logits."""
+
+_LAYERS = {"bin": "bin_layer", "nli": "tri_layer", "reg": "reg_layer"}
+# All that transformers may read of a RoBERTa folder, weights aside; a hub copy has the first four.
+_BACKBONE = ("config.json", "merges.txt", "tokenizer.json", "vocab.json", "tokenizer_config.json")
+
+
+def find_backbone(size: Size, given: Path | None, beside: Path | None) -> ModelFolder:
+    """RoBERTa's configuration and tokenizer (its weights are in AlignScore's own file): `given`, else `beside` the
+    checkpoint or in a subfolder of it named roberta-large, else from the hub, where `beside` is None.
+    """
+    name = f"roberta-{size}"
+    checkpoint = Checkpoint(f"FacebookAI/{name}", "configuration and tokenizer, 3 MB, MIT", files=_BACKBONE[:4])
+    places = [given] if given else [beside / name, beside] if beside else []
+    if not places:
+        return find_model(checkpoint)
+    for place in places:
+        files = tuple(file for file in _BACKBONE if (place / file).is_file())
+        if "config.json" in files and ("tokenizer.json" in files or {"vocab.json", "merges.txt"} <= {*files}):
+            return ModelFolder(place, files)
+    raise UserError(
+        f"{' and '.join(map(str, places))} lack config.json, vocab.json and merges.txt of {name}, which AlignScore "
+        f"reads: put them into {places[0]}, or name their folder with the option 'backbone_folder'."
+    )
+
+
+def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: DType, device: str) -> Any:
+    """The network in eval mode on `device`: `model(input_ids=..., attention_mask=...).logits` is (pairs, 6), see HEADS.
+
+    The checkpoint's vocabulary head is not read: no score depends on it.
+
+    Raises `UserError` when the files are broken or are not those of an AlignScore model of this size.
+    """
+    import torch
+    from transformers import AutoConfig, RobertaModel
+
+    class Aligner(torch.nn.Module):
+        def __init__(self, base_model: Any, heads: torch.nn.Linear) -> None:
+            super().__init__()
+            self.config = base_model.config
+            self.base_model = base_model
+            self.heads = heads
+
+        def forward(self, **given: torch.Tensor) -> SimpleNamespace:
+            return SimpleNamespace(logits=self.heads(self.base_model(**given).pooler_output))
+
+    with quiet_transformers(), broken_files(found):
+        # mmap: the optimiser's state, two thirds of the file, is never read.
+        state = torch.load(found.weights[0], map_location="cpu", weights_only=True, mmap=True)["state_dict"]
+        config = AutoConfig.from_pretrained(backbone.folder, local_files_only=True)
+        own = {key.removeprefix("base_model."): value for key, value in state.items() if key.startswith("base_model.")}
+        own.pop("embeddings.position_ids", None)
+        expected = {
+            "word_embeddings.weight": (config.vocab_size, config.hidden_size),
+            "position_embeddings.weight": (config.max_position_embeddings, config.hidden_size),
+        }
+        shapes = {name: tuple(getattr(own.get(f"embeddings.{name}"), "shape", ())) for name in expected}
+        lacking = [f"{layer}.{part}" for layer in _LAYERS.values() for part in ("weight", "bias")]
+        lacking = [name for name in lacking if name not in state]
+        if lacking or shapes != expected:
+            raise UserError(
+                f"{found.weights[0]} is not an AlignScore checkpoint for the backbone in {backbone.folder}: check the "
+                "option 'size' (large or base), and that the folder is that of roberta-large or roberta-base."
+            )
+        base, report = RobertaModel.from_pretrained(
+            None,
+            config=config,
+            state_dict=own,
+            dtype=getattr(torch, dtype),
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # told below, in our own words
+        )
+        if report["missing_keys"] or report["mismatched_keys"]:
+            named = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))[:2]
+            raise UserError(f"{found.weights[0]} lacks weights of AlignScore ({', '.join(named)} ...): fetch it again.")
+        heads = torch.nn.Linear(config.hidden_size, 6, dtype=getattr(torch, dtype))
+        with torch.no_grad():
+            for head, layer in _LAYERS.items():
+                heads.weight[HEADS[head]] = state[f"{layer}.weight"].to(heads.weight.dtype)
+                heads.bias[HEADS[head]] = state[f"{layer}.bias"].to(heads.bias.dtype)
+    return settle(Aligner(base, heads), dtype, device)

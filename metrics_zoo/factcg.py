@@ -1,0 +1,170 @@
+"""FactCG (Lei et al., 2025): a DeBERTa asked in words whether a paragraph lets one conclude the statement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from metaeval.errors import UserError
+from metaeval.scoring.backends.checkpoint import Checkpoint
+from metaeval.scoring.backends.classifier import PairClassifier
+from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
+from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
+from metaeval.scoring.backends.tokens import PairIds, TextTokens
+from metaeval.scoring.contract import MetricCard, PairScore, Status
+
+_QUESTION = (
+    'Choose your answer: based on the paragraph above can we conclude that "{statement}"?\n\n'
+    "OPTIONS:\n- Yes\n- No\nI think the answer is "
+)
+_LIMIT = 2048
+_CHUNK_WORDS = 550
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+class FactCGOptions(ModelOptions):
+    """splitter: nltk as the official code, rules, or auto."""
+
+    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"splitter"}
+
+    splitter: Wish = "auto"
+
+
+class FactCG(ModelMetric):
+    """Largest softmax[1] over the source's chunks, the statement whole; derenlei/FactCG's FactCGScore.
+
+    Written from the published code, and never run against it or its checkpoint. It differs in one case: where chunk
+    and question exceed 2,048 tokens the chunk loses its end; officially the question at the end would be lost.
+    """
+
+    checkpoint = Checkpoint("yaxili96/FactCG-DeBERTa-v3-Large", "1.7 GB, MIT")
+    Options = FactCGOptions
+    card = MetricCard(
+        name="factcg",
+        family="classifier",
+        summary="P(supported) of a DeBERTa trained on claims made from several sentences of a graph: best source chunk",
+        paper="Lei et al. 2025, FactCG: Enhancing Fact Checkers with Graph-Based Multi-Hop Data (arXiv 2501.17144)",
+        licence="MIT",
+        low=0.0,
+        high=1.0,
+        neutral=0.5,
+        input_limit=_LIMIT,
+        truncation="source",
+        splitter="NLTK punkt_tab and words, else rules",
+        checkpoint=checkpoint.hub_id,
+        revision=checkpoint.revision,
+        dtype="float32",
+        template="{source chunk}\n\n" + _QUESTION,
+        download=checkpoint.download,
+        parameters="435 M",
+        modules=("torch", "transformers", "tokenizers", "safetensors"),
+        extra="models",
+    )
+
+    @cached_property
+    def splitter(self) -> Splitter:
+        """What cuts the sources."""
+        return find_splitter(self.options.splitter)
+
+    @property
+    def batch_tokens(self) -> int:
+        """On the CPU half the usual batch: a large model's states then stay in memory that is used again and again."""
+        return int(self.options.batch_tokens) or (1024 if self.device == "cpu" else super().batch_tokens)
+
+    @cached_property
+    def model(self) -> PairClassifier:
+        """The classifier, loaded when first asked for."""
+        from transformers import AutoModelForSequenceClassification
+
+        from metaeval.scoring.backends.models import load_model, load_tokenizer
+
+        found, options = self.model_folder, self.options
+        model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device)
+        if model.config.num_labels != 2:
+            raise UserError(f"{self.wanted.hub_id} has {model.config.num_labels} labels, FactCG 2: check the model id.")
+        return PairClassifier(model, QuestionTokens(load_tokenizer(found)), self.batch_tokens, self.device)
+
+    def identity(self) -> dict[str, Any]:
+        """With the splitter."""
+        return {**super().identity(), "splitter": self.splitter.name}
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model."""
+        _ = self.model
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs; one with a text without words is EMPTY (the official code stops at such a source)."""
+        cut = {source: self.chunks(source) for source in set(sources)}
+        grid = [
+            [(chunk, statement) for chunk in cut[source]] if statement.strip() else []
+            for source, statement in zip(sources, statements, strict=True)
+        ]
+        flat = [cell for cells in grid for cell in cells]
+        table = self.model.table([chunk for chunk, _ in flat], [statement for _, statement in flat])
+        scores = table.values.reshape(len(flat), 2).double().softmax(-1)[:, 1].tolist()
+        rows = iter(zip(scores, table.tokens, table.cut, strict=True))
+        return [_best([next(rows) for _ in cells]) for cells in grid]
+
+    def chunks(self, source: str) -> list[str]:
+        """Sentences on lines of their own, in chunks of at most 550 words; none of a source without words.
+
+        A first sentence beyond the limit leaves an empty chunk before it, which is scored too: so does the official
+        code.
+        """
+        chunks: list[str] = []
+        chunk, size = "", 0
+        for sentence in self.splitter.split(source):
+            words = count_words(sentence, self.splitter)
+            if size + words <= _CHUNK_WORDS:
+                chunk, size = f"{chunk}\n{sentence}".strip("\n"), size + words
+            else:
+                chunks.append(chunk.strip("\n"))
+                chunk, size = sentence, words
+        return [*chunks, chunk.replace(" \n ", "\n").strip()] if size else chunks
+
+
+class QuestionTokens:
+    """The template as ids, chunk and question tokenised apart: white space parts them, and no token spans it.
+
+    Raises `UserError` for a tokenizer of which that is not true.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        probe, question = "It rained. It did.", _QUESTION.format(statement="It rained.")
+        whole = tokenizer(f"{probe}\n\n{question}")["input_ids"]
+        self.texts = TextTokens(tokenizer)
+        known = self.texts.ids([probe, question])
+        self._before, self._behind = whole[:1], whole[-1:]
+        if whole != [*self._before, *known[probe], *known[question], *self._behind]:
+            raise UserError("This tokenizer does not read FactCG's template as DeBERTa-v3's does: check the model id.")
+
+    def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
+        """Chunks and statements as model inputs, in order; beyond the limit the chunk loses its end."""
+        asked = [_QUESTION.format(statement=statement) for statement in seconds]
+        known = self.texts.ids([*firsts, *asked])
+        return [self._one(known[chunk], known[question]) for chunk, question in zip(firsts, asked, strict=True)]
+
+    def _one(self, chunk: list[int], question: list[int]) -> PairIds:
+        tokens = len(chunk) + len(question) + 2
+        kept = max(_LIMIT - 2 - len(question), 0)
+        ids = [*self._before, *chunk[:kept], *question[: _LIMIT - 2], *self._behind]
+        return PairIds(ids, [0] * len(ids), tokens, tokens - len(ids))
+
+
+def count_words(sentence: str, splitter: Splitter) -> int:
+    """Words as NLTK's word_tokenize counts them, where NLTK splits the sentences; else runs of letters, and marks."""
+    if not splitter.name.startswith("nltk"):
+        return len(_WORD.findall(sentence))
+    from nltk.tokenize import NLTKWordTokenizer
+
+    tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
+    return sum(len(tokenize(part)) for part in splitter.split(sentence))
+
+
+def _best(rows: list[tuple[float, int, int]]) -> PairScore:
+    if not rows:
+        return PairScore(None, Status.EMPTY)
+    scores, tokens, cut = zip(*rows, strict=True)
+    return PairScore(max(scores), Status.OK, sum(tokens), sum(cut))

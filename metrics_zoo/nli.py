@@ -1,0 +1,171 @@
+"""Any cross-encoder trained on natural language inference, by hub id: P(entailment), or less P(contradiction)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from metaeval.errors import UserError
+from metaeval.scoring.backends.checkpoint import Checkpoint
+from metaeval.scoring.backends.classifier import PairClassifier
+from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
+from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
+
+if TYPE_CHECKING:
+    import torch
+
+Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
+
+# What published models call the labels, without capitals and all but letters.
+_SPELLINGS: dict[Label, frozenset[str]] = {
+    "entailment": frozenset("entailment entail entails entailed supports supported support".split()),
+    "neutral": frozenset("neutral nei notenoughinfo notenoughinformation".split()),
+    "contradiction": frozenset("contradiction contradict contradicts contradictory refutes refuted refute".split()),
+    "not_entailment": frozenset("notentailment notentailed nonentailment notsupported".split()),
+}
+_SETS = ({"entailment", "neutral", "contradiction"}, {"entailment", "contradiction"}, {"entailment", "not_entailment"})
+_NO_LIMIT = 10**6  # a tokenizer that knows no limit says 1e30
+_USUAL_LIMIT = 512
+
+
+class NLIOptions(ModelOptions):
+    """model: the hub id, as in `nli:MODEL_ID`. score: P(entailment), or P(entailment) - P(contradiction).
+
+    labels: the model's labels in its own order, such as labels=entailment,neutral,contradiction, where its config.json
+    does not name them. max_tokens: a smaller input limit than the model's (0: the model's). trust_remote_code: run
+    code that comes with the checkpoint.
+    """
+
+    score: Literal["entailment", "ent-minus-con"] = "entailment"
+    labels: str = ""
+    max_tokens: Annotated[int, Field(ge=0)] = 0
+    trust_remote_code: bool = False
+
+
+class NLI(ModelMetric):
+    """Source as premise, statement as hypothesis, one pass; a source too long for the model loses its end."""
+
+    checkpoint = Checkpoint("cross-encoder/nli-deberta-v3-small", "568 MB, Apache-2.0")
+    Options = NLIOptions
+    card = MetricCard(
+        name="nli",
+        family="classifier",
+        summary="P(entailment) of a cross-encoder of your choice (score=ent-minus-con: from -1 to 1)",
+        paper="He et al. 2023, DeBERTaV3 (2111.09543), fine-tuned on SNLI and MultiNLI; others: see the model's page",
+        licence="Apache-2.0",
+        low=0.0,
+        high=1.0,
+        input_limit=_USUAL_LIMIT,
+        truncation="source",
+        checkpoint=checkpoint.hub_id,
+        revision=checkpoint.revision,
+        dtype="float32",
+        template="source and statement as the tokenizer's pair",
+        download=checkpoint.download,
+        parameters="142 M",
+        three_way=True,
+        modules=("torch", "transformers", "tokenizers", "safetensors"),
+        extra="models",
+        argument="model",
+    )
+
+    @cached_property
+    def model(self) -> PairClassifier:
+        """The classifier, loaded when first asked for; `UserError` for a model that is no NLI classifier."""
+        from transformers import AutoModelForSequenceClassification
+
+        from metaeval.scoring.backends.models import load_model, load_tokenizer
+        from metaeval.scoring.backends.tokens import PairTokens
+
+        found, options = self.model_folder, self.options
+        trust = {"trust_remote_code": options.trust_remote_code}
+        model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device, **trust)
+        self.labels = read_labels(model.config, options.labels, self.wanted.hub_id)
+        if options.score == "ent-minus-con" and "contradiction" not in self.labels:
+            raise UserError(
+                f"score=ent-minus-con needs a model with the label contradiction; {self.wanted.hub_id} has "
+                f"{' and '.join(self.labels)}: leave 'score' out for P(entailment)."
+            )
+        tokenizer = load_tokenizer(found, **trust)
+        limit = input_limit(model, tokenizer)
+        tokens = PairTokens(tokenizer, min(options.max_tokens or limit, limit), "source")
+        return PairClassifier(model, tokens, self.batch_tokens, self.device)
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model."""
+        _ = self.model
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs; a statement without words is EMPTY."""
+        log_p, tokens, cut = self._log_p(sources, statements)
+        scores = log_p.exp()[:, self.labels.index("entailment")]
+        if self.options.score == "ent-minus-con":
+            scores = scores - log_p.exp()[:, self.labels.index("contradiction")]
+        found = iter(zip(scores.tolist(), tokens, cut, strict=True))
+        answers = [PairScore(None, Status.EMPTY)] * len(statements)
+        for number in _with_words(statements):
+            value, read, lost = next(found)
+            answers[number] = PairScore(value, Status.OK, read, lost)
+        return answers
+
+    def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
+        """The three classes; `UserError` for a model with two."""
+        _ = self.model
+        if len(self.labels) != 3:
+            raise UserError(f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), three are needed.")
+        order = [self.labels.index(label) for label in ("entailment", "neutral", "contradiction")]
+        found = iter(self._log_p(sources, statements)[0][:, order].tolist())
+        return [ThreeWay(*next(found)) if statement.strip() else None for statement in statements]
+
+    def _log_p(self, sources: Sequence[str], statements: Sequence[str]) -> tuple[torch.Tensor, list[int], list[int]]:
+        """Log-probabilities, tokens and cut of the pairs whose statement has words."""
+        judged = _with_words(statements)
+        table = self.model.table([sources[number] for number in judged], [statements[number] for number in judged])
+        values = table.values.reshape(len(judged), len(self.labels))
+        return values.double().log_softmax(-1), table.tokens, table.cut
+
+
+def _with_words(statements: Sequence[str]) -> list[int]:
+    return [number for number, statement in enumerate(statements) if statement.strip()]
+
+
+def read_labels(config: Any, given: str, name: str) -> list[Label]:
+    """What each of a model's logits means, from `given` (names with commas) or else from its config.json.
+
+    Raises `UserError` where they are not three of NLI, or entailment and its opposite.
+    """
+    count = int(config.num_labels)
+    named = given.split(",") if given else [str(config.id2label.get(number, "?")) for number in range(count)]
+    found = [_meaning(label) for label in named]
+    labels = [label for label in found if label is not None]
+    if len(named) == count and len(labels) == count and {*labels} in _SETS and len({*labels}) == count:
+        return labels
+    where = "the option 'labels'" if given else "its config.json"
+    raise UserError(
+        f"The {count} labels of {name} cannot be read as NLI's: {where} says {', '.join(map(str.strip, named))}. "
+        "Look up their order on the model's page and give it, such as labels=entailment,neutral,contradiction or "
+        "labels=entailment,not_entailment."
+    )
+
+
+def _meaning(label: str) -> Label | None:
+    plain = re.sub("[^a-z]", "", label.lower())
+    return next((meaning for meaning, spellings in _SPELLINGS.items() if plain in spellings), None)
+
+
+def input_limit(model: Any, tokenizer: Any) -> int:
+    """How many tokens a model takes: the smaller of its tokenizer's limit and its positions; 512 where none is told.
+
+    RoBERTa's positions start behind the padding's id: 514 of them hold 512 tokens.
+    """
+    limits = [int(tokenizer.model_max_length)] if tokenizer.model_max_length < _NO_LIMIT else []
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if positions and positions > 0:
+        table = next((part for name, part in model.named_modules() if name.endswith("position_embeddings")), None)
+        start = getattr(table, "padding_idx", None)
+        limits.append(int(positions) - (0 if start is None else int(start) + 1))
+    return min(limits, default=_USUAL_LIMIT)

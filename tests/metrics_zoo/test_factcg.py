@@ -1,0 +1,154 @@
+"""FactCG against its published code's rules (derenlei/FactCG, factcg/inference.py), one prompt at a time."""
+
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
+
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.scoring.backends.sentences import find_splitter  # noqa: E402
+from metaeval.scoring.contract import Status  # noqa: E402
+from metaeval.scoring.engine import score_pairs  # noqa: E402
+from metrics_zoo.factcg import FactCG, FactCGOptions, count_words  # noqa: E402
+
+PROMPT = (
+    '{}\n\nChoose your answer: based on the paragraph above can we conclude that "{}"?\n\n'
+    "OPTIONS:\n- Yes\n- No\nI think the answer is "
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tiny):
+    return tiny.folder("deberta-v2", name="factcg", num_labels=2)
+
+
+@pytest.fixture(scope="module")
+def metric(folder):
+    return FactCG(FactCGOptions(folder=folder, splitter="rules"))
+
+
+def text(rng, sentences):
+    words = "the Kestrel lighthouse was built in 1871 on ridge north harbour Zürich 240 adults asthma".split()
+    return " ".join(" ".join(rng.choices(words, k=rng.randint(3, 14))).capitalize() + "." for _ in range(sentences))
+
+
+def slow(folder, pairs, chunk):
+    """softmax[1] of each whole prompt through the tokenizer, one at a time; the largest of a source's chunks."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    scores, tokens = [], []
+    for source, statement in pairs:
+        found = []
+        for part in chunk(source):
+            given = tokenizer(PROMPT.format(part, statement), return_tensors="pt")
+            with torch.no_grad():
+                found.append(float(model(given["input_ids"], given["attention_mask"]).logits[0].softmax(0)[1]))
+            tokens.append(given["input_ids"].shape[1])
+        scores.append(max(found))
+    return scores, tokens
+
+
+def test_our_scores_are_those_of_the_definition(metric, folder):
+    rng = random.Random(3)
+    sources = [text(rng, count) for count in (1, 4, 9, 75)]
+    pairs = [(source, text(rng, rng.randint(1, 2))) for source in sources for _ in range(3)]
+    assert len(metric.chunks(sources[-1])) == 2
+    wanted, tokens = slow(folder, pairs, metric.chunks)
+    answers = score_pairs(metric, pairs).answers
+    assert [answer.score for answer in answers] == pytest.approx(wanted, abs=1e-5)
+    assert max(tokens) < 2048
+    assert sum(answer.tokens for answer in answers) == sum(tokens)
+    assert not any(answer.cut for answer in answers)
+    assert max(wanted) - min(wanted) > 0.01
+
+
+def test_the_template_is_read_as_one_text(metric, folder):
+    """Chunk and question tokenised apart and joined are the prompt tokenised whole, odd characters included."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    odd = ["", "One.\nTwo.", "café — 東京 🙂 [1]", "e\u0301 \u00a0 end", '(a) "quoted"', "3.5 % of it…"]
+    pairs = [(one, other) for one in odd for other in odd if other]
+    made = metric.model.tokens.encode(*zip(*pairs, strict=True))
+    for (source, statement), ids in zip(pairs, made, strict=True):
+        assert ids.ids == tokenizer(PROMPT.format(source, statement))["input_ids"]
+
+
+def test_chunks_hold_550_words_at_most(metric):
+    """Sentences of 100 words and a full stop (101 words): five make 505, six would make 606."""
+    sentence = " ".join(["Word"] * 100) + "."
+    sentences = [f"{sentence[:-1]}{letter}." for letter in "abcdefghijkl"]
+    chunks = metric.chunks(" ".join(sentences))
+    assert chunks == ["\n".join(sentences[start : start + 5]) for start in (0, 5, 10)]
+
+
+def test_a_first_sentence_beyond_the_limit_leaves_an_empty_chunk_as_officially(metric):
+    long = "Word " * 600 + "end."
+    assert metric.chunks(long) == ["", long]
+    assert metric.chunks(f"A start. {long} Another one.") == ["A start.", long, "Another one."]
+    assert metric.chunks(" \n ") == []
+
+
+def test_words_are_nltks_where_nltk_splits(punkt):
+    import nltk
+
+    splitter = find_splitter("nltk")
+    for sentence in (
+        "It can't cost $12.50, he said (on Jan. 5).",
+        "Mr. Smith's dog... isn't here! Is it?",
+        "東京では 3%",
+    ):
+        assert count_words(sentence, splitter) == len(nltk.word_tokenize(sentence))
+    assert count_words("It can't cost $12.50.", find_splitter("rules")) == 10  # It can ' t cost $ 12 . 50 .
+
+
+def test_a_chunk_beyond_2048_tokens_loses_its_end_and_the_question_stays(metric, folder):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    source, statement = "東京 " * 2500, "It was built."
+    (made,) = metric.model.tokens.encode([source], [statement])
+    question = tokenizer(PROMPT.format("", statement).strip(), add_special_tokens=False)["input_ids"]
+    assert len(made.ids) == 2048
+    assert made.ids[-len(question) - 1 : -1] == question
+    assert made.tokens - made.cut == 2048
+    (long,) = metric.model.tokens.encode(["A source."], ["claim " * 3000])
+    assert len(long.ids) == 2048
+
+
+def test_texts_without_words_are_empty(metric):
+    answers = metric.score(["", "A source.", "A source."], ["A claim.", " \n", "A claim."])
+    assert [answer.status for answer in answers] == [Status.EMPTY, Status.EMPTY, Status.OK]
+
+
+def test_batch_size_and_order_change_nothing(folder):
+    rng = random.Random(4)
+    pairs = [(text(rng, rng.randint(1, 8)), text(rng, 1)) for _ in range(20)]
+    one = score_pairs(FactCG(FactCGOptions(folder=folder, splitter="rules", batch_tokens=100)), pairs).answers
+    large = FactCG(FactCGOptions(folder=folder, splitter="rules", batch_tokens=100_000))
+    other = score_pairs(large, pairs[::-1]).answers[::-1]
+    for first, second in zip(one, other, strict=True):
+        assert first.score == pytest.approx(second.score, abs=1e-6)
+        assert first[1:] == second[1:]
+
+
+def test_each_chunk_is_tokenised_once_and_each_pair_passes_once(folder):
+    rng = random.Random(5)
+    sources, statements = [text(rng, 6) for _ in range(30)], [text(rng, 1) for _ in range(8)]
+    pairs = [(source, statement) for source in sources for statement in statements]
+    metric = FactCG(FactCGOptions(folder=folder, splitter="rules", batch_tokens=4096))
+    metric.score(*zip(*(pairs * 2), strict=True))
+    work = metric.model.work
+    assert work.passes == len(pairs)
+    assert work.padded / work.useful <= 1.01
+    assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2  # two probes
+
+
+def test_the_splitter_is_in_the_identity(folder, punkt):
+    names = {FactCG(FactCGOptions(folder=folder, splitter=wish)).identity()["splitter"] for wish in ("nltk", "rules")}
+    assert len(names) == 2
+
+
+def test_another_model_is_refused(tiny):
+    with pytest.raises(UserError, match="has 3 labels, FactCG 2"):
+        FactCG(FactCGOptions(folder=tiny.folder("deberta-v2", name="three"))).prepare([], [])
+    with pytest.raises(UserError, match="does not read FactCG's template"):
+        FactCG(FactCGOptions(folder=tiny.folder("roberta", name="two", num_labels=2))).prepare([], [])

@@ -1,0 +1,244 @@
+"""NLI cross-encoders by id: scores against plain transformers one pair at a time, labels read and refused, limits."""
+
+import math
+import random
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
+
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.scoring.contract import Status  # noqa: E402
+from metaeval.scoring.engine import score_pairs  # noqa: E402
+from metrics_zoo.nli import NLI, NLIOptions, input_limit, read_labels  # noqa: E402
+
+THREE = {0: "contradiction", 1: "entailment", 2: "neutral"}
+KINDS = ("bert", "roberta", "deberta", "deberta-v2", "albert")
+
+
+@pytest.fixture(scope="module")
+def folders(tiny):
+    return {kind: tiny.folder(kind, name="nli", id2label=THREE) for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    words = "The Kestrel lighthouse was built in 1871 on a ridge, north of the Harbour; 240 adults Zürich 東京".split()
+    rng = random.Random(5)
+    lengths = [(rng.choice((0, 9, 80, 200)), rng.randint(1, 30)) for _ in range(16)]
+    made = [(" ".join(rng.choices(words, k=one)), " ".join(rng.choices(words, k=other))) for one, other in lengths]
+    return [*made, ("word " * 900, "A claim."), ("word " * 30, "claim " * 700)]
+
+
+def slow(folder, pairs):
+    """Probabilities, one pair at a time, transformers' own pair encoding with the source cut."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    found = []
+    for source, statement in pairs:
+        given = {"max_length": 512, "return_tensors": "pt", "return_token_type_ids": model.config.type_vocab_size > 1}
+        try:
+            whole = tokenizer([source.strip()], [statement.strip()], truncation="only_first", **given)
+        except Exception:  # noqa: BLE001 (the statement alone is too long)
+            whole = tokenizer([source.strip()], [statement.strip()], truncation="longest_first", **given)
+        with torch.no_grad():
+            found.append(model(**whole).logits[0].softmax(0).tolist())
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_our_scores_are_those_of_the_definition(kind, folders, pairs):
+    pairs = [(source.strip(), statement.strip()) for source, statement in pairs]
+    wanted = slow(folders[kind], pairs)
+    plain = score_pairs(NLI(NLIOptions(folder=folders[kind])), pairs).answers
+    assert [answer.score for answer in plain] == pytest.approx([row[1] for row in wanted], abs=1e-5)
+    less = score_pairs(NLI(NLIOptions(folder=folders[kind], score="ent-minus-con")), pairs).answers
+    assert [answer.score for answer in less] == pytest.approx([row[1] - row[0] for row in wanted], abs=1e-5)
+    assert max(row[1] for row in wanted) - min(row[1] for row in wanted) > 0.05
+    metric = NLI(NLIOptions(folder=folders[kind]))
+    for three, row in zip(metric.entail(*zip(*pairs, strict=True)), wanted, strict=True):
+        assert [math.exp(value) for value in three] == pytest.approx([row[1], row[2], row[0]], abs=1e-5)
+
+
+def test_swapped_inputs_give_other_scores(folders, pairs):
+    """Negative control."""
+    metric = NLI(NLIOptions(folder=folders["bert"]))
+    some = [pair for pair in pairs if pair[0]]
+    one = metric.score(*zip(*some, strict=True))
+    other = metric.score(*zip(*[pair[::-1] for pair in some], strict=True))
+    assert max(abs(first.score - second.score) for first, second in zip(one, other, strict=True)) > 0.01
+
+
+def test_batch_size_and_order_change_nothing(folders, pairs):
+    one = score_pairs(NLI(NLIOptions(folder=folders["deberta-v2"], batch_tokens=50)), pairs).answers
+    other = score_pairs(NLI(NLIOptions(folder=folders["deberta-v2"], batch_tokens=50_000)), pairs[::-1]).answers[::-1]
+    for first, second in zip(one, other, strict=True):
+        assert first.score == pytest.approx(second.score, abs=1e-6)
+        assert first[1:] == second[1:]
+
+
+def test_statements_without_words_are_passed_over_in_place(folders):
+    metric = NLI(NLIOptions(folder=folders["bert"]))
+    statements = ["It was built.", " \n", "", "The harbour."]
+    answers = metric.score(["The lighthouse."] * 4, statements)
+    assert [answer.status for answer in answers] == [Status.OK, Status.EMPTY, Status.EMPTY, Status.OK]
+    assert answers[3] == metric.score(["The lighthouse."], ["The harbour."])[0]
+    assert [three is None for three in metric.entail(["The lighthouse."] * 4, statements)] == [False, True, True, False]
+    assert metric.score([], []) == []
+    assert metric.score(["A"], [""]) == [(None, Status.EMPTY, 0, 0)]
+
+
+def config(labels):
+    return SimpleNamespace(num_labels=len(labels), id2label=dict(enumerate(labels)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "read"),
+    [
+        # spellings of published models: MNLI's, cross-encoder/*, tals/* (FEVER), ynie/*, MoritzLaurer/* zero-shot, RTE
+        (["CONTRADICTION", "NEUTRAL", "ENTAILMENT"], ["contradiction", "neutral", "entailment"]),
+        (["contradiction", "entailment", "neutral"], ["contradiction", "entailment", "neutral"]),
+        (["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"], ["entailment", "contradiction", "neutral"]),
+        (["SUPPORTED", "NEI", "REFUTED"], ["entailment", "neutral", "contradiction"]),
+        (["entailment", "not_entailment"], ["entailment", "not_entailment"]),
+        (["not-entailment", "Entailment"], ["not_entailment", "entailment"]),
+        (["contradiction", "entailment"], ["contradiction", "entailment"]),
+    ],
+)
+def test_labels_are_read_from_the_configuration(labels, read):
+    assert read_labels(config(labels), "", "some/model") == read
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["LABEL_0", "LABEL_1", "LABEL_2"],
+        ["entailment", "entails", "neutral"],
+        ["entailment", "neutral", "contradiction", "other"],
+        ["entailment", "neutral"],
+        ["neutral", "contradiction"],
+        ["positive", "negative"],
+        ["score"],
+        ["entailment", "not_entailment", "neutral"],
+    ],
+)
+def test_labels_that_are_not_nlis_are_refused_with_the_way_out(labels):
+    with pytest.raises(UserError, match="labels=entailment,neutral,contradiction"):
+        read_labels(config(labels), "", "some/model")
+
+
+def test_labels_may_be_given_and_are_checked_too():
+    assert read_labels(config(["LABEL_0"] * 3), "neutral, entailment,contradiction", "x")[1] == "entailment"
+    for wrong in ("entailment,neutral", "entailment,neutral,blue", "entailment,entailment,neutral"):
+        with pytest.raises(UserError, match="the option 'labels' says"):
+            read_labels(config(["LABEL_0"] * 3), wrong, "x")
+
+
+def test_given_labels_change_score_and_identity(folders, tiny):
+    folder = tiny.folder("bert", name="unnamed")  # LABEL_0 ...
+    with pytest.raises(UserError, match="LABEL_0, LABEL_1, LABEL_2"):
+        NLI(NLIOptions(folder=folder)).prepare([], [])
+    one, other = (
+        NLI(NLIOptions(folder=folder, labels=labels))
+        for labels in ("entailment,neutral,contradiction", "contradiction,neutral,entailment")
+    )
+    pair = (["The lighthouse."], ["It was built."])
+    assert one.entail(*pair)[0] == other.entail(*pair)[0][::-1]
+    assert one.identity() != other.identity()
+
+
+def test_two_labels_give_a_score_and_no_third_class(tiny):
+    folder = tiny.folder("roberta", name="two", id2label={0: "entailment", 1: "not_entailment"})
+    pair = (["The lighthouse."], ["It was built."])
+    (answer,) = NLI(NLIOptions(folder=folder)).score(*pair)
+    assert answer.score == pytest.approx(slow(folder, [(pair[0][0], pair[1][0])])[0][0], abs=1e-5)
+    with pytest.raises(UserError, match="two labels"):
+        NLI(NLIOptions(folder=folder)).entail(*pair)
+    with pytest.raises(UserError, match="needs a model with the label contradiction"):
+        NLI(NLIOptions(folder=folder, score="ent-minus-con")).prepare([], [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "told", "limit"),
+    [
+        ("bert", {"max_position_embeddings": 128}, 512, 128),
+        ("bert", {}, 10**30, 512),  # a tokenizer without a limit: transformers says 1e30
+        ("roberta", {"max_position_embeddings": 514}, 10**30, 512),  # two positions are the padding's
+        ("roberta", {"max_position_embeddings": 130}, 512, 128),
+        ("deberta-v2", {}, 10**30, 512),
+        ("albert", {}, 64, 64),
+    ],
+)
+def test_the_input_limit_is_what_the_model_has_positions_for(tiny, kind, changes, told, limit):
+    folder = tiny.folder(kind, name="limits", id2label=THREE, **changes)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
+    assert input_limit(model, SimpleNamespace(model_max_length=told)) == limit
+
+
+def test_a_model_that_tells_no_limit_gets_512():
+    nothing = torch.nn.Linear(1, 1)
+    nothing.config = SimpleNamespace()
+    assert input_limit(nothing, SimpleNamespace(model_max_length=10**30)) == 512
+
+
+def test_a_roberta_takes_exactly_what_it_has_positions_for(tiny):
+    folder = tiny.folder("roberta", name="short", id2label=THREE, max_position_embeddings=66)
+    (answer,) = NLI(NLIOptions(folder=folder)).score(["word " * 700], ["A claim."])
+    assert answer.tokens - answer.cut == 64
+    (answer,) = NLI(NLIOptions(folder=folder, max_tokens=32)).score(["word " * 700], ["A claim."])
+    assert answer.tokens - answer.cut == 32
+
+
+def test_code_that_comes_with_a_checkpoint_is_not_run_unless_asked_for(tiny, tmp_path):
+    """A folder whose config.json names its own class: refused, and with the option run and named in the identity."""
+    import json
+    import shutil
+
+    folder = tmp_path / "own"
+    shutil.copytree(tiny.folder("bert", name="own", id2label=THREE), folder)
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    settings["model_type"] = "own-bert"
+    settings["auto_map"] = {
+        "AutoConfig": "own.OwnConfig",
+        "AutoModelForSequenceClassification": "own.OwnModel",
+    }
+    (folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    (folder / "own.py").write_text(
+        "from transformers import BertConfig, BertForSequenceClassification\n"
+        "class OwnConfig(BertConfig):\n    model_type = 'own-bert'\n"
+        "class OwnModel(BertForSequenceClassification):\n    config_class = OwnConfig\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(UserError, match="cannot be loaded"):
+        NLI(NLIOptions(folder=folder)).prepare([], [])
+    trusting = NLI(NLIOptions(folder=folder, trust_remote_code=True))
+    (answer,) = trusting.score(["The lighthouse."], ["It was built."])
+    assert answer.status is Status.OK
+    assert trusting.identity()["options"]["trust_remote_code"] is True
+    assert NLI(NLIOptions(folder=folder)).identity()["options"]["trust_remote_code"] is False
+
+
+def test_hardly_any_padding_and_each_pair_once(folders):
+    rng = random.Random(1)
+    sources = [" ".join(["word"] * rng.randint(40, 90)) + f" {number}" for number in range(30)]
+    statements = [" ".join(["claim"] * rng.randint(5, 30)) + f" {number}" for number in range(20)]
+    pairs = [(source, statement) for source in sources for statement in statements]
+    metric = NLI(NLIOptions(folder=folders["roberta"]))
+    metric.score(*zip(*(pairs * 2), strict=True))
+    work = metric.model.work
+    assert work.passes == len(pairs)
+    assert work.padded / work.useful <= 1.01
+    assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2
+
+
+def test_another_model_is_another_identity_wherever_it_lies(folders, tiny):
+    import shutil
+
+    one = NLI(NLIOptions(folder=folders["bert"])).identity()
+    other = NLI(NLIOptions(folder=tiny.folder("roberta", name="nli", id2label=THREE))).identity()
+    assert one != other
+    copy = folders["bert"].with_name("copy")
+    shutil.copytree(folders["bert"], copy)
+    assert NLI(NLIOptions(folder=copy, batch_tokens=64)).identity() == one

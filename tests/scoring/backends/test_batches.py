@@ -1,0 +1,89 @@
+"""Batches hold every item once, within the budget and with hardly any padding; answers come back in order."""
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.scoring.backends.batches import WASTE, Work, length_batches, run_batches
+
+pytest.importorskip("torch", reason="needs the extra 'models'")
+
+from metaeval.scoring.backends.batches import one_thread, pad, workers
+
+lengths = st.lists(st.integers(1, 600), max_size=300)
+
+
+@given(lengths, st.integers(1, 4096))
+def test_every_item_once_within_budget_and_waste(items, budget):
+    batches = list(length_batches(items, budget))
+    assert sorted(number for batch in batches for number in batch) == list(range(len(items)))
+    for batch in batches:
+        sizes = [items[number] for number in batch]
+        assert sizes == sorted(sizes, reverse=True)
+        padded = sizes[0] * len(sizes)
+        assert len(batch) == 1 or padded <= budget
+        assert padded - sum(sizes) <= WASTE * padded
+
+
+@given(lengths)
+def test_the_plan_is_a_function_of_the_lengths(items):
+    assert list(length_batches(items, 1000)) == list(length_batches(list(items), 1000))
+
+
+@given(lengths, st.integers(64, 2048))
+def test_answers_come_in_order_and_work_is_counted(items, budget):
+    work = Work()
+    numbered = list(enumerate(items))
+    answers = run_batches(
+        numbered, lambda item: item[1], lambda batch: [item[0] * 10 for item in batch], budget, "cpu", work
+    )
+    assert answers == [10 * number for number in range(len(items))]
+    assert (work.passes, work.useful) == (len(items), sum(items))
+    assert work.useful <= work.padded <= work.useful / (1 - WASTE) + 1e-6
+
+
+def test_batches_run_side_by_side_with_one_torch_thread_each(monkeypatch):
+    import torch
+
+    from metaeval.scoring.backends import batches
+
+    monkeypatch.setattr(batches, "workers", lambda device: 3)
+    together = threading.Barrier(3, timeout=30)  # passes only if three batches are under way at once
+    threads = []
+
+    def forward(batch):
+        together.wait()
+        threads.append(torch.get_num_threads())
+        return batch
+
+    before = torch.get_num_threads()
+    assert run_batches([5, 5, 5], lambda item: item, forward, 5, "cpu") == [5, 5, 5]
+    assert threads == [1, 1, 1]
+    assert torch.get_num_threads() == before
+
+
+def test_the_thread_setting_comes_back_after_an_error():
+    import torch
+
+    before = torch.get_num_threads()
+    with pytest.raises(ZeroDivisionError), one_thread():
+        _ = 1 / 0
+    assert torch.get_num_threads() == before
+
+
+def test_an_accelerator_takes_one_batch_at_a_time():
+    assert workers("cuda") == 1
+    assert workers("cpu") >= 1
+
+
+def test_a_forward_that_forgets_an_item_is_found_out():
+    with pytest.raises(ValueError, match="zip"):
+        run_batches([1, 1], lambda item: item, lambda batch: batch[:1], 10, "cpu")
+
+
+def test_padding_is_on_the_right_and_masked():
+    ids, mask = pad([[5, 6, 7], [8]], 1, "cpu")
+    assert ids.tolist() == [[5, 6, 7], [8, 1, 1]]
+    assert mask.tolist() == [[1, 1, 1], [1, 0, 0]]

@@ -1,0 +1,109 @@
+"""Which splitter runs, under which name: NLTK's punkt_tab where its data are, rules without data elsewhere."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metaeval.corpus.sentences import SPLITTER, split_sentences
+from metaeval.errors import UserError
+from metaeval.scoring.backends import sentences
+from metaeval.scoring.backends.sentences import find_splitter
+
+DATA = Path(__file__).parents[3].parent / "shared" / "models" / "nltk_data"
+TEXT = (
+    "Dr. Osei joined in 2009, at 10 a.m. on a Monday. She led the group! Did she? Yes…\nThen\nshe left. [2] It rained."
+)
+
+
+@pytest.fixture
+def bare(monkeypatch, tmp_path):
+    """No data anywhere, and no network; `fetched` lists what was asked for."""
+    nltk = pytest.importorskip("nltk", reason="needs the extra 'models'")
+    fetched = []
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", lambda name, download_dir, quiet: fetched.append((name, download_dir)))
+    return fetched
+
+
+@pytest.fixture
+def data(bare, monkeypatch):
+    """NLTK's data beside the project, and nothing else."""
+    if not DATA.is_dir():
+        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [str(DATA)])
+    return DATA
+
+
+def test_rules_need_nothing(bare):
+    found = find_splitter("rules")
+    assert found.name == SPLITTER
+    assert found.split(TEXT) == list(split_sentences(TEXT))
+    assert found.split("") == found.split(" \n ") == []
+
+
+def test_auto_is_rules_where_no_data_are_and_fetches_nothing(bare):
+    assert find_splitter("auto").name == SPLITTER
+    assert find_splitter().name == SPLITTER
+    assert bare == []
+
+
+def test_auto_is_rules_without_nltk(bare, monkeypatch):
+    monkeypatch.setattr(sentences, "find_spec", lambda name: None)
+    assert find_splitter("auto").name == SPLITTER
+    with pytest.raises(UserError, match="pip install nltk"):
+        find_splitter("nltk")
+
+
+def test_nltk_without_data_asks_once_and_says_what_to_type(bare, tmp_path):
+    with pytest.raises(UserError, match=r"nltk\.downloader punkt_tab.*splitter=rules"):
+        find_splitter("nltk")
+    assert bare == [("punkt_tab", str(tmp_path / "cache" / "nltk_data"))]
+
+
+def test_nltk_splits_as_nltk(data):
+    from nltk.tokenize import sent_tokenize
+
+    found = find_splitter("nltk")
+    assert found.split(TEXT) == sent_tokenize(TEXT)
+    assert found.split("") == []
+    # The two differ where it matters: the rules end a sentence at every line break.
+    assert found.split("One line\nof text.") == ["One line\nof text."]
+    assert find_splitter("rules").split("One line\nof text.") == ["One line", "of text."]
+
+
+def test_auto_is_nltk_where_its_data_are(data):
+    assert find_splitter("auto") == find_splitter("nltk")
+
+
+def test_the_name_tells_package_version_and_data(data, tmp_path, monkeypatch):
+    import nltk
+
+    name = find_splitter("nltk").name
+    start = f"nltk-{nltk.__version__}/punkt_tab-english@"
+    assert name.startswith(start)
+    assert len(name) == len(start) + 8
+    # Other data, other name: an abbreviation more can move a boundary.
+    folder = tmp_path / "other"
+    shutil.copytree(data, folder)
+    changed = folder / "tokenizers" / "punkt_tab" / "english" / "abbrev_types.txt"
+    changed.chmod(0o644)
+    changed.write_text(changed.read_text(encoding="utf-8") + "zzz\n", encoding="utf-8")
+    monkeypatch.setattr(nltk.data, "path", [str(folder)])
+    assert find_splitter("nltk").name.startswith(start)
+    assert find_splitter("nltk").name != name
+
+
+def test_data_fetched_into_the_cache_are_found_again(data, bare, monkeypatch, tmp_path):
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", lambda name, download_dir, quiet: shutil.copytree(data, download_dir))
+    found = find_splitter("nltk")
+    assert found.name.startswith("nltk-")
+    monkeypatch.setattr(nltk, "download", lambda *_, **__: pytest.fail("fetched twice"))
+    monkeypatch.setattr(nltk.data, "path", [])
+    assert find_splitter("auto").name == found.name

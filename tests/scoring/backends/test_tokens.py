@@ -1,0 +1,150 @@
+"""Joined ids are those of transformers' own pair encoding, truncation included."""
+
+import random
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra 'models'")
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metaeval.errors import UserError
+from metaeval.scoring.backends import tokens as tokens_module
+from metaeval.scoring.backends.tokens import PairTokens, TextTokens
+
+KINDS = ("bert", "roberta", "deberta", "deberta-v2", "albert")
+WORDS = """The Kestrel lighthouse was built in 1871 on a basalt ridge. café São naïve 東京 Москва 🙂 e\u0301 [1] (a)
+U.S. 3.5 % don't "it" — … ' , ;""".split()
+
+
+def texts(count, seed):
+    """Texts of 0 to 40 odd words and odd white space, without white space at either end."""
+    rng = random.Random(seed)
+    return [
+        "".join(rng.choice(WORDS) + rng.choice((" ", "  ", "\n")) for _ in range(rng.randrange(40))).strip()
+        for _ in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def tokenizers(tiny):
+    from transformers import AutoTokenizer
+
+    return lambda kind: AutoTokenizer.from_pretrained(tiny.folder(kind))
+
+
+def expected(kind, whole):
+    """transformers' ids and segments; RoBERTa's tokenizer says segments of zeros, the others 0 and 1."""
+    return list(zip(whole["input_ids"], whole["token_type_ids"], strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_equal_the_tokenizers_own(kind, tokenizers):
+    firsts, seconds = texts(150, 1), texts(150, 2)
+    own = tokenizers(kind)(firsts, seconds, return_token_type_ids=True)
+    pairs = PairTokens(tokenizers(kind), 10_000, "source").encode(firsts, seconds)
+    assert [(pair.ids, pair.segments) for pair in pairs] == expected(kind, own)
+    assert all((pair.tokens, pair.cut) == (len(pair.ids), 0) for pair in pairs)
+
+
+@pytest.mark.parametrize("kind", ["bert", "albert"])
+def test_the_second_text_has_segment_one(kind, tokenizers):
+    (pair,) = PairTokens(tokenizers(kind), 512, "source").encode(["the lighthouse"], ["was built"])
+    assert pair.segments == sorted(pair.segments)
+    assert {0, 1} == set(pair.segments)
+
+
+@pytest.mark.parametrize("limit", [9, 16, 17, 40])
+@pytest.mark.parametrize("kind", KINDS)
+def test_longest_first_is_the_tokenizers_own(kind, limit, tokenizers):
+    firsts, seconds = texts(120, 3), texts(120, 4)
+    tokenizer = tokenizers(kind)
+    own = tokenizer(firsts, seconds, truncation="longest_first", max_length=limit, return_token_type_ids=True)
+    whole = tokenizer(firsts, seconds)["input_ids"]
+    pairs = PairTokens(tokenizers(kind), limit, "longest").encode(firsts, seconds)
+    assert [(pair.ids, pair.segments) for pair in pairs] == expected(kind, own)
+    assert [(pair.tokens, pair.cut) for pair in pairs] == [(len(ids), max(len(ids) - limit, 0)) for ids in whole]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_source_first_is_the_tokenizers_only_first_with_the_official_retry(kind, tokenizers):
+    """AlignScore: `only_first`, which raises where the second text alone is too long; then `longest_first`."""
+    firsts, seconds = texts(120, 5), texts(120, 6)
+    tokenizer = tokenizers(kind)
+    limit = sorted(len(ids) for ids in tokenizer(seconds)["input_ids"])[80]  # a third of the statements is too long
+    retried, wanted = 0, []
+    for first, second in zip(firsts, seconds, strict=True):
+        try:
+            whole = tokenizer([first], [second], truncation="only_first", max_length=limit)
+        except Exception:  # noqa: BLE001 (tokenizers raises no narrower one; the official code catches all, too)
+            whole = tokenizer([first], [second], truncation="longest_first", max_length=limit)
+            retried += 1
+        wanted.append(whole["input_ids"][0])
+    assert 20 < retried < 60
+    pairs = PairTokens(tokenizers(kind), limit, "source").encode(firsts, seconds)
+    assert [pair.ids for pair in pairs] == wanted
+
+
+lengths = st.integers(0, 60)
+
+
+@given(lengths, lengths, st.integers(1, 40))
+def test_longest_first_by_definition(first, second, room):
+    """The longer side loses, down to the other's length and then both in turn."""
+    kept = tokens_module._CUTS["longest"](first, second, room) if first + second > room else (first, second)
+    assert sum(kept) == min(first + second, room)
+    assert kept[0] <= first
+    assert kept[1] <= second
+    if kept[0] < first and kept[1] < second:
+        assert abs(kept[0] - kept[1]) <= 1
+    elif kept[0] < first:
+        assert kept[0] >= second - 1
+    elif kept[1] < second:
+        assert kept[1] >= first - 1
+
+
+@given(lengths, lengths, st.integers(1, 40))
+def test_a_tie_costs_the_statement(first, second, room):
+    """The original BERT code's loop, on lists: `pop` from the source only while it is strictly longer."""
+    one, other = list(range(first)), list(range(second))
+    while len(one) + len(other) > room:
+        (one if len(one) > len(other) else other).pop()
+    assert tokens_module._CUTS["longest-tie-statement"](first, second, room) == (len(one), len(other))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(["a", "b", "c d"]), max_size=12))
+def test_each_text_is_tokenised_once(tiny, given_texts):
+    from transformers import AutoTokenizer
+
+    found = TextTokens(AutoTokenizer.from_pretrained(tiny.folder("bert")))
+    found.ids(given_texts)
+    found.ids(given_texts)
+    assert found.calls == len(set(given_texts))
+
+
+def test_the_memory_of_texts_is_bounded(tokenizers, monkeypatch):
+    monkeypatch.setattr(tokens_module, "_KEPT_TEXTS", 4)
+    found = TextTokens(tokenizers("bert"))
+    first = found.ids(["a", "b", "c"])
+    assert found.ids(["c", "d", "e"]).keys() == {"c", "d", "e"}
+    assert found.calls == 6  # emptied: c was tokenised again
+    assert found.ids(["c"])["c"] == first["c"]
+
+
+def test_a_tokenizer_that_does_more_than_join_is_refused(tokenizers):
+    class Strange:
+        backend_tokenizer = tokenizers("bert").backend_tokenizer
+
+        def __call__(self, firsts, seconds, **_):
+            ids = [7, 8, 9]
+            return {"input_ids": [ids], "token_type_ids": [[0] * 3]}
+
+    with pytest.raises(UserError, match="does not encode a pair"):
+        PairTokens(Strange(), 512, "source")
+
+
+def test_a_slow_tokenizer_is_refused():
+    with pytest.raises(UserError, match="no fast tokenizer"):
+        PairTokens(object(), 512, "source")
