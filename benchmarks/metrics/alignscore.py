@@ -3,8 +3,10 @@
     python -m benchmarks.metrics.alignscore [pairs] [rounds]
 
 usual: one pair after the other as the official code goes: NLTK sentences, chunks x sentences in batches of 32 padded to
-512 tokens, encoder and vocabulary head run on all of them (the head's output is dropped). ours: the metric through the
-engine. A roberta-large of real shape with random weights, all 24 layers: the head weighs as much as it does in truth.
+512 tokens, encoder and vocabulary head run on all of them (the head's output is dropped); attention step by step as in
+the versions of transformers that the official package asks for, and once more with today's fused attention. ours: the
+metric through the engine. A roberta-large of real shape with random weights, all 24 layers: the head weighs as much as
+it does in truth.
 """
 
 from __future__ import annotations
@@ -48,9 +50,10 @@ def checkpoint_folder(**config: Any) -> Path:
 class Usual:
     """The official procedure on plain torch."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, attention: str) -> None:
         state = torch.load(folder / "AlignScore-large.ckpt", weights_only=True, mmap=True)["state_dict"]
-        whole = RobertaForMaskedLM(RobertaConfig.from_pretrained(folder)).eval()
+        config = RobertaConfig.from_pretrained(folder, attn_implementation=attention)
+        whole = RobertaForMaskedLM(config).eval()
         whole.roberta.load_state_dict(part(state, "base_model"), strict=False)
         whole.lm_head.load_state_dict(part(state, "mlm_head"))
         self.encoder, self.vocabulary_head = whole.roberta, whole.lm_head
@@ -97,11 +100,13 @@ def part(state: dict[str, torch.Tensor], name: str) -> dict[str, torch.Tensor]:
 
 def ways(pairs: list[Texts], folder: Path) -> dict[str, Way]:
     """Ours first, then the usual way, then ours on torch's own kernels."""
-    ours, usual = loaded(AlignScore(AlignScoreOptions(folder=folder))), Usual(folder)
-    plain = torch_kernels(AlignScore(AlignScoreOptions(folder=folder)))
+    options = AlignScoreOptions(folder=folder)
+    ours, plain = loaded(AlignScore(options)), torch_kernels(AlignScore(options))
+    usual, fused = Usual(folder, "eager"), Usual(folder, "sdpa")
     return {
         "ours": lambda: scores(ours, pairs),
         "usual: pad 512, vocabulary head, pair by pair": lambda: usual(pairs),
+        "usual, with fused attention": lambda: fused(pairs),
         "ours, torch's own kernels": lambda: scores(plain, pairs),
     }
 

@@ -1,0 +1,92 @@
+"""Every model metric through a run's own steps: interrupted, resumed, nothing scored twice, the same to the bit."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import metaeval
+from metaeval.config import RunConfig
+from metaeval.experiment.scoring import score_metrics
+from metaeval.scoring.store import ScoreStore
+
+pytest.importorskip("torch", reason="needs the extra 'models'")
+
+HERE = Path(__file__).parent
+JOBS = [
+    ("autoais", "autoais-two-way"),
+    ("minicheck",),
+    ("attrscore",),
+    ("hhem",),
+    ("alignscore",),
+    ("factcc",),
+    ("factcg",),
+    ("nli:someone/an-nli-model",),
+    ("summac-zs", "summac-conv"),
+    ("bertscore", "bertscore-recall", "bertscore-f1"),
+    ("bartscore", "bartscore-exp"),
+    ("cosine",),
+]
+
+
+@pytest.fixture(scope="module")
+def texts():
+    found = [(pair.source, pair.statement) for pair in metaeval.pairs(dataset="mini")]
+    return [*found[::25], ("", "Nothing stands here."), ("A source.", " ")]
+
+
+@pytest.fixture(scope="module")
+def options(tiny, tmp_path_factory):
+    spec = importlib.util.spec_from_file_location("stand_ins", HERE / "stand_ins.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = module.stand_ins(tiny, tmp_path_factory.mktemp("stand-ins"))
+    found["nli"].pop("model")
+    variants = {"autoais-two-way": "autoais", "bartscore-exp": "bartscore"}
+    variants |= {"bertscore-recall": "bertscore", "bertscore-f1": "bertscore"}
+    return {**found, **{variant: found[base] for variant, base in variants.items()}}
+
+
+def chosen(names, options):
+    owners = {name.partition(":")[0] for name in names}
+    small = {"batch_tokens": 96}
+    return RunConfig(
+        metric_options={
+            **{name: {**options.get(name, {}), **small} for name in names if ":" not in name},
+            **{name: {**options[name], **small} for name in owners if name not in names},
+        }
+    )
+
+
+@pytest.mark.parametrize("names", JOBS, ids="+".join)
+def test_an_interrupted_job_goes_on_where_it_was(names, options, texts, tmp_path):
+    config = chosen(names, options)
+
+    def run(store, progress=None):
+        return {name: scored for name, _, scored in score_metrics(texts, names, config, store, progress)}
+
+    with ScoreStore(tmp_path / "whole.sqlite") as store:
+        whole = run(store)
+
+    def stop(_label, done, total):
+        if 0 < done < total:
+            raise KeyboardInterrupt
+
+    with ScoreStore(tmp_path / "cut.sqlite") as store:
+        with pytest.raises(KeyboardInterrupt):
+            run(store, stop)
+        resumed = run(store)
+        again = run(store)
+    for name in names:
+        assert resumed[name].answers == whole[name].answers
+        assert 0 < resumed[name].computed < resumed[name].unique
+        assert again[name].computed == 0
+        assert sum(answer.score is not None for answer in whole[name].answers) >= len(texts) - 2
+
+
+def test_a_group_is_one_pass(options, texts):
+    """Metrics that share a model pass are told of together."""
+    told = set()
+    for names in JOBS:
+        list(score_metrics(texts[:3], names, chosen(names, options), None, lambda label, *_: told.add(label)))
+    assert told == {" + ".join(names) for names in JOBS}
