@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
-from metaeval.scoring.backends.models import DType, broken_files, quiet_transformers, settle
+from metaeval.scoring.backends.models import DType, broken_files, check_memory, quiet_transformers, settle
 
 Size = Literal["large", "base"]
 SIZES: dict[Size, str] = {"large": "4.9 GB", "base": "1.97 GB"}
@@ -60,38 +60,53 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: DType, device
         def forward(self, **given: torch.Tensor) -> SimpleNamespace:
             return SimpleNamespace(logits=self.heads(self.base_model(**given).pooler_output))
 
+    number = getattr(torch, dtype)
     with quiet_transformers(), broken_files(found):
-        # mmap: the optimiser's state, two thirds of the file, is never read.
-        state = torch.load(found.weights[0], map_location="cpu", weights_only=True, mmap=True)["state_dict"]
         config = AutoConfig.from_pretrained(backbone.folder, local_files_only=True)
-        own = {key.removeprefix("base_model."): value for key, value in state.items() if key.startswith("base_model.")}
-        own.pop("embeddings.position_ids", None)
-        expected = {
-            "word_embeddings.weight": (config.vocab_size, config.hidden_size),
-            "position_embeddings.weight": (config.max_position_embeddings, config.hidden_size),
-        }
-        shapes = {name: tuple(getattr(own.get(f"embeddings.{name}"), "shape", ())) for name in expected}
-        lacking = [f"{layer}.{part}" for layer in _LAYERS.values() for part in ("weight", "bias")]
-        lacking = [name for name in lacking if name not in state]
-        if lacking or shapes != expected:
-            raise UserError(
-                f"{found.weights[0]} is not an AlignScore checkpoint for the backbone in {backbone.folder}: check the "
-                "option 'size' (large or base), and that the folder is that of roberta-large or roberta-base."
-            )
+        state = _read(found, backbone, config)
+        check_memory(found, dtype, device, sum(4 * value.numel() for value in state.values()))
         base, report = RobertaModel.from_pretrained(
             None,
             config=config,
-            state_dict=own,
-            dtype=getattr(torch, dtype),
+            state_dict=_part(state, "base_model"),
+            dtype=number,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # told below, in our own words
         )
-        if report["missing_keys"] or report["mismatched_keys"]:
-            named = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))[:2]
-            raise UserError(f"{found.weights[0]} lacks weights of AlignScore ({', '.join(named)} ...): fetch it again.")
-        heads = torch.nn.Linear(config.hidden_size, 6, dtype=getattr(torch, dtype))
+        unmet = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
+        if unmet:
+            named = ", ".join(unmet[:2])
+            raise UserError(f"{found.weights[0]} lacks weights of AlignScore ({named} ...): fetch it again.")
+        heads = torch.nn.Linear(config.hidden_size, 6, dtype=number)
         with torch.no_grad():
             for head, layer in _LAYERS.items():
-                heads.weight[HEADS[head]] = state[f"{layer}.weight"].to(heads.weight.dtype)
-                heads.bias[HEADS[head]] = state[f"{layer}.bias"].to(heads.bias.dtype)
+                heads.weight[HEADS[head]] = state[f"{layer}.weight"].to(number)
+                heads.bias[HEADS[head]] = state[f"{layer}.bias"].to(number)
     return settle(Aligner(base, heads), dtype, device)
+
+
+def _read(found: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
+    """The checkpoint's weights without its vocabulary head, once they are known to be AlignScore's of this size."""
+    import torch
+
+    # mmap: the optimiser's state, two thirds of the file, is never read. weights_only: no code in the file is run.
+    whole = torch.load(found.weights[0], map_location="cpu", weights_only=True, mmap=True)["state_dict"]
+    state = {name: value for name, value in whole.items() if name.startswith(("base_model.", *_LAYERS.values()))}
+    state.pop("base_model.embeddings.position_ids", None)  # no weight; older versions of transformers saved it
+    shapes = {
+        "base_model.embeddings.word_embeddings.weight": (config.vocab_size, config.hidden_size),
+        "base_model.embeddings.position_embeddings.weight": (config.max_position_embeddings, config.hidden_size),
+        "bin_layer.weight": (2, config.hidden_size),
+        "tri_layer.weight": (3, config.hidden_size),
+        "reg_layer.weight": (1, config.hidden_size),
+    }
+    if any(name not in state or tuple(state[name].shape) != shape for name, shape in shapes.items()):
+        raise UserError(
+            f"{found.weights[0]} is not an AlignScore checkpoint for the backbone in {backbone.folder}: check the "
+            "option 'size' (large or base), and that the folder is that of roberta-large or roberta-base."
+        )
+    return state
+
+
+def _part(state: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}

@@ -110,14 +110,13 @@ class HHEM(ModelMetric):
         from safetensors import safe_open
         from transformers import T5ForTokenClassification
 
-        from metaeval.scoring.backends.lean_t5 import Light
         from metaeval.scoring.backends.models import broken_files, load_model
 
         found = self.model_folder
         with broken_files(found), safe_open(found.weights[0], framework="pt") as file:
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
         given = {"config": read_config(shapes, found.folder), "key_mapping": {r"^t5\.": ""}}
-        return load_model(Light(T5ForTokenClassification), found, self.options.dtype, self.device, **given)
+        return load_model(T5ForTokenClassification, found, self.options.dtype, self.device, **given)
 
     def identity(self) -> dict[str, Any]:
         """With the fingerprint of the tokenizer, which comes from another model."""

@@ -89,12 +89,11 @@ class SummaC(TwoStepMetric, ModelMetric):
         """The NLI model, loaded when first asked for."""
         from transformers import AutoModelForSequenceClassification
 
-        from metaeval.scoring.backends import albert
         from metaeval.scoring.backends.models import load_model
 
         _ = self.labels  # wrong labels are told before a model is loaded
         model = load_model(AutoModelForSequenceClassification, self.model_folder, self.options.dtype, self.device)
-        return PairClassifier(albert.quicken(model), self.tokens, self.batch_tokens, self.device)
+        return PairClassifier(model, self.tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
         """With the splitter that runs, and the labels' order."""

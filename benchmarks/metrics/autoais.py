@@ -38,7 +38,8 @@ def ways(pairs: Sequence[Texts], folder: Path) -> dict[str, Way]:
     metric = loaded(folder)
     with mock.patch.object(models, "pack_linears", lambda model: model):
         own_kernels = loaded(folder)
-        with mock.patch.object(lean_t5, "lighten", lambda model: model):
+        unchanged = mock.Mock(side_effect=lambda model: model)
+        with mock.patch.object(lean_t5, "lighten", unchanged), mock.patch.object(models, "plain_gelus", unchanged):
             batched = loaded(folder)
     usual = ALCE(folder)
     return {

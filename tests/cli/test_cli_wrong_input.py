@@ -28,7 +28,7 @@ NAMES = {
     "no protocol": ((*RUN, "-p", ""), ["No protocol is asked for", "'all'"]),
 }
 SETTINGS = {
-    "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?", "Known: aggregate, chunk"]),
+    "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?", "Known: aggregate, budget, chunk"]),
     "nested name": ("interval.sed=3", ["'interval.sed'", "Did you mean 'seed'?", "Known: level, resamples, seed."]),
     "no equals sign": ("seed", ["--set takes key=value", "--set interval.seed=3", "'seed'"]),
     "no key": ("=3", ["--set takes key=value"]),

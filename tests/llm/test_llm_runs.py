@@ -113,10 +113,17 @@ def test_a_killed_run_asks_only_for_what_is_missing(fake, tmp_path):
         assert stored(replies) == 1054
 
 
+def hear_interrupts():
+    # A test run that a shell put into the background ignores Ctrl-C, and its children would inherit that.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(fake, tmp_path):
     replies = tmp_path / "cache" / "replies.sqlite"
     with fake.ChatServer(latency=0.3) as server:
-        process = subprocess.Popen(command(tmp_path, server.url, concurrency=8), stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            command(tmp_path, server.url, concurrency=8), stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
+        )
         while stored(replies) < 16 and process.poll() is None:
             time.sleep(0.02)
         start = time.monotonic()

@@ -311,3 +311,18 @@ def test_a_checkpoint_with_code_in_it_is_not_run(tiny, tmp_path):
     torch.save({**state, "callbacks": Call()}, folder / "AlignScore-large.ckpt")
     with pytest.raises(UserError, match="cannot be loaded"):
         AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])
+
+
+def test_too_little_memory_is_one_sentence(folder, monkeypatch):
+    """Counted are the weights that are loaded, not the file, which holds the optimiser's state too."""
+    from metaeval.scoring.backends import models
+
+    state = torch.load(folder / "AlignScore-large.ckpt", weights_only=True)["state_dict"]
+    need = sum(
+        4 * value.numel() for name, value in state.items() if "mlm_head" not in name and "position_ids" not in name
+    )
+    monkeypatch.setattr(models, "free_memory", lambda device: need)
+    AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])
+    monkeypatch.setattr(models, "free_memory", lambda device: need - 1)
+    with pytest.raises(UserError, match="GB are free on"):
+        AlignScore(AlignScoreOptions(folder=folder)).prepare([], [])

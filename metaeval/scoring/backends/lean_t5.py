@@ -1,38 +1,18 @@
-"""T5 for a few decoder tokens: transformers' own model with two of its modules exchanged for ones that do less."""
+"""T5 for a few decoder tokens: transformers' own model with its cross-attention exchanged for one that does less."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-from transformers.activations import NewGELUActivation
 from transformers.models.t5.modeling_t5 import T5Attention, T5LayerCrossAttention
 
 
-class Light:
-    """A class whose `from_pretrained` gives the model, with `lighten` done to it, and its loading report."""
-
-    def __init__(self, kind: Any) -> None:
-        self._kind = kind
-
-    def from_pretrained(self, folder: Any, **given: Any) -> Any:
-        """Arguments as for the class, with `output_loading_info=True`."""
-        model, report = self._kind.from_pretrained(folder, **given)
-        return lighten(model), report
-
-
 def lighten(model: Any) -> Any:
-    """Exchange a T5's cross-attentions and its GELU; the model is changed in place and returned.
-
-    The same function to some 1e-6. The GELU in transformers passes eight times over the widest tensor of a layer, that
-    of torch once: up to a third of an encoder's time on a CPU.
-    """
+    """Exchange a T5's cross-attentions; the same function to some 1e-6. The model is changed in place and returned."""
     for module in list(model.modules()):
         if isinstance(module, T5LayerCrossAttention):
             module.EncDecAttention = AbsorbedAttention(module.EncDecAttention)
-        for name, child in module.named_children():
-            if isinstance(child, NewGELUActivation):
-                setattr(module, name, torch.nn.GELU(approximate="tanh"))
     return model
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import ModelFolder
-from metaeval.scoring.backends.linears import pack_linears
+from metaeval.scoring.backends.linears import pack_linears, plain_gelus
 
 if TYPE_CHECKING:
     pass
@@ -20,12 +20,19 @@ _BYTES: dict[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 def load_model(
-    kind: Any, found: ModelFolder, dtype: DType, device: str, unused: tuple[str, ...] = (), **given: Any
+    kind: Any,
+    found: ModelFolder,
+    dtype: DType,
+    device: str,
+    unused: tuple[str, ...] = (),
+    change: Callable[[Any], Any] | None = None,
+    **given: Any,
 ) -> Any:
     """A transformers model in eval mode on `device`, its CPU fp32 linear layers packed.
 
     kind: the class (or Auto class) to load it as. unused: endings of weight names that the checkpoint may lack,
-    because no score depends on them. given: more arguments of `from_pretrained`.
+    because no score depends on them. change: modules exchanged before layers are packed. given: more arguments of
+    `from_pretrained`.
 
     Raises `UserError` when the files are broken, lack weights that the score depends on, or do not fit into memory.
     """
@@ -42,12 +49,12 @@ def load_model(
         raise UserError(
             f"The checkpoint in {found.folder} lacks weights that scores depend on ({named} ...): check the model id."
         )
-    return settle(model, dtype, device)
+    return settle(change(model) if change else model, dtype, device)
 
 
 def settle(model: Any, dtype: DType, device: str) -> Any:
-    """Put a model into eval mode and on its device; on the CPU in fp32, with packed linear layers."""
-    model = model.eval().requires_grad_(False).to(device)
+    """Put a model into eval mode and on its device, its GELUs in one pass; on the CPU in fp32, linear layers packed."""
+    model = plain_gelus(model.eval().requires_grad_(False).to(device))
     return pack_linears(model) if device == "cpu" and dtype == "float32" else model
 
 
@@ -92,11 +99,14 @@ def quiet_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def check_memory(found: ModelFolder, dtype: DType, device: str) -> None:
-    """Refuse a model that cannot fit, before minutes of loading end in the system's out-of-memory killer."""
+def check_memory(found: ModelFolder, dtype: DType, device: str, size: int = 0) -> None:
+    """Refuse a model that cannot fit, before minutes of loading end in the system's out-of-memory killer.
+
+    size: bytes of the weights in fp32, where the files hold more than weights.
+    """
     free = free_memory(device)
     # A file's own number type is not known before it is read: the file's size is the floor.
-    need = found.size if dtype == "float32" else found.size * _BYTES[dtype] // 4
+    need = (size or found.size) if dtype == "float32" else (size or found.size) * _BYTES[dtype] // 4
     if free is not None and need > free:
         other = "dtype=bfloat16 (half; scores move), " if dtype == "float32" else ""
         raise UserError(

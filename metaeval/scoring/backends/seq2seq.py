@@ -44,7 +44,7 @@ class Encoded:
 class Seq2Seq:
     """A transformers encoder-decoder over prompts of token ids; answers do not depend on the batch beyond 1e-5.
 
-    model: settled on `device`, its GELU and cross-attention light (`load_seq2seq`). batch_tokens: tokens of a batch,
+    model: settled on `device`, its cross-attention light (`load_seq2seq`). batch_tokens: tokens of a batch,
     padding included. `work` counts what was encoded; `decoded` the rows given to the decoder.
     """
 
@@ -119,6 +119,7 @@ def load_seq2seq(found: ModelFolder, dtype: DType, batch_tokens: int, device: st
     """A T5 from a transformers folder; `UserError` when it cannot be loaded."""
     from transformers import AutoModelForSeq2SeqLM
 
-    from metaeval.scoring.backends.lean_t5 import Light
+    from metaeval.scoring.backends import lean_t5
 
-    return Seq2Seq(load_model(Light(AutoModelForSeq2SeqLM), found, dtype, device), batch_tokens, device)
+    model = load_model(AutoModelForSeq2SeqLM, found, dtype, device, change=lean_t5.lighten)
+    return Seq2Seq(model, batch_tokens, device)
