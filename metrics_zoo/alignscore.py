@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
+from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, is_cached
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
 from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay, TwoStepMetric
-from metrics_zoo.alignscore_model import HEADS, SIZES, Size, find_backbone, load_aligner
+from metrics_zoo.alignscore_model import HEADS, SIZES, Size, find_backbone, load_aligner, published_backbone
 
 if TYPE_CHECKING:
     import torch
@@ -86,6 +86,15 @@ class AlignScore(ModelMetric, TwoStepMetric):
     def backbone(self) -> ModelFolder:
         """RoBERTa's configuration and tokenizer."""
         return find_backbone(self.options.size, self.options.backbone_folder, self.options.folder)
+
+    @property
+    def lacking_besides(self) -> str:
+        """RoBERTa's configuration and tokenizer, where no folder is named for them."""
+        if self.options.backbone_folder or self.options.folder:
+            _ = self.backbone
+            return ""
+        backbone = published_backbone(self.options.size)
+        return "" if is_cached(backbone) else f"{backbone.download} ({backbone.hub_id})"
 
     @cached_property
     def splitter(self) -> Splitter | None:

@@ -21,15 +21,19 @@ _LAYERS = {"bin": "bin_layer", "nli": "tri_layer", "reg": "reg_layer"}
 _BACKBONE = ("config.json", "merges.txt", "tokenizer.json", "vocab.json", "tokenizer_config.json")
 
 
+def published_backbone(size: Size) -> Checkpoint:
+    """RoBERTa's configuration and tokenizer on the hub."""
+    return Checkpoint(f"FacebookAI/roberta-{size}", "configuration and tokenizer, 3 MB, MIT", files=_BACKBONE[:4])
+
+
 def find_backbone(size: Size, given: Path | None, beside: Path | None) -> ModelFolder:
     """RoBERTa's configuration and tokenizer (its weights are in AlignScore's own file): `given`, else `beside` the
     checkpoint or in a subfolder of it named roberta-large, else from the hub, where `beside` is None.
     """
     name = f"roberta-{size}"
-    checkpoint = Checkpoint(f"FacebookAI/{name}", "configuration and tokenizer, 3 MB, MIT", files=_BACKBONE[:4])
     places = [given] if given else [beside / name, beside] if beside else []
     if not places:
-        return find_model(checkpoint)
+        return find_model(published_backbone(size))
     for place in places:
         files = tuple(file for file in _BACKBONE if (place / file).is_file())
         if "config.json" in files and ("tokenizer.json" in files or {"vocab.json", "merges.txt"} <= {*files}):

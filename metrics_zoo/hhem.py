@@ -12,7 +12,7 @@ from pydantic import Field
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.batches import Work, pad, run_batches
-from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
+from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.t5 import prompt_status
@@ -95,6 +95,12 @@ class HHEM(ModelMetric):
             return find_model(replace(_FOUNDATION, files=files), given)
         except UserError as error:
             raise UserError(f"{error} For HHEM these files may also lie in a folder named by 'tokenizer'.") from error
+
+    @property
+    def lacking_besides(self) -> str:
+        """The tokenizer, where no folder holds it."""
+        beside = self.options.folder is not None and (self.options.folder / "tokenizer.json").is_file()
+        return "" if self.options.tokenizer or beside or is_cached(_FOUNDATION) else _FOUNDATION.download
 
     @cached_property
     def prompts(self) -> PromptTokens:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, ValidationInfo, field_validator
 
+from metaeval.scoring.backends.published import file_is_here
 from metaeval.scoring.contract import MetricCard
 from metrics_zoo.summac_base import SummaC, SummaCOptions
-from metrics_zoo.summac_conv import Convolution, check_bins, find_convolution
+from metrics_zoo.summac_conv import SHA256, URL, Convolution, check_bins, find_convolution
 from metrics_zoo.summac_models import VITC
 
 _CARD: dict[str, Any] = {
@@ -118,6 +119,11 @@ class SummaCConv(SummaC):
         """The trained layers, fetched if need be."""
         options = self.options
         return find_convolution(options.conv_weights, options.bins, options.nli_labels)
+
+    @property
+    def lacking_besides(self) -> str:
+        """The trained layers."""
+        return "" if self.options.conv_weights or file_is_here(URL, SHA256) else "2 kB of trained layers, Apache-2.0"
 
     @property
     def most_claims(self) -> int:

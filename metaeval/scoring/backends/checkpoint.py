@@ -86,6 +86,11 @@ def find_model(checkpoint: Checkpoint, folder: Path | None = None, fetch: bool =
     return _download(checkpoint)
 
 
+def is_cached(checkpoint: Checkpoint) -> bool:
+    """Whether the hub's cache holds the checkpoint, so that nothing is downloaded for it."""
+    return _cached(checkpoint) is not None
+
+
 def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
     files = checkpoint.files or _choose(
         [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))], checkpoint.also

@@ -8,8 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from metaeval.errors import UserError
-from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
+from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.models import DType
 from metaeval.scoring.contract import Metric, MetricOptions
 
@@ -55,11 +54,13 @@ class ModelMetric(Metric):
         """
         if self.options.folder is not None:
             find_model(self.wanted, self.options.folder)
-            return ""
-        try:
-            find_model(self.wanted, fetch=False)
-        except UserError:
-            return self.wanted.download
+        elif not is_cached(self.wanted):
+            return self.card.download if self.wanted == self.checkpoint else self.wanted.download
+        return self.lacking_besides
+
+    @property
+    def lacking_besides(self) -> str:
+        """What else would be downloaded once the checkpoint is here: files of a second origin, where there is one."""
         return ""
 
     @cached_property
@@ -87,10 +88,20 @@ class ModelMetric(Metric):
         return {**identity, "weights": self.model_folder.fingerprint}
 
     def provenance(self) -> dict[str, str]:
-        """The signature's fields, with the checkpoint's bytes, the number type in force and the splitter that ran."""
+        """The signature's fields, with the checkpoint's bytes, the number type in force and whatever else the identity
+        holds beside name, version and options: the splitter that ran, the layer, the labels' order.
+        """
         identity, folder = self.identity(), self.options.folder
         name = folder.name if folder and self.options.model is None else self.wanted.hub_id
         own = {"checkpoint": f"{name}@{identity['weights']}", "dtype": self.options.dtype}
-        if "splitter" in identity:
-            own["splitter"] = str(identity["splitter"])
-        return {**super().provenance(), **own}
+        more = {
+            key: _shown(value) for key, value in identity.items() if key not in _SAID and value not in (None, "none")
+        }
+        return {**super().provenance(), **own, **more}
+
+
+_SAID = frozenset({"name", "version", "options", "template", "weights", "origin"})  # elsewhere in a signature
+
+
+def _shown(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -17,8 +17,16 @@ def fetch_file(url: str, sha256: str, size: int, by_hand: str) -> Path:
 
     Raises `UserError` when the origin cannot be reached or sends other bytes.
     """
-    name = url.rpartition("/")[2]
-    path = cache_folder() / "files" / sha256[:16] / name
+    path = _place(url, sha256)
     if not path.is_file() or sha256_file(path) != sha256:
-        download(SourceFile(name, url, sha256, size), path, name, by_hand)
+        download(SourceFile(path.name, url, sha256, size), path, path.name, by_hand)
     return path
+
+
+def file_is_here(url: str, sha256: str) -> bool:
+    """Whether `fetch_file` would find the file in the cache; its bytes are not looked at."""
+    return _place(url, sha256).is_file()
+
+
+def _place(url: str, sha256: str) -> Path:
+    return cache_folder() / "files" / sha256[:16] / url.rpartition("/")[2]

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
+from metaeval.scoring.backends.checkpoint import Checkpoint, find_model, is_cached
 
 pytest.importorskip("huggingface_hub", reason="the hub's client comes with the extra 'models'")
 
@@ -151,3 +151,12 @@ def test_another_id_takes_its_own_revision():
     other = WANTED.at("other/model", None)
     assert (other.hub_id, other.revision) == ("other/model", "main")
     assert "its page" in other.download
+
+
+def test_whether_a_checkpoint_is_cached_is_told_without_a_network(tmp_path):
+    assert not is_cached(WANTED)
+    base = tmp_path / "hub" / "models--someone--some-model"
+    (base / "refs").mkdir(parents=True)
+    (base / "refs" / "main").write_text("abc123")
+    folder(base / "snapshots" / "abc123")
+    assert is_cached(WANTED)

@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.scoring.backends.first_token import first_token_only  # noqa: E402
+from metaeval.scoring.backends.linears import pack_linears  # noqa: E402
 
 MODEL = {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 48, "vocab_size": 90, "num_labels": 3}
 KINDS = {
@@ -71,3 +72,12 @@ def test_other_architectures_stay_as_they_are(kind):
 def test_what_is_no_encoder_is_left_alone():
     layer = torch.nn.Linear(2, 2)
     assert first_token_only(layer) is layer
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_packed_layers_are_read_back(kind):
+    model = build(kind, **KINDS[kind])
+    with torch.inference_mode():
+        whole = model(**inputs(True)).logits
+        lean = first_token_only(pack_linears(model))(**inputs(True)).logits
+    assert torch.allclose(lean, whole, atol=1e-5)
