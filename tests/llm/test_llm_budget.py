@@ -36,7 +36,9 @@ def test_a_run_stops_before_its_budget_and_goes_on_with_the_next(fake, new_sessi
     questions = [question(f"{number:04}") for number in range(40)]
     # A reply costs (100 * 10 + 10 * 30) / 1e6 = 0.0013; at the worst (64 + 4) * 10 + 64 * 30 = 0.0026.
     with fake.ChatServer(answer=lambda body: "2", latency=0.01) as server:
-        session = new_session(server.url, prices=(10, 30), budget=0.02, concurrency=concurrency)
+        # A timeout on a busy machine would be charged at its worst.
+        given = {"prices": (10, 30), "budget": 0.02, "concurrency": concurrency, "timeout": 60}
+        session = new_session(server.url, **given)
         with pytest.raises(UserError, match=r"The budget of \$0.0200 has no room .*: \$0\.0\d+ was spent") as error:
             session.ask(questions)
         assert "Every answer is kept" in str(error.value)
@@ -46,7 +48,7 @@ def test_a_run_stops_before_its_budget_and_goes_on_with_the_next(fake, new_sessi
         asked = 14
         while asked < 40:
             try:
-                new_session(server.url, prices=(10, 30), budget=0.02, concurrency=concurrency).ask(questions)
+                new_session(server.url, **given).ask(questions)
             except UserError:
                 assert server.completed.total() == asked + 14
             asked = server.completed.total()
