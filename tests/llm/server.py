@@ -74,7 +74,7 @@ class ChatServer:
         self.key, self.model, self.hang = key, model, hang
         self.random = random.Random(seed)
         self.attempts = Counter()  # by prompt
-        self.completed = Counter()  # by prompt: answers sent in full, each of which would be paid for
+        self.completed = Counter()  # by prompt: answers made, each of which would be paid for
         self.faulted = Counter()  # by kind
         self.bodies = []
         self.headers = []
@@ -151,9 +151,9 @@ class ChatServer:
         made = self.answer(body)
         if isinstance(made, tuple):
             return await self.send(writer, *made)
-        await self.send(writer, 200, completion(made) if isinstance(made, str) else made)
+        # Counted first: a client that has its answer may look at the count before the sending ends here.
         self.completed[prompt_of(body)] += 1
-        return None
+        return await self.send(writer, 200, completion(made) if isinstance(made, str) else made)
 
     async def misbehave(self, writer, kind):
         if kind.startswith("429"):
