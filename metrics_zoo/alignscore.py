@@ -12,7 +12,7 @@ from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
 from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay, TwoStepMetric
-from metrics_zoo.alignscore_model import HEADS, SIZES, Size, find_backbone, load_aligner, published_backbone
+from metrics_zoo.alignscore_model import HEADS, SIZES, Size, find_backbone, load_aligner, published, published_backbone
 
 if TYPE_CHECKING:
     import torch
@@ -51,7 +51,7 @@ class AlignScore(ModelMetric, TwoStepMetric):
     Where a sentence alone fills the input, both sides are cut, the longer one first; officially its whole batch is.
     """
 
-    checkpoint = Checkpoint("yzha/AlignScore", f"{SIZES['large']}, MIT", files=("AlignScore-large.ckpt",))
+    checkpoint = published("large")
     Options = AlignScoreOptions
     card = MetricCard(
         name="alignscore",
@@ -78,9 +78,7 @@ class AlignScore(ModelMetric, TwoStepMetric):
     @cached_property
     def wanted(self) -> Checkpoint:
         """The checkpoint of the size asked for."""
-        size = self.options.size
-        known = Checkpoint(self.checkpoint.hub_id, f"{SIZES[size]}, MIT", files=(f"AlignScore-{size}.ckpt",))
-        return known.at(self.options.model, self.options.revision)
+        return published(self.options.size).at(self.options.model, self.options.revision)
 
     @cached_property
     def backbone(self) -> ModelFolder:

@@ -21,9 +21,22 @@ _LAYERS = {"bin": "bin_layer", "nli": "tri_layer", "reg": "reg_layer"}
 _BACKBONE = ("config.json", "merges.txt", "tokenizer.json", "vocab.json", "tokenizer_config.json")
 
 
+_ROBERTA: dict[Size, str] = {
+    "large": "722cf37b1afa9454edce342e7895e588b6ff1d59",
+    "base": "e2da8e2f811d1448a5b465c236feacd80ffbac7b",
+}
+
+
+def published(size: Size) -> Checkpoint:
+    """AlignScore's own checkpoint of a size."""
+    revision = "8509e78d25bb914939fc585c626500c9b2944249"
+    return Checkpoint("yzha/AlignScore", f"{SIZES[size]}, MIT", revision, (f"AlignScore-{size}.ckpt",))
+
+
 def published_backbone(size: Size) -> Checkpoint:
     """RoBERTa's configuration and tokenizer on the hub."""
-    return Checkpoint(f"FacebookAI/roberta-{size}", "configuration and tokenizer, 3 MB, MIT", files=_BACKBONE[:4])
+    download = "configuration and tokenizer, 3 MB, MIT"
+    return Checkpoint(f"FacebookAI/roberta-{size}", download, _ROBERTA[size], _BACKBONE[:4])
 
 
 def find_backbone(size: Size, given: Path | None, beside: Path | None) -> ModelFolder:

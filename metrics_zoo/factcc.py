@@ -15,7 +15,9 @@ from metaeval.scoring.contract import MetricCard, PairScore, Status
 class FactCC(ModelMetric):
     """P(CORRECT), the softmax over the two labels; the official script prints the larger label alone."""
 
-    checkpoint = Checkpoint("manueldeprada/FactCC", "438 MB, BSD-3-Clause-Clear")
+    checkpoint = Checkpoint(
+        "manueldeprada/FactCC", "438 MB, BSD-3-Clause-Clear", "c7b3148015d4ddc263f6e2acb2689e90ac061669"
+    )
     card = MetricCard(
         name="factcc",
         family="classifier",

@@ -49,7 +49,9 @@ class NLIOptions(ModelOptions):
 class NLI(ModelMetric):
     """Source as premise, statement as hypothesis, one pass; a source too long for the model loses its end."""
 
-    checkpoint = Checkpoint("cross-encoder/nli-deberta-v3-small", "568 MB, Apache-2.0")
+    checkpoint = Checkpoint(
+        "cross-encoder/nli-deberta-v3-small", "568 MB, Apache-2.0", "fa2804872c3b4bd748f38c0185cc85775361e735"
+    )
     Options = NLIOptions
     card = MetricCard(
         name="nli",

@@ -34,7 +34,7 @@ def first_token_only(model: Model) -> Model:
             self.bias = inner.value.bias
 
         def by_head(self, weight: torch.Tensor) -> torch.Tensor:
-            dense = weight.to_dense() if weight.is_mkldnn else weight  # type: ignore[no-untyped-call]
+            dense = weight.to_dense() if weight.is_mkldnn else weight
             return dense.detach().view(self.heads, -1, dense.shape[1])  # (heads, size of a head, width)
 
         def forward(
