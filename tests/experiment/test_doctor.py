@@ -27,18 +27,18 @@ def no_network(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
+PINNED = "c7b3148015d4ddc263f6e2acb2689e90ac061669"  # the revision of FactCC that is read
+
+
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """An empty hub cache; `hub(id, files)` puts a model into it."""
+    """An empty hub cache; `hub(id, revision, files)` puts a model into it."""
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
 
-    def put(hub_id, files):
-        folder = tmp_path / f"models--{hub_id.replace('/', '--')}"
-        snapshot = folder / "snapshots" / "0123"
+    def put(hub_id, revision, files):
+        snapshot = tmp_path / f"models--{hub_id.replace('/', '--')}" / "snapshots" / revision
         snapshot.mkdir(parents=True)
-        (folder / "refs").mkdir()
-        (folder / "refs" / "main").write_text("0123")
         for name in files:
             (snapshot / name).write_text("{}")
 
@@ -61,12 +61,17 @@ def test_a_checkpoint_in_no_place_has_to_be_downloaded(no_network, hub):
 
 
 def test_a_checkpoint_in_the_hubs_cache_is_ready(no_network, hub):
-    hub("manueldeprada/FactCC", ["config.json", "vocab.txt", "pytorch_model.bin"])
+    hub("manueldeprada/FactCC", PINNED, ["config.json", "vocab.txt", "pytorch_model.bin"])
     assert state("factcc").state is State.READY
 
 
 def test_half_a_checkpoint_has_to_be_downloaded(no_network, hub):
-    hub("manueldeprada/FactCC", ["config.json", "vocab.txt"])
+    hub("manueldeprada/FactCC", PINNED, ["config.json", "vocab.txt"])
+    assert state("factcc").state is State.DOWNLOAD
+
+
+def test_another_revision_than_the_pinned_one_does_not_count(no_network, hub):
+    hub("manueldeprada/FactCC", "0" * 40, ["config.json", "vocab.txt", "pytorch_model.bin"])
     assert state("factcc").state is State.DOWNLOAD
 
 
