@@ -22,7 +22,7 @@ class FactCC(ModelMetric):
         name="factcc",
         family="classifier",
         summary="P(CORRECT) of a BERT classifier trained on summaries with made errors",
-        paper="Kryscinski et al. 2020, Evaluating the Factual Consistency of Abstractive Text Summarization (arXiv)",
+        paper="Kryscinski et al. 2020, Evaluating the Factual Consistency of Abstractive ... (arXiv 1910.12840)",
         licence="BSD-3-Clause",
         low=0.0,
         high=1.0,

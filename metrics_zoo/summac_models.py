@@ -76,7 +76,8 @@ def label_order(config: Mapping[str, Any], wish: str) -> Order:
     table = next((model.order for name, model in MODELS.items() if wish in (name, model.hub_id)), None)
     generic = all(label.startswith("LABEL_") for label in labels.values())
     said = ", ".join(f"{number} {label}" for number, label in sorted(labels.items())) or "none"
-    if read is None and not (generic and table):
+    order = read or (table if generic else None)
+    if order is None:
         raise UserError(
             f"The labels of {wish} ({said}) are not entailment, contradiction and neutral: SummaC needs a three-way "
             f"NLI model, such as {', '.join(MODELS)}."
@@ -86,6 +87,4 @@ def label_order(config: Mapping[str, Any], wish: str) -> Order:
             f"The labels of {wish} ({said}) are not in the order of the published model: fetch it again, or say with "
             "the option 'model' which other model the folder holds."
         )
-    order = read or table
-    assert order is not None
     return order

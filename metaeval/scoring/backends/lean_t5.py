@@ -35,13 +35,13 @@ class AbsorbedAttention(torch.nn.Module):
         self,
         hidden_states: torch.Tensor,
         mask: torch.Tensor | None = None,
-        key_value_states: torch.Tensor | None = None,
+        *,
+        key_value_states: torch.Tensor,
         **_: Any,
     ) -> tuple[torch.Tensor, None, None]:
         """Attend; hidden_states (rows, queries, width), key_value_states (rows, tokens, width), mask true or 0 at
         what is attended to, (rows, 1, queries or 1, tokens). T5 scales no scores and gives this layer no position bias.
         """
-        assert key_value_states is not None
         rows, queries, _width = hidden_states.shape
         asked = self.q(hidden_states).view(rows, queries, self._heads, -1)
         asked = torch.einsum("rqhk,hkw->rhqw", asked, self.k)
