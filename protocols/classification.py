@@ -2,107 +2,189 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.auc import average_precision, roc_auc
+from metaeval.stats.concordance import concordance
+from metaeval.stats.draws import Draws, replicate, value
+from metaeval.stats.level_wins import count_wins
 from metaeval.stats.refill import extreme_ranks
-from metaeval.stats.resampling import Prepared
-from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
-from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, row_numbers, warnings_for
+from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import (
+    NO_SCORES,
+    Qualities,
+    check,
+    estimates,
+    pair_of_bounds,
+    regroup,
+    row_numbers,
+    warnings_for,
+)
 
 LEVELS = {2.0: "FULL", 1.0: "PARTIAL", 0.0: "NONE"}
 PAIRS = {"fs_ns": (2.0, 0.0), "fs_ps": (2.0, 1.0), "ps_ns": (1.0, 0.0)}
-LABELS = {"fs_ns": "FS-NS", "fs_ps": "FS-PS", "ps_ns": "PS-NS", "overall": "Overall", "ap_full": "AP full"}
+LABELS = {
+    "fs_ns": "FS-NS",
+    "fs_ps": "FS-PS",
+    "ps_ns": "PS-NS",
+    "overall": "Overall",
+    "ap_full": "AP full",
+    "auc": "ROC-AUC",
+    "concordance": "Concordance",
+}
 OTHER_LEVEL = "gold level other than 0, 1 or 2"
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """One measure on its two classes: replicated values (1 + B,), groups behind them, bounds, why undefined."""
-
-    values: Floats
-    groups: int
-    bounds: tuple[float, float] | None
-    undefined: str
+Bools = NDArray[np.bool_]
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """ROC-AUC of FULL v. NONE, FULL v. PARTIAL and PARTIAL v. NONE, and their unweighted mean, as fractions of one.
 
     Each AUC uses the rows of its two levels; a mean with an undefined part is undefined. Beyond the paper: average
-    precision of FULL v. the rest. `bounds` are exact for each AUC and for average precision; those of the mean are the
-    mean of the three, which holds but need not be reached, as an unscored PARTIAL row cannot be at both ends at once.
-    Raises ValueError on an infinite score or a level not finite.
+    precision of FULL v. the rest. Gold off the three-level scale gives one number: the ROC-AUC of its two values, or
+    with more of them the concordance, the chance that of two rows the one with the higher gold has the higher score.
+    `bounds` are exact for each AUC and for average precision; those of the mean are the mean of the three, which
+    holds but need not be reached, as an unscored PARTIAL row cannot be at both ends at once. Raises ValueError on an
+    infinite score or a level not finite.
     """
-    check(judgements)
-    draws = draw(judgements.group, resampling)
-    known = np.isin(judgements.gold, list(LEVELS))
+    check(judgements, resampling)
+    judgements, n_groups = regroup(judgements)
+    known = np.isin(judgements.gold, list(LEVELS)) if judgements.levels else np.ones(judgements.gold.size, dtype=bool)
     missing = np.isnan(judgements.score)
     used = judgements.rows(known & ~missing)
-    parts = {key: _part(roc_auc, judgements, draws, high, (low,)) for key, (high, low) in PAIRS.items()}
-    estimates = {key: _estimate(part, draws.level) for key, part in parts.items()}
-    estimates["overall"] = _estimate(_mean(parts), draws.level)
-    estimates["ap_full"] = _estimate(_part(average_precision, judgements, draws, 2.0, (1.0, 0.0)), draws.level)
-    if not used.score.size:
-        estimates = {key: Estimate(None, note=NO_SCORES) for key in estimates}
+    qualities = (_of_levels if judgements.levels else _of_ratings)(judgements, n_groups)
+    found, values = estimates(
+        lambda draws: replicates(used, n_groups, draws, options, tuple(qualities)), qualities, n_groups, resampling
+    )
     other = int((~known).sum())
     return Outcome(
-        estimates=estimates,
+        estimates=found,
         total=judgements.score.size,
         scored=used.score.size,
         unscored_rows=row_numbers(known & missing),
         excluded={OTHER_LEVEL: other} if other else {},
         warnings=warnings_for(used, resampling),
+        replicates=values,
     )
 
 
-def _part(
-    measure: Callable[[Floats, NDArray[np.bool_], NDArray[np.int64], int], Prepared],
-    judgements: Judgements,
-    draws: Draws,
-    positive: float,
-    negatives: tuple[float, ...],
-) -> _Part:
-    """Evaluate `measure` on the rows of level `positive` against those of the levels `negatives`."""
-    member = np.isin(judgements.gold, (positive, *negatives))
-    rows, group = judgements.rows(member), draws.group[member]
+def replicates(
+    rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
+) -> Replicates:
+    """The areas under every weighting; rows without a score are not allowed here."""
+    found: dict[str, Floats] = {}
+    if any(key in PAIRS or key == "overall" for key in keys):
+        found |= _areas(rows, n_groups, draws)
+        found["overall"] = np.mean([found[key] for key in PAIRS], axis=0)
+    if "ap_full" in keys:
+        found["ap_full"] = replicate(average_precision(rows.score, rows.gold == 2, rows.group, n_groups), draws)
+    if "auc" in keys:
+        top = rows.gold == rows.gold.max(initial=-np.inf)
+        found["auc"] = replicate(roc_auc(rows.score, top, rows.group, n_groups), draws)
+    if "concordance" in keys:
+        found["concordance"] = replicate(concordance(rows.score, rows.gold, rows.group, n_groups), draws)
+    return {key: found[key] for key in keys}
+
+
+def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:
+    """The three areas from one pass over the scores."""
+    level = {gold: number for number, gold in enumerate(np.unique(rows.gold).tolist())}
+    defined = {key: (level[a], level[b]) for key, (a, b) in PAIRS.items() if a in level and b in level}
+    found = {key: np.full(draws.n, np.nan) for key in PAIRS}
+    if defined:
+        wins = count_wins(rows.score, rows.gold, rows.group, n_groups, ties=False)
+        counted = [wins(tile) for tile in draws]
+        found |= {key: np.concatenate([tile.auc(*pair) for tile in counted]) for key, pair in defined.items()}
+    return found
+
+
+def _of_levels(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
+    found = {key: _of_pair(judgements, n_groups, high, (low,)) for key, (high, low) in PAIRS.items()}
+    found["overall"] = _of_mean(judgements, found)
+    found["ap_full"] = _of_pair(judgements, n_groups, 2.0, (1.0, 0.0))
+    return found
+
+
+def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: tuple[float, ...]) -> Qualities:
+    """What goes with an area (or, against two levels, with average precision): groups, bounds, why undefined."""
+    rows = judgements.rows(np.isin(judgements.gold, (positive, *negatives)))
     is_positive, missing = rows.gold == positive, np.isnan(rows.score)
     bounds = None
-    if missing.any():
+    nothing = bool(np.isnan(judgements.score).all())
+    if missing.any() and not nothing:
+        measure = roc_auc if len(negatives) == 1 else average_precision
         refills = extreme_ranks(rows.score, is_positive)
-        bounds = pair_of_bounds(*(draws.value(measure(ranks, is_positive, group, draws.n_groups)) for ranks in refills))
-    prepared = measure(rows.score[~missing], is_positive[~missing], group[~missing], draws.n_groups)
+        bounds = pair_of_bounds(*(value(measure(r, is_positive, rows.group, n_groups), n_groups) for r in refills))
     absent = negatives if is_positive[~missing].any() else (positive,)
-    undefined = f"no scored {' or '.join(LEVELS[level] for level in absent)} pairs"
-    return _Part(draws.replicate(prepared), prepared.groups, bounds, undefined)
+    undefined = NO_SCORES if nothing else f"no scored {' or '.join(LEVELS[level] for level in absent)} pairs"
+    return Qualities(np.unique(rows.group[~missing]).size, undefined, bounds=bounds)
 
 
-def _mean(parts: Mapping[str, _Part]) -> _Part:
-    lost = [f"{LABELS[key]} ({part.undefined})" for key, part in parts.items() if np.isnan(part.values[0])]
+def _of_mean(judgements: Judgements, parts: Mapping[str, Qualities]) -> Qualities:
+    scored = judgements.rows(~np.isnan(judgements.score))
+    present = set(scored.gold.tolist())
+    lost = [f"{LABELS[key]} ({parts[key].undefined})" for key, pair in PAIRS.items() if not present.issuperset(pair)]
     bounds = None
     if any(part.bounds for part in parts.values()):
-        # A part without unscored rows cannot move: both its bounds are its value.
-        ends = [part.bounds or (float(part.values[0]),) * 2 for part in parts.values()]
+        n_groups = int(judgements.group.max(initial=-1)) + 1
+        ends = []
+        for key, (high, low) in PAIRS.items():
+            rows = scored.rows(np.isin(scored.gold, (high, low)))
+            # A part without unscored rows cannot move: both its bounds are its value.
+            alone = value(roc_auc(rows.score, rows.gold == high, rows.group, n_groups), n_groups)
+            ends.append(parts[key].bounds or (alone, alone))
         bounds = pair_of_bounds(*np.mean(ends, axis=0))
-    values = np.mean([part.values for part in parts.values()], axis=0)
-    groups = min(part.groups for part in parts.values())
-    return _Part(values, groups, bounds, f"undefined: {', '.join(lost)}")
+    undefined = f"undefined: {', '.join(lost)}" if scored.score.size else NO_SCORES
+    return Qualities(min(part.groups for part in parts.values()), undefined, bounds=bounds)
 
 
-def _estimate(part: _Part, level: float) -> Estimate:
-    return estimate(part.values, part.groups, level, undefined=part.undefined, bounds=part.bounds)
+def _of_ratings(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
+    missing = np.isnan(judgements.score)
+    key = _of_gold(judgements)
+    undefined = NO_SCORES if missing.all() else "one gold level only"
+    bounds = None
+    if missing.any() and not missing.all():
+        if key == "auc":
+            top = judgements.gold == judgements.gold.max()
+            refills = extreme_ranks(judgements.score, top)
+            bounds = pair_of_bounds(*(value(roc_auc(r, top, judgements.group, n_groups), n_groups) for r in refills))
+        else:
+            bounds = pair_of_bounds(*_widest(judgements, n_groups))
+    return {key: Qualities(np.unique(judgements.group[~missing]).size, undefined, bounds=bounds)}
+
+
+def _widest(judgements: Judgements, n_groups: int) -> tuple[float, float]:
+    """Concordance if every pair with an unscored row were lost, and if it were won."""
+    missing = np.isnan(judgements.score)
+    rows = judgements.rows(~missing)
+    inside = value(concordance(rows.score, rows.gold, rows.group, n_groups), n_groups)
+    pairs, own = _untied_pairs(judgements.gold), _untied_pairs(rows.gold)
+    won = inside * own if own else 0.0
+    return won / pairs, (won + pairs - own) / pairs
+
+
+def _untied_pairs(gold: Floats) -> int:
+    _, counts = np.unique(gold, return_counts=True)
+    return (gold.size**2 - int((counts**2).sum())) // 2
+
+
+def _of_gold(judgements: Judgements) -> str:
+    return "auc" if np.unique(judgements.gold).size <= 2 else "concordance"
+
+
+def _shown(judgements: Judgements) -> tuple[str, ...]:
+    return ("fs_ns", "fs_ps", "ps_ns", "overall") if judgements.levels else (_of_gold(judgements),)
 
 
 PROTOCOL = Protocol(
     name="classification",
     title="Telling the levels apart (ROC-AUC, %)",
     measures=tuple(Measure(key, label, scale=100.0, digits=1) for key, label in LABELS.items()),
-    default=("fs_ns", "fs_ps", "ps_ns", "overall"),
+    shown=_shown,
     evaluate=evaluate,
+    replicate=replicates,
 )

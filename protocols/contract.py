@@ -2,45 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from metaeval.stats.draws import Draws
+
+Replicates = Mapping[str, NDArray[np.float64]]
+"""Of each measure, its value on the input and then under each weighting of the groups; NaN where undefined."""
 
 
 @dataclass(frozen=True)
 class Judgements:
     """Aligned columns, one row per judged pair (n rows).
 
-    gold: (n,) float64, more is more support (three-level gold: 2 full, 1 partial, 0 none).
+    gold: (n,) float64, more is more support: any ordinal or continuous rating.
     score: (n,) float64, the metric's score, higher is more support; NaN where it has none.
     group: (n,) int, code of the resampling unit, 0 .. G-1.
     pool: (n,) int, code of the retrieval pool (the statement), 0 .. P-1. A pool lies within one group.
+    system: (n,) int, code of the generating system, or None where it is not known.
+    levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none.
     """
 
     gold: NDArray[np.float64]
     score: NDArray[np.float64]
     group: NDArray[np.int64]
     pool: NDArray[np.int64]
+    system: NDArray[np.int64] | None = None
+    levels: bool = True
 
     def __post_init__(self) -> None:
         shapes = {self.gold.shape, self.score.shape, self.group.shape, self.pool.shape}
         if len(shapes) != 1 or self.gold.ndim != 1:
             raise ValueError(f"gold, score, group and pool must be vectors of one length, got {sorted(shapes)}")
 
+    def with_score(self, score: NDArray[np.float64]) -> Judgements:
+        """The same rows with other scores."""
+        return replace(self, score=score)
+
+    def with_group(self, group: NDArray[np.int64]) -> Judgements:
+        """The same rows with other group codes."""
+        return replace(self, group=group)
+
     def rows(self, keep: NDArray[np.bool_]) -> Judgements:
-        """The rows where `keep` is true; group and pool codes stay as they are."""
-        return Judgements(self.gold[keep], self.score[keep], self.group[keep], self.pool[keep])
+        """The rows where `keep` is true; all codes stay as they are."""
+        system = None if self.system is None else self.system[keep]
+        return replace(
+            self,
+            gold=self.gold[keep],
+            score=self.score[keep],
+            group=self.group[keep],
+            pool=self.pool[keep],
+            system=system,
+        )
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """Cluster bootstrap: `n` resamples of whole groups, percentile interval at `level`. n = 0: no interval."""
+    """Cluster bootstrap: `n` resamples of whole groups, interval at `level` by `method`. n = 0: no interval."""
 
     n: int = 1000
     seed: int = 0
     level: float = 0.95
+    method: Literal["percentile", "bca"] = "percentile"
 
 
 @dataclass(frozen=True)
@@ -50,6 +77,7 @@ class Estimate:
     low, high: the interval's ends (None without resampling, or when most resamples are undefined).
     ties: (worst, best) value over all orders of tied scores, for rank measures that depend on them.
     bounds: (worst, best) value that the unscored pairs could have led to; None when every pair has a score.
+    ceiling: the most that these scores could reach in any arrangement, for measures that ties hold below 1.
     """
 
     value: float | None
@@ -57,6 +85,7 @@ class Estimate:
     high: float | None = None
     ties: tuple[float, float] | None = None
     bounds: tuple[float, float] | None = None
+    ceiling: float | None = None
     note: str = ""
 
 
@@ -65,7 +94,9 @@ class Outcome:
     """What a protocol returns: scored + unscored + sum(excluded) = total, in rows of its `Judgements`.
 
     `unscored_rows` are the numbers of the rows that lack a score and would have counted; `excluded` counts rows that
-    the protocol cannot use, scored or not, by reason. `warnings` are whole sentences.
+    the protocol cannot use, scored or not, by reason. `warnings` are whole sentences. `ceilings` holds, for each
+    measure that ties in the gold hold below 1, what a perfect metric of each kind reaches on this gold. `replicates`
+    are what the estimates and their intervals are made of.
     """
 
     estimates: Mapping[str, Estimate]
@@ -74,6 +105,8 @@ class Outcome:
     unscored_rows: tuple[int, ...]
     excluded: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    ceilings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    replicates: Replicates = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def unscored(self) -> int:
@@ -83,26 +116,39 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Measure:
-    """A column of the protocol's table. Values are stored raw and printed times `scale` with `digits` decimals."""
+    """A column of the protocol's table. Values are stored raw and printed times `scale` with `digits` decimals.
+
+    normal: the form in which two metrics' scores are exchanged when they are compared: "ranks" for a measure that
+    only reads their order, "z" for one that reads distances.
+    """
 
     key: str
     label: str
     scale: float = 1.0
     digits: int = 3
+    normal: Literal["ranks", "z"] = "ranks"
 
 
 @dataclass(frozen=True)
 class Protocol:
     """A protocol as the registry knows it.
 
-    `default` names the measures shown when none are asked for; `uses_pool` says that rows added to the retrieval
-    pools only (not cited by the statement) belong to its input.
+    `shown` names the measures of the table for an input, which depend on its gold alone; `uses_pool` says that rows
+    added to the retrieval pools only (not cited by the statement) belong to its input. `usual` protocols are those of
+    the base paper, which "all" asks for.
+
+    `replicate(rows, n_groups, draws, options, keys)` gives the measures of these keys under every weighting, from rows
+    that all have a score and group codes below `n_groups`. `judge` turns scores into what two metrics are compared
+    by, where that is not the score itself.
     """
 
     name: str
     title: str
     measures: tuple[Measure, ...]
-    default: tuple[str, ...]
+    shown: Callable[[Judgements], tuple[str, ...]]
     evaluate: Callable[[Judgements, Resampling, Mapping[str, str]], Outcome]
+    replicate: Callable[[Judgements, int, Draws, Mapping[str, str], Collection[str]], Replicates]
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     uses_pool: bool = False
+    usual: bool = True
+    judge: Callable[[Judgements, Mapping[str, str]], Judgements] | None = None

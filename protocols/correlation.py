@@ -2,70 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from metaeval.stats.ceilings import attainable, perfect
+from metaeval.stats.draws import Draws, replicate
+from metaeval.stats.partial_weighted import partial_correlation
 from metaeval.stats.pearson import pearson
-from metaeval.stats.rank_correlation import kendall, spearman
+from metaeval.stats.rank_correlation import rank_correlations
 from metaeval.stats.refill import extreme_scores
-from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
-from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, row_numbers, warnings_for
+from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import (
+    NO_SCORES,
+    Qualities,
+    check,
+    estimates,
+    pair_of_bounds,
+    regroup,
+    row_numbers,
+    warnings_for,
+)
 
-COEFFICIENTS = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
+PLAIN = ("pearson", "spearman", "kendall")
+PARTIAL = ("partial_pearson", "partial_spearman")
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Pearson's r, Spearman's rho and Kendall's tau-b of score against level, over the scored rows.
+    """Pearson's r, Spearman's rho and Kendall's tau-b of score against gold, over the scored rows.
 
-    Undefined, with a note, where the score or the level is constant. `bounds` give each unscored row the lowest or
-    the highest observed score, against or with its level: a bound by assignment of observed extremes, not a proof
-    (see `metaeval.stats.refill.extreme_scores`). Raises ValueError on an infinite score or a level not finite.
+    With two generating systems or more also the partial Pearson and Spearman that control for the system. Undefined,
+    with a note, where the score or the gold is constant. `bounds` give each unscored row the lowest or the highest
+    observed score, against or with its level: a bound by assignment of observed extremes, not a proof (see
+    `metaeval.stats.refill.extreme_scores`). Raises ValueError on an infinite score or a level not finite.
     """
-    check(judgements)
-    draws = draw(judgements.group, resampling)
+    check(judgements, resampling)
+    judgements, n_groups = regroup(judgements)
     scored = ~np.isnan(judgements.score)
     used = judgements.rows(scored)
+    keys = [*PLAIN, *(PARTIAL if _systems(judgements) > 1 else ())]
+    qualities = _qualities(judgements, used, keys, n_groups, options)
+    found, values = estimates(
+        lambda draws: replicates(used, n_groups, draws, options, keys), qualities, n_groups, resampling
+    )
     return Outcome(
-        estimates={key: _estimate(key, judgements, draws) for key in COEFFICIENTS},
+        estimates=found,
         total=judgements.score.size,
         scored=int(scored.sum()),
         unscored_rows=row_numbers(~scored),
         warnings=warnings_for(used, resampling),
+        ceilings=_ceilings(used),
+        replicates=values,
     )
 
 
-def _estimate(key: str, judgements: Judgements, draws: Draws) -> Estimate:
-    coefficient = COEFFICIENTS[key]
-    scored = ~np.isnan(judgements.score)
-    used, group = judgements.rows(scored), draws.group[scored]
-    if not scored.any():
-        return Estimate(None, note=NO_SCORES)
-    bounds = None
-    if not scored.all():
-        refills = extreme_scores(judgements.score, judgements.gold)
-        ends = [draws.value(coefficient(score, judgements.gold, draws.group, draws.n_groups)) for score in refills]
-        bounds = pair_of_bounds(*ends)
-    prepared = coefficient(used.score, used.gold, group, draws.n_groups)
-    return estimate(
-        draws.replicate(prepared), prepared.groups, draws.level, undefined=_why_undefined(used), bounds=bounds
-    )
+def replicates(
+    rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
+) -> Replicates:
+    """The coefficients under every weighting; rows without a score are not allowed here."""
+    columns = rows.score, rows.gold, rows.group, n_groups
+    found = {}
+    if "pearson" in keys:
+        found["pearson"] = replicate(pearson(*columns), draws)
+    if "spearman" in keys or "kendall" in keys:
+        found["spearman"], found["kendall"] = replicate(rank_correlations(*columns), draws)
+    for key in PARTIAL:
+        if key in keys and rows.system is not None:
+            prepared = partial_correlation(
+                rows.score, rows.gold, rows.system, rows.group, n_groups, ranks=key == "partial_spearman"
+            )
+            found[key] = replicate(prepared, draws)
+    return {key: found[key] for key in keys}
+
+
+def _qualities(
+    judgements: Judgements, used: Judgements, keys: Collection[str], n_groups: int, options: Mapping[str, str]
+) -> dict[str, Qualities]:
+    groups, undefined = np.unique(used.group).size, _why_undefined(used)
+    ceilings = attainable(used.score, used.gold)
+    bounds: dict[str, tuple[float, float] | None] = {}
+    if 0 < used.score.size < judgements.score.size:
+        itself = Draws(1, n_groups, lambda number: np.ones((n_groups, 1), dtype=np.uint8))
+        low, high = (
+            replicates(judgements.with_score(score), n_groups, itself, options, keys)
+            for score in extreme_scores(judgements.score, judgements.gold)
+        )
+        bounds = {key: pair_of_bounds(low[key][0], high[key][0]) for key in keys}
+    return {
+        key: Qualities(groups, undefined, bounds=bounds.get(key), ceiling=_or_none(ceilings.get(key))) for key in keys
+    }
+
+
+def _ceilings(used: Judgements) -> dict[str, dict[str, float]]:
+    by_kind = perfect(used.gold)
+    found = {key: {kind: of[key] for kind, of in by_kind.items() if not np.isnan(of[key])} for key in PLAIN}
+    return {key: kinds for key, kinds in found.items() if kinds}
+
+
+def _or_none(number: float | None) -> float | None:
+    return None if number is None or np.isnan(number) else float(number)
+
+
+def _systems(judgements: Judgements) -> int:
+    return 0 if judgements.system is None else np.unique(judgements.system).size
 
 
 def _why_undefined(used: Judgements) -> str:
+    if not used.score.size:
+        return NO_SCORES
     if used.score.size < 2:
         return "fewer than two scored pairs"
-    return "constant score" if np.ptp(used.score) == 0 else "one gold level only"
+    if np.ptp(used.score) == 0:
+        return "constant score"
+    return "one gold level only" if np.ptp(used.gold) == 0 else "constant within every system"
+
+
+def _shown(judgements: Judgements) -> tuple[str, ...]:
+    # On corpora the system's part is a matter of its own; ratings of whole outputs are usually reported that way.
+    return PLAIN if judgements.levels or _systems(judgements) < 2 else (*PLAIN, *PARTIAL)
 
 
 PROTOCOL = Protocol(
     name="correlation",
     title="Correlation with human levels",
     measures=(
-        Measure("pearson", "Pearson"),
+        Measure("pearson", "Pearson", normal="z"),
         Measure("spearman", "Spearman"),
         Measure("kendall", "Kendall"),
+        Measure("partial_pearson", "Partial Pearson", normal="z"),
+        Measure("partial_spearman", "Partial Spearman"),
     ),
-    default=("pearson", "spearman", "kendall"),
+    shown=_shown,
     evaluate=evaluate,
+    replicate=replicates,
 )

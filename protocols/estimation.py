@@ -1,15 +1,17 @@
-"""What the three protocols share: checks, resamples, and the step from replicated values to an estimate."""
+"""What the protocols share: checks, resamples, and the step from replicated values to estimates."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.collapse import float32_collapse
-from metaeval.stats.resampling import Prepared, Weights, cluster_weights, percentile_interval, replicate
-from protocols.contract import Estimate, Judgements, Resampling
+from metaeval.stats.draws import Draws, bootstrap, jackknife
+from metaeval.stats.intervals import bca_interval, percentile_interval
+from protocols.contract import Estimate, Judgements, Replicates, Resampling
 
 # Chance alone makes some of many continuous scores coincide in float32: about 4 % of 300,000 within one octave.
 _COLLAPSE_ALARM = 0.05
@@ -18,39 +20,30 @@ NO_SCORES = "no scored pairs"
 
 
 @dataclass(frozen=True)
-class Draws:
-    """The resamples of one input: every measure of every protocol on the same groups and seed sees these.
+class Qualities:
+    """What goes with one measure's value.
 
-    group: (n,) code 0 .. n_groups - 1 of each input row. weights: (1 + B, n_groups), the first row all ones, so that
-    the point estimate is the first of the replicated values.
+    groups: groups that the measure's rows come from; with fewer than two there is no interval, because resampling
+    one group only repeats it. undefined: the note to give if the value is undefined. The rest as in `Estimate`.
     """
 
-    group: NDArray[np.int64]
-    n_groups: int
-    weights: Weights
-    level: float
-
-    def replicate(self, prepared: Prepared) -> NDArray[np.float64]:
-        """Value of a measure on the input itself, then on each resample; (1 + B,)."""
-        return replicate(prepared, self.weights)
-
-    def value(self, prepared: Prepared) -> float:
-        """Value of a measure on the input itself; NaN where undefined."""
-        return float(replicate(prepared, self.weights[:1])[0])
+    groups: int
+    undefined: str
+    ties: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
+    ceiling: float | None = None
 
 
-def draw(group: NDArray[np.int64], resampling: Resampling) -> Draws:
-    """Draw the resamples of the groups present in `group` (n,), scored or not; ValueError on a bad `Resampling`."""
+def regroup(judgements: Judgements) -> tuple[Judgements, int]:
+    """Renumber the groups that are present, scored or not, 0 .. G - 1, and return G: they are what is resampled."""
+    codes, compact = np.unique(judgements.group, return_inverse=True)
+    return judgements.with_group(compact.astype(np.int64)), int(codes.size)
+
+
+def check(judgements: Judgements, resampling: Resampling) -> None:
+    """Raise ValueError, in one sentence, on an infinite score, a level not finite, or a bad `Resampling`."""
     if resampling.n < 0 or not 0 < resampling.level < 1:
         raise ValueError(f"resamples must be 0 or more and the level between 0 and 1, got {resampling}")
-    codes, compact = np.unique(group, return_inverse=True)
-    drawn = cluster_weights(codes.size, resampling.n, resampling.seed)
-    weights = np.concatenate((np.ones((1, codes.size), dtype=drawn.dtype), drawn))
-    return Draws(compact.astype(np.int64), int(codes.size), weights, resampling.level)
-
-
-def check(judgements: Judgements) -> None:
-    """Raise ValueError, in one sentence, on an infinite score or a level that is not a finite number."""
     infinite = np.flatnonzero(np.isinf(judgements.score))
     if infinite.size:
         value = judgements.score[infinite[0]]
@@ -64,34 +57,44 @@ def check(judgements: Judgements) -> None:
         raise ValueError(f"Gold levels must be finite numbers, but row {unusable[0]} has {value}.")
 
 
-def estimate(
-    values: NDArray[np.float64],
-    groups: int,
-    level: float,
-    *,
-    undefined: str,
-    ties: tuple[float, float] | None = None,
-    bounds: tuple[float, float] | None = None,
+def estimates(
+    run: Callable[[Draws], Replicates], qualities: Mapping[str, Qualities], n_groups: int, resampling: Resampling
+) -> tuple[dict[str, Estimate], Replicates]:
+    """Replicate every measure on the resamples of `n_groups` groups, and turn the values into estimates."""
+    values = run(bootstrap(n_groups, resampling.n, resampling.seed))
+    left_out = run(jackknife(n_groups)) if resampling.method == "bca" and resampling.n else {}
+    found = {
+        key: _estimate(values[key], left_out.get(key), quality, resampling.level) for key, quality in qualities.items()
+    }
+    return found, values
+
+
+def _estimate(
+    values: NDArray[np.float64], left_out: NDArray[np.float64] | None, quality: Qualities, level: float
 ) -> Estimate:
-    """Turn replicated values (1 + B,) into an estimate.
-
-    groups: groups that the measure's rows come from; with fewer than two there is no interval, because resampling
-    one group only repeats it. undefined: the note to give if the value is undefined.
-    """
     if np.isnan(values[0]):
-        return Estimate(None, bounds=bounds, note=undefined)
-    interval, note = _interval(values[1:], groups, level)
-    low, high = interval if interval else (None, None)
-    return Estimate(float(values[0]), low, high, ties, bounds, note)
+        return Estimate(None, bounds=quality.bounds, note=quality.undefined)
+    interval, note = interval_of(values, left_out, quality.groups, level)
+    low, high = interval or (None, None)
+    return Estimate(float(values[0]), low, high, quality.ties, quality.bounds, quality.ceiling, note)
 
 
-def _interval(resampled: NDArray[np.float64], groups: int, level: float) -> tuple[tuple[float, float] | None, str]:
+def interval_of(
+    values: NDArray[np.float64], left_out: NDArray[np.float64] | None, groups: int, level: float
+) -> tuple[tuple[float, float] | None, str]:
+    """Interval of replicated values (1 + B,), BCa if `left_out` (1 + G,) is given, and a note on what is amiss."""
+    resampled = values[1:]
     if resampled.size == 0:
         return None, ""
     if groups < 2:
         return None, "no interval: all pairs come from one group"
     lost = int(np.isnan(resampled).sum())
-    interval = percentile_interval(resampled, level)
+    if left_out is None:
+        interval = percentile_interval(resampled, level)
+    else:
+        interval = bca_interval(resampled, float(values[0]), left_out[1:], level)
+    if interval is None and 2 * lost <= resampled.size:
+        return None, "no interval: the resamples are too lopsided for BCa"
     if interval is None:
         return None, f"no interval: undefined in {lost} of {resampled.size} resamples"
     return interval, f"interval leaves out {lost} of {resampled.size} resamples, undefined there" if lost else ""

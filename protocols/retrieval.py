@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -10,13 +10,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.stats.draws import Draws, replicate, value
 from metaeval.stats.ndcg import Gains, ndcg
 from metaeval.stats.ndcg_range import ndcg_range
 from metaeval.stats.pools import RankedPools, pool_mean, rank_pools
 from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
 from metaeval.stats.refill import extreme_ranks
-from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
-from protocols.estimation import NO_SCORES, Draws, check, draw, estimate, pair_of_bounds, row_numbers, warnings_for
+from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import (
+    NO_SCORES,
+    Qualities,
+    check,
+    estimates,
+    pair_of_bounds,
+    regroup,
+    row_numbers,
+    warnings_for,
+)
 
 NO_SUPPORT = "pool without a supporting candidate"
 SUPPORT_UNSCORED = "pool whose supporting candidates are all unscored"
@@ -27,6 +37,7 @@ BINARY: Mapping[str, Callable[[RankedPools], NDArray[np.float64]]] = {
     "p@1": precision_at_1,
     "recall@5": partial(recall_at, k=5),
 }
+MEASURES = (*CUTOFFS, *BINARY)
 
 Floats = NDArray[np.float64]
 Order = Literal["expected", "worst", "best"]
@@ -43,34 +54,62 @@ class _Candidates:
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """NDCG@5, @10, @20, MRR, MAP, P@1 and recall@5: mean over pools, relevant meaning level >= 1.
 
-    Values are exact expectations over random orders of tied scores, `ties` the worst and the best order. Unscored
+    Values are exact expectations over random orders of tied scores (option ties: or those of the worst, or the best
+    order, by gold), `ties` the worst and the best order. Unscored
     rows are left out of their pool. `bounds` are exact: the lowest and highest mean over all scores that the unscored
     rows could have, over all pools with a supporting row; the value itself, which knows those rows not at all, may
     lie outside. options: gains "linear" or "exponential", for NDCG.
     Raises ValueError on an infinite score, a level not finite or negative, or a pool that lies in two groups.
     """
-    check(judgements)
-    gains: Gains = "exponential" if options.get("gains") == "exponential" else "linear"
-    draws = draw(judgements.group, resampling)
+    check(judgements, resampling)
+    judgements, n_groups = regroup(judgements)
+    gains = _gains(options)
     supports, missing = judgements.gold >= 1, np.isnan(judgements.score)
     answerable = np.isin(judgements.pool, judgements.pool[supports])
     ranked = np.isin(judgements.pool, judgements.pool[supports & ~missing])
-    used = _candidates(judgements, draws, ranked & ~missing)
-    whole = _candidates(judgements, draws, answerable)
+    used = _candidates(judgements, ranked & ~missing)
+    whole = _candidates(judgements, answerable)
     excluded = {
         NO_SUPPORT: int((~answerable).sum()),
         SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum()),
     }
     why = NO_SCORES if missing.all() else "no pool with a scored supporting candidate"
-    bounds = {} if missing.all() or not answerable.any() else _bounds(whole, draws, gains)
+    bounds = {} if missing.all() or not answerable.any() else _bounds(whole, n_groups, gains)
+    ties = _ties(used, n_groups, gains)
+    groups = np.unique(used.pool_group).size
+    qualities = {key: Qualities(groups, why, ties=ties[key], bounds=bounds.get(key)) for key in MEASURES}
+    found, values = estimates(
+        lambda draws: replicates(used.rows, n_groups, draws, options, MEASURES), qualities, n_groups, resampling
+    )
     return Outcome(
-        estimates=_estimates(used, draws, gains, why, bounds),
+        estimates=found,
         total=judgements.score.size,
         scored=used.rows.score.size,
         unscored_rows=row_numbers(answerable & missing),
         excluded={reason: count for reason, count in excluded.items() if count},
         warnings=(*_foregone(used), *warnings_for(used.rows, resampling)),
+        replicates=values,
     )
+
+
+def replicates(
+    rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
+) -> Replicates:
+    """The means over pools under every weighting; rows without a score are not allowed here."""
+    candidates = _candidates(rows, np.ones(rows.score.size, dtype=np.bool_))
+    values = _pool_values(candidates.rows, _gains(options), _tie_policy(options), keys)
+    stacked = np.stack([values[key] for key in keys])
+    found = replicate(pool_mean(stacked, candidates.pool_group, n_groups), draws)
+    return dict(zip(keys, found, strict=True))
+
+
+def _tie_policy(options: Mapping[str, str]) -> Order:
+    given = options.get("ties", "expected")
+    return given if given in ("worst", "best") else "expected"
+
+
+def _gains(options: Mapping[str, str]) -> Gains:
+    return "exponential" if options.get("gains") == "exponential" else "linear"
 
 
 def _foregone(used: _Candidates) -> tuple[str, ...]:
@@ -89,44 +128,31 @@ def _foregone(used: _Candidates) -> tuple[str, ...]:
     )
 
 
-def _candidates(judgements: Judgements, draws: Draws, keep: NDArray[np.bool_]) -> _Candidates:
-    rows, group = judgements.rows(keep), draws.group[keep]
+def _candidates(judgements: Judgements, keep: NDArray[np.bool_]) -> _Candidates:
+    rows = judgements.rows(keep)
     codes, first, index = np.unique(rows.pool, return_index=True, return_inverse=True)
-    pool_group = group[first]
-    astray = np.flatnonzero(pool_group[index] != group)
+    pool_group = rows.group[first]
+    astray = np.flatnonzero(pool_group[index] != rows.group)
     if astray.size:
         raise ValueError(f"A pool must lie within one group, but pool {codes[index[astray[0]]]} has rows in two.")
     return _Candidates(rows, pool_group)
 
 
-def _pool_values(rows: Judgements, gains: Gains, ties: Order) -> dict[str, Floats]:
-    """Value of every measure on every pool, in ascending order of the pool's code; (P,) each."""
+def _pool_values(rows: Judgements, gains: Gains, ties: Order, keys: Collection[str]) -> dict[str, Floats]:
+    """Value of each measure on every pool, in ascending order of the pool's code; (P,) each."""
     ranked = rank_pools(rows.score, rows.gold, rows.pool, ties)
-    values = {key: ndcg(ranked, k, gains) for key, k in CUTOFFS.items()}
-    return values | {key: measure(ranked) for key, measure in BINARY.items()}
+    return {key: ndcg(ranked, CUTOFFS[key], gains) if key in CUTOFFS else BINARY[key](ranked) for key in keys}
 
 
-def _estimates(
-    used: _Candidates, draws: Draws, gains: Gains, why: str, bounds: Mapping[str, tuple[float, float] | None]
-) -> dict[str, Estimate]:
-    orders: tuple[Order, ...] = ("expected", "worst", "best")
-    expected, worst, best = (_pool_values(used.rows, gains, ties) for ties in orders)
-    estimates = {}
-    for key, values in expected.items():
-        prepared = pool_mean(values, used.pool_group, draws.n_groups)
-        ties = pair_of_bounds(_mean(worst[key], used, draws), _mean(best[key], used, draws))
-        estimates[key] = estimate(
-            draws.replicate(prepared),
-            prepared.groups,
-            draws.level,
-            undefined=why,
-            ties=ties,
-            bounds=bounds.get(key),
-        )
-    return estimates
+def _ties(used: _Candidates, n_groups: int, gains: Gains) -> dict[str, tuple[float, float] | None]:
+    """Mean over pools with tied scores in the worst and in the best order."""
+    worst, best = (_pool_values(used.rows, gains, ties, MEASURES) for ties in ("worst", "best"))
+    return {
+        key: pair_of_bounds(_mean(worst[key], used, n_groups), _mean(best[key], used, n_groups)) for key in MEASURES
+    }
 
 
-def _bounds(whole: _Candidates, draws: Draws, gains: Gains) -> dict[str, tuple[float, float] | None]:
+def _bounds(whole: _Candidates, n_groups: int, gains: Gains) -> dict[str, tuple[float, float] | None]:
     """Lowest and highest mean over pools that the unscored rows allow; empty if every row has a score."""
     rows = whole.rows
     if not np.isnan(rows.score).any():
@@ -135,11 +161,11 @@ def _bounds(whole: _Candidates, draws: Draws, gains: Gains) -> dict[str, tuple[f
     ranges = {key: ndcg_range(rows.score, rows.gold, rows.pool, k, gains) for key, k in CUTOFFS.items()}
     low, high = (rank_pools(ranks, rows.gold, rows.pool) for ranks in (worst, best))
     ranges |= {key: (measure(low), measure(high)) for key, measure in BINARY.items()}
-    return {key: pair_of_bounds(_mean(a, whole, draws), _mean(b, whole, draws)) for key, (a, b) in ranges.items()}
+    return {key: pair_of_bounds(_mean(a, whole, n_groups), _mean(b, whole, n_groups)) for key, (a, b) in ranges.items()}
 
 
-def _mean(values: Floats, candidates: _Candidates, draws: Draws) -> float:
-    return draws.value(pool_mean(values, candidates.pool_group, draws.n_groups))
+def _mean(values: Floats, candidates: _Candidates, n_groups: int) -> float:
+    return value(pool_mean(values, candidates.pool_group, n_groups), n_groups)
 
 
 PROTOCOL = Protocol(
@@ -154,8 +180,9 @@ PROTOCOL = Protocol(
         Measure("p@1", "P@1"),
         Measure("recall@5", "Recall@5"),
     ),
-    default=("ndcg@5", "ndcg@10", "ndcg@20"),
+    shown=lambda judgements: tuple(CUTOFFS),
     evaluate=evaluate,
-    options={"gains": ("linear", "exponential")},
+    replicate=replicates,
+    options={"gains": ("linear", "exponential"), "ties": ("expected", "worst", "best")},
     uses_pool=True,
 )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.columns import Bools, Floats, Ints, column_sum, ratio
-from metaeval.stats.resampling import Prepared
+from metaeval.stats.columns import Bools, Floats, Ints, ratio
+from metaeval.stats.draws import Prepared, Tile
 from metaeval.stats.rows import check_rows
+from metaeval.stats.sums import group_totals, weighted_sums
+
+# Below this share of its sum of squares, a spread may be rounding noise.
+_SUSPICIOUS = 1e-10
 
 
 def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -17,18 +21,24 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
     """
     check_rows(score, gold, group, n_groups)
     x, y = _centred(score), _centred(gold)
-    moments = [_group_sum(v, group, n_groups) for v in (np.ones_like(x), x, y, x * x, y * y, x * y)]
+    columns = (np.ones_like(x), x, y, x * x, y * y, x * y)
+    moments = np.stack([group_totals(values, group, n_groups) for values in columns], axis=1)
     x_ends, y_ends = _group_ends(score, group, n_groups), _group_ends(gold, group, n_groups)
 
-    def evaluate(weights: Floats) -> Floats:
-        n, sx, sy, sxx, syy, sxy = (column_sum(weights * moment[:, None]) for moment in moments)
+    def evaluate(tile: Tile) -> Floats:
+        n, sx, sy, sxx, syy, sxy = weighted_sums(moments, tile)
         rows = np.maximum(n, 1)
-        # sxx - sx**2 / n of a constant column is rounding noise, not 0: constancy is read from the ends instead.
-        varies = _varies(x_ends, weights) & _varies(y_ends, weights)
-        spread = np.sqrt(np.maximum(sxx - sx * sx / rows, 0)) * np.sqrt(np.maximum(syy - sy * sy / rows, 0))
+        x_spread, y_spread = sxx - sx * sx / rows, syy - sy * sy / rows
+        # The spread of a constant column is rounding noise, not 0: there constancy is read from the ends instead.
+        doubtful = (x_spread <= _SUSPICIOUS * sxx) | (y_spread <= _SUSPICIOUS * syy)
+        varies = ~doubtful
+        if doubtful.any():
+            drawn = tile[:, doubtful] > 0
+            varies[doubtful] = _varies(x_ends, drawn) & _varies(y_ends, drawn)
+        spread = np.sqrt(np.maximum(x_spread, 0)) * np.sqrt(np.maximum(y_spread, 0))
         return np.clip(ratio(sxy - sx * sy / rows, np.where(varies, spread, 0)), -1, 1)
 
-    return Prepared(evaluate, n_groups, np.unique(group).size)
+    return Prepared(evaluate, np.unique(group).size)
 
 
 def _centred(values: Floats) -> Floats:
@@ -45,10 +55,6 @@ def _centred(values: Floats) -> Floats:
     return np.asarray(np.ldexp(shifted, -int(np.frexp(np.abs(shifted).max())[1])))
 
 
-def _group_sum(values: Floats, group: Ints, n_groups: int) -> Floats:
-    return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)
-
-
 def _group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floats]:
     lowest, highest = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
     np.minimum.at(lowest, group, values)
@@ -56,8 +62,7 @@ def _group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Flo
     return lowest, highest
 
 
-def _varies(ends: tuple[Floats, Floats], weights: Floats) -> Bools:
-    drawn = weights > 0
+def _varies(ends: tuple[Floats, Floats], drawn: Bools) -> Bools:
     lowest = np.where(drawn, ends[0][:, None], np.inf).min(axis=0, initial=np.inf)
     highest = np.where(drawn, ends[1][:, None], -np.inf).max(axis=0, initial=-np.inf)
     return np.asarray(lowest < highest)

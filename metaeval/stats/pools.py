@@ -7,9 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, Ints, column_sum, ratio
-from metaeval.stats.resampling import Prepared
+from metaeval.stats.columns import Floats, Ints, ratio
+from metaeval.stats.draws import Prepared, Tile
+from metaeval.stats.kernels import compiled
 from metaeval.stats.rows import check_codes, check_finite, check_lengths
+from metaeval.stats.sums import group_totals, weighted_sums
 from metaeval.stats.ties import run_starts
 
 Ties = Literal["expected", "worst", "best"]
@@ -48,7 +50,7 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     check_finite("gold", gold)
     if gold.size and gold.min() < 0:
         raise ValueError(f"gold levels must not be negative in a retrieval pool, got {gold.min()}")
-    order = np.lexsort((-gold if ties == "best" else gold, -score, pool))
+    order = _order(score, -gold if ties == "best" else gold, pool)
     codes, index = np.unique(pool[order], return_inverse=True)
     position = np.arange(order.size)
     new_pool = run_starts(index)
@@ -63,18 +65,33 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     return RankedPools(index, gold[order], position - pool_start + 1, first, first + size - 1, codes.size)
 
 
+def _order(score: Floats, gold: Floats, pool: Ints) -> Ints:
+    """Rows sorted by pool, then falling score, then rising gold."""
+    loops = compiled(score.size * 20)
+    if loops is None:
+        return np.lexsort((gold, -score, pool))
+    order = np.argsort(pool, kind="stable")
+    starts = np.flatnonzero(run_starts(pool[order]))
+    loops.order_pools(score, gold, np.append(starts, pool.size), order)
+    return order
+
+
 def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Mean over pools of `values` (P,), a pool weighing as much as its group (P,); NaN values are left out.
+    """Mean over pools of `values` (P,), or of K measures (K, P); a pool weighs as much as its group (P,).
 
-    Undefined where no pool is left. Raises ValueError on a group code out of range.
+    NaN values are left out. Undefined where no pool is left. Raises ValueError on a group code out of range.
     """
-    check_lengths(values=values, group=group)
+    check_lengths(values=values[0] if values.ndim > 1 else values, group=group)
     check_codes("group", group, n_groups)
-    defined = ~np.isnan(values)
-    sums = np.bincount(group[defined], weights=values[defined], minlength=n_groups)
-    counts = np.bincount(group[defined], minlength=n_groups)
+    measures = np.atleast_2d(values)
+    defined = ~np.isnan(measures)
+    sums = [group_totals(row[known], group[known], n_groups) for row, known in zip(measures, defined, strict=True)]
+    counts = [np.bincount(group[known], minlength=n_groups).astype(np.float64) for known in defined]
+    moments = np.stack([*sums, *counts], axis=1)
 
-    def evaluate(weights: Floats) -> Floats:
-        return ratio(column_sum(weights * sums[:, None]), column_sum(weights * counts[:, None]))
+    def evaluate(tile: Tile) -> Floats:
+        total = weighted_sums(moments, tile)
+        means = ratio(total[: len(measures)], total[len(measures) :])
+        return means if values.ndim > 1 else means[0]
 
-    return Prepared(evaluate, n_groups, np.unique(group[defined]).size)
+    return Prepared(evaluate, np.unique(group[defined.any(axis=0)]).size)

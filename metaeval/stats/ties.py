@@ -23,13 +23,18 @@ def run_starts(values: Floats | Ints) -> Bools:
     return starts
 
 
-def block_sizes(block: Ints, group: Ints, n_blocks: int, n_groups: int) -> Callable[[Floats], Floats]:
+def block_sizes(
+    block: Ints, group: Ints, n_blocks: int, n_groups: int, count: Ints | None = None
+) -> Callable[[Floats], Floats]:
     """Prepare the function from weights (n_groups, R) to the weight of each block, (n_blocks, R); block, group: (n,).
+
+    count: (n,) how many rows each stands for; by default one.
 
     Rows are counted once per (block, group) in a sparse matrix, which is small for a score with few distinct values,
     however many rows there are.
     """
-    counts = csr_array((np.ones(block.size), (block, group)), shape=(n_blocks, n_groups))
+    held = np.ones(block.size) if count is None else count.astype(np.float64)
+    counts = csr_array((held, (block, group)), shape=(n_blocks, n_groups))
 
     def sizes(weights: Floats) -> Floats:
         return np.asarray(counts @ weights, dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from metaeval.stats import kernels
 from metaeval.stats.auc import average_precision, roc_auc
+from metaeval.stats.concordance import concordance
+from metaeval.stats.draws import Draws, Prepared, bootstrap, replicate
 from metaeval.stats.pearson import pearson
-from metaeval.stats.rank_correlation import kendall, spearman
-from metaeval.stats.resampling import Prepared, cluster_weights, replicate
+from metaeval.stats.rank_correlation import rank_correlations
 
 Floats = NDArray[np.float64]
 Measure = Callable[[Floats, Floats, NDArray[np.int64], int], Prepared]
@@ -28,6 +31,21 @@ def _auc(score: Floats, gold: Floats, group: NDArray[np.int64], n_groups: int) -
 
 def _ap(score: Floats, gold: Floats, group: NDArray[np.int64], n_groups: int) -> Prepared:
     return average_precision(score, gold >= 1, group, n_groups)
+
+
+def spearman(score: Floats, gold: Floats, group: NDArray[np.int64], n_groups: int) -> Prepared:
+    both = rank_correlations(score, gold, group, n_groups)
+    return Prepared(lambda tile: both.evaluate(tile)[0], both.groups)
+
+
+def kendall(score: Floats, gold: Floats, group: NDArray[np.int64], n_groups: int) -> Prepared:
+    both = rank_correlations(score, gold, group, n_groups)
+    return Prepared(lambda tile: both.evaluate(tile)[1], both.groups)
+
+
+def _given(weights: NDArray[np.integer]) -> Draws:
+    """Draws of these very weights, (n, n_groups)."""
+    return Draws(*weights.shape, lambda number: np.ascontiguousarray(weights.T.astype(np.uint8)))
 
 
 def _reference(measure: Measure, score: Floats, gold: Floats) -> float:
@@ -49,7 +67,7 @@ def _reference(measure: Measure, score: Floats, gold: Floats) -> float:
 
 def _point(measure: Measure, score: Floats, gold: Floats) -> float:
     group = np.arange(score.size) % 3
-    return float(replicate(measure(score, gold, group, 3), np.ones((1, 3), dtype=np.uint8))[0])
+    return float(replicate(measure(score, gold, group, 3), _given(np.ones((1, 3), dtype=np.uint8)))[0])
 
 
 MEASURES = [_auc, _ap, pearson, spearman, kendall]
@@ -85,9 +103,9 @@ def test_agrees_on_tiny_tied_inputs(measure: Measure, rows: list[tuple[int, int]
 @pytest.mark.parametrize("distinct", [1, 10**9], ids=["ties", "no ties"])
 def test_weights_are_repeated_rows(measure: Measure, levels: int, distinct: int) -> None:
     score, gold, group = _sample(7, 300, distinct, levels)
-    weights = cluster_weights(60, 6, seed=1)
-    values = replicate(measure(score, gold, group, 60), weights)
-    for row, value in zip(weights, values, strict=True):
+    draws = bootstrap(60, 6, seed=1)
+    values = replicate(measure(score, gold, group, 60), draws)
+    for row, value in zip(np.concatenate(list(draws), axis=1).T, values, strict=True):
         repeats = row[group].astype(int)
         expected = _reference(measure, np.repeat(score, repeats), np.repeat(gold, repeats))
         assert value == pytest.approx(expected, abs=1e-12)
@@ -97,26 +115,46 @@ def test_weights_are_repeated_rows(measure: Measure, levels: int, distinct: int)
 def test_a_resample_that_loses_a_class_or_all_variation_is_undefined(measure: Measure) -> None:
     # Group 0 holds the only row with gold >= 1; without it neither a class nor a second gold level is left.
     score, gold, group = np.array([0.3, 0.1, 0.2]), np.array([1.0, 0.0, 0.0]), np.array([0, 1, 2])
-    values = replicate(measure(score, gold, group, 3), np.array([[1, 1, 1], [0, 2, 1], [3, 0, 0]], dtype=np.uint8))
+    values = replicate(measure(score, gold, group, 3), _given(np.array([[1, 1, 1], [0, 2, 1], [3, 0, 0]])))
     assert not np.isnan(values[0])
     assert np.isnan(values[1:]).all()
 
 
 @every_measure
 @pytest.mark.parametrize("levels", [3, 100])
-def test_values_do_not_depend_on_the_chunk_to_the_last_bit(measure: Measure, levels: int) -> None:
+def test_values_do_not_depend_on_how_many_are_asked_for_to_the_last_bit(measure: Measure, levels: int) -> None:
     score, gold, group = _sample(3, 500, 10**9, levels)
-    prepared, weights = measure(score, gold, group, 100), cluster_weights(100, 23, seed=2)
-    whole = replicate(prepared, weights)
-    for resamples_at_once in (1, 2, 7):
-        chunked = replicate(prepared, weights, chunk_floats=prepared.width * resamples_at_once)
-        assert chunked.tobytes() == whole.tobytes()
+    prepared, draws = measure(score, gold, group, 100), bootstrap(100, 150, seed=2)
+    whole = replicate(prepared, draws)
+    assert replicate(prepared, bootstrap(100, 40, seed=2)).tobytes() == whole[:41].tobytes()
+    one_by_one = [prepared.evaluate(tile[:, [r]]) for tile in draws for r in range(tile.shape[1])]
+    assert np.concatenate(one_by_one).tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("distinct", [1, 3, 10**9], ids=["heavy ties", "ties", "no ties"])
+@pytest.mark.parametrize("measure", [_auc, _ap, pearson, spearman, kendall, concordance])
+def test_compiled_loops_give_the_same_digits(measure: Measure, distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    score, gold, group = _sample(4, 600, distinct)
+    draws = bootstrap(120, 140, seed=0)
+    monkeypatch.setattr(kernels, "_loops", _never)
+    by_numpy = replicate(measure(score, gold, group, 120), draws)
+    monkeypatch.undo()
+    monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
+    assert kernels.compiled(1) is not None
+    assert replicate(measure(score, gold, group, 120), draws).tobytes() == by_numpy.tobytes()
+
+
+def _never() -> None:
+    """The compiled loops of a machine without numba."""
+
+
+_never.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
 
 
 @every_measure
 def test_order_of_rows_is_irrelevant(measure: Measure) -> None:
     score, gold, group = _sample(5, 200, 2)
-    shuffled, weights = np.random.default_rng(0).permutation(200), cluster_weights(40, 10, seed=0)
+    shuffled, weights = np.random.default_rng(0).permutation(200), bootstrap(40, 10, seed=0)
     values = replicate(measure(score, gold, group, 40), weights)
     again = replicate(measure(score[shuffled], gold[shuffled], group[shuffled], 40), weights)
     np.testing.assert_allclose(again, values, rtol=0, atol=1e-12)
@@ -125,7 +163,7 @@ def test_order_of_rows_is_irrelevant(measure: Measure) -> None:
 @pytest.mark.parametrize("measure", [_auc, _ap, spearman, kendall], ids=["auc", "ap", "spearman", "kendall"])
 def test_rank_measures_ignore_a_monotone_transform(measure: Measure) -> None:
     score, gold, group = _sample(6, 200, 3)
-    weights = cluster_weights(40, 10, seed=0)
+    weights = bootstrap(40, 10, seed=0)
     values = replicate(measure(score, gold, group, 40), weights)
     transformed = replicate(measure(np.exp(score) * 1e-9 - 5, gold, group, 40), weights)
     assert transformed.tobytes() == values.tobytes()
@@ -195,7 +233,7 @@ def test_pearson_survives_huge_tiny_and_wild_scores() -> None:
     wild = pearson(np.append(score, 1e10), np.append(gold, 0), np.append(group, 100), 101)
     weights = np.ones((1, 101), dtype=np.uint8)
     weights[0, 100] = 0
-    assert replicate(wild, weights)[0] == pytest.approx(expected, abs=1e-9)
+    assert replicate(wild, _given(weights))[0] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [3, 7, 50, 1001])
@@ -205,7 +243,12 @@ def test_pearson_knows_a_constant_from_rounding_noise(n: int) -> None:
     gold, group = np.repeat([0.1, 0.7], [2 * n, n]), np.repeat([0, 1], [2 * n, n])
     weights = np.array([[1, 1], [0, 1], [0, 3], [3, 0]], dtype=np.uint8)
     for score, levels in ((rng.normal(size=3 * n), gold), (gold, rng.normal(size=3 * n))):
-        assert np.isnan(replicate(pearson(score, levels, group, 2), weights)).tolist() == [False, True, True, True]
+        assert np.isnan(replicate(pearson(score, levels, group, 2), _given(weights))).tolist() == [
+            False,
+            True,
+            True,
+            True,
+        ]
 
 
 @every_measure

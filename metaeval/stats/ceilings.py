@@ -1,0 +1,107 @@
+"""What a coefficient can reach at best, given the ties of the gold and of the score.
+
+With three levels and thousands of rows no score without ties can reach a rank correlation of 1. A coefficient
+says more beside its ceiling.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import rankdata
+
+from metaeval.stats.columns import Bools, Floats, Ints
+from metaeval.stats.rows import check_finite, check_lengths
+from metaeval.stats.ties import run_starts
+
+
+def attainable(score: Floats, gold: Floats) -> dict[str, float]:
+    """Highest Pearson, Spearman and Kendall tau-b of these very scores with this very gold, (n,) each, rearranged.
+
+    Reached by sorting both. All three are a sum of products of terms that rise with score and gold (for Spearman the
+    midranks, for Kendall the signs of the differences over pairs) above a denominator that no rearrangement
+    changes; giving the higher of two scores to the higher of two gold levels never lowers such a sum, and exchanges
+    of that kind lead from any arrangement to the sorted one. NaN where the score or the gold is constant.
+    Raises ValueError on NaN, infinity or columns of unlike length.
+    """
+    check_lengths(score=score, gold=gold)
+    check_finite("score", score)
+    check_finite("gold", gold)
+    if score.size < 2 or np.ptp(score) == 0 or np.ptp(gold) == 0:
+        return {"pearson": np.nan, "spearman": np.nan, "kendall": np.nan}
+    x, y = np.sort(score), np.sort(gold)
+    pairs = _pairs(np.array([x.size]))
+    score_ties, gold_ties = _pairs(_runs(run_starts(x))), _pairs(_runs(run_starts(y)))
+    both = _pairs(_runs(run_starts(x) | run_starts(y)))
+    # Nothing is discordant in sorted columns: a pair tied in neither is concordant.
+    concordant = pairs - score_ties - gold_ties + both
+    return {
+        "pearson": _pearson(x, y, np.ones(x.size)),
+        "spearman": _pearson(rankdata(x), rankdata(y), np.ones(x.size)),
+        "kendall": float(concordant / np.sqrt(pairs - score_ties) / np.sqrt(pairs - gold_ties)),
+    }
+
+
+def perfect(gold: Floats) -> dict[str, dict[str, float]]:
+    """Coefficients of three perfect metrics on this gold (n,), as in `perfect_of_counts`."""
+    check_finite("gold", gold)
+    level, count = np.unique(gold, return_counts=True)
+    return perfect_of_counts(level, count)
+
+
+def perfect_of_counts(level: Floats, count: Ints) -> dict[str, dict[str, float]]:
+    """Coefficients of three perfect metrics on `count` (K,) rows of each distinct, ascending `level` (K,).
+
+    continuous: every score distinct, in the order of the gold, evenly spaced (which only Pearson sees);
+    levels: the gold's own levels, with three of them a perfect three-way judge; binary: the top level v. the rest.
+    NaN with fewer than two levels. Raises ValueError if levels do not ascend or a count is not positive.
+    """
+    check_lengths(level=level, count=count)
+    if np.any(np.diff(level) <= 0) or np.any(count < 1):
+        raise ValueError(f"levels must ascend and have rows, got levels {level.tolist()} with {count.tolist()} rows")
+    if level.size < 2:
+        undefined = {"pearson": np.nan, "spearman": np.nan, "kendall": np.nan}
+        return {"continuous": undefined, "levels": undefined, "binary": undefined}
+    weight = count.astype(np.float64)
+    n = weight.sum()
+    midrank = np.cumsum(weight) - (weight - 1) / 2
+    # The midrank of a level is the mean rank of its rows, so a covariance with ranks is one with midranks; only the
+    # spread of 1 .. n, (n**2 - 1) / 12, is larger.
+    shrink = _spread(midrank, weight) / np.sqrt((n * n - 1) / 12)
+    untied = _pairs(n) - _pairs(weight)
+    top = (level == level[-1]).astype(np.float64)
+    return {
+        "continuous": {
+            "pearson": float(_pearson(midrank, level, weight) * shrink),
+            "spearman": float(shrink),
+            "kendall": float(np.sqrt(untied / _pairs(n))),
+        },
+        "levels": {"pearson": 1.0, "spearman": 1.0, "kendall": 1.0},
+        "binary": {
+            "pearson": _pearson(top, level, weight),
+            "spearman": _pearson(top, midrank, weight),
+            "kendall": float(np.sqrt(weight[-1] * (n - weight[-1]) / untied)),
+        },
+    }
+
+
+def _pairs(sizes: Floats | Ints) -> float:
+    """Pairs of rows inside blocks of these sizes."""
+    sizes = np.asarray(sizes, dtype=np.float64)
+    return float(np.sum(sizes * (sizes - 1) / 2))
+
+
+def _runs(starts: Bools) -> Ints:
+    return np.diff(np.append(np.flatnonzero(starts), starts.size))
+
+
+def _spread(values: Floats, weight: Floats) -> float:
+    mean = np.average(values, weights=weight)
+    return float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))
+
+
+def _pearson(x: Floats, y: Floats, weight: Floats) -> float:
+    """Pearson correlation of two columns that both vary, a row counted `weight` times."""
+    x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
+    x, y = x / np.abs(x).max(), y / np.abs(y).max()
+    r = np.sum(weight * x * y) / np.sqrt(np.sum(weight * x * x)) / np.sqrt(np.sum(weight * y * y))
+    return float(np.clip(r, -1, 1))

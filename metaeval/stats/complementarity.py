@@ -1,0 +1,120 @@
+"""Do metrics know different things? What a stack of them gains over the best one alone, on groups it never saw.
+
+Everything is chosen inside the training folds: the best single metric, the best pair, the weights, and the ranks that
+put the metrics on one scale. The held-out fold is only judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from scipy.stats import rankdata
+
+from metaeval.stats.columns import Floats, Ints
+from metaeval.stats.decisions import group_folds
+from metaeval.stats.rows import check_finite, check_lengths
+
+Objective = Literal["spearman", "auc"]
+
+
+@dataclass(frozen=True)
+class StackGain:
+    """Held-out objective of the best single metric, the best pair and all metrics, and what the stacks gain.
+
+    single, pair, everything: means over the folds in which all three are defined, NaN without such a fold.
+    pair_gain, everything_gain: pair - single, everything - single.
+    singles, pairs: index of the metric, and indices of the pair, chosen for each fold.
+    """
+
+    single: float
+    pair: float
+    everything: float
+    pair_gain: float
+    everything_gain: float
+    singles: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+
+def stack_gain(
+    scores: Floats, gold: Floats, group: Ints, folds: int = 5, seed: int = 0, objective: Objective = "spearman"
+) -> StackGain:
+    """Gain of least-squares stacks over the best single metric; scores (m, n), gold, group (n,).
+
+    objective: "spearman" with the gold, or "auc" of the gold's top level v. the rest. A stack predicts the gold from
+    the metrics' ranks among the training rows. Values of folds are averaged, not predictions pooled, since the
+    scales of two folds' stacks differ. Choices are by the training rows' own objective.
+    Raises ValueError with fewer than two metrics, on NaN, infinity or unlike lengths, or as `group_folds` does.
+    """
+    if scores.ndim != 2 or scores.shape[0] < 2:
+        raise ValueError(f"a stack needs at least two metrics by rows, got shape {scores.shape}")
+    check_lengths(scores=scores[0], gold=gold, group=group)
+    check_finite("score", scores.ravel())
+    check_finite("gold", gold)
+    fold = group_folds(group, folds, seed)
+    measure = _spearman if objective == "spearman" else _auc
+    target = gold if objective == "spearman" else (gold == gold.max(initial=-np.inf)).astype(np.float64)
+    every = tuple(range(scores.shape[0]))
+    singles: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    values = np.empty((folds, 3))
+    for held_out in range(folds):
+        test = fold == held_out
+        training = _positions(scores[:, ~test], scores[:, ~test])
+        unseen = _positions(scores[:, ~test], scores[:, test])
+        known = target[~test]
+        alone = [measure(row, known) for row in training]
+        singles.append(_first_best(alone))
+        together = list(combinations(every, 2))
+        fitted = [measure(_stack(training, known, pair, training), known) for pair in together]
+        pairs.append(together[_first_best(fitted)])
+        values[held_out] = (
+            measure(unseen[singles[-1]], target[test]),
+            measure(_stack(training, known, pairs[-1], unseen), target[test]),
+            measure(_stack(training, known, every, unseen), target[test]),
+        )
+    defined = values[~np.isnan(values).any(axis=1)]
+    single, pair, everything = defined.mean(axis=0).tolist() if defined.size else [float("nan")] * 3
+    return StackGain(single, pair, everything, pair - single, everything - single, tuple(singles), tuple(pairs))
+
+
+def _positions(training: Floats, scores: Floats) -> Floats:
+    """Midrank of each score (m, n) among the training scores of its metric, (m, N), centred, in -1/2 .. 1/2; (m, n)."""
+    ordered = np.sort(training, axis=1)
+    sides = [
+        [np.searchsorted(row, new, side=side) for row, new in zip(ordered, scores, strict=True)]
+        for side in ("left", "right")
+    ]
+    return np.asarray(np.mean(sides, axis=0) / training.shape[1] - 0.5)
+
+
+def _stack(training: Floats, known: Floats, chosen: tuple[int, ...], rows: Floats) -> Floats:
+    """Least-squares prediction for `rows` (m, n) from the chosen metrics, fitted to known (N,) on training (m, N)."""
+    centred = training[list(chosen)] - training[list(chosen)].mean(axis=1, keepdims=True)
+    weights = np.linalg.lstsq(centred.T, known - known.mean(), rcond=None)[0]
+    # Two sums that are equal but for rounding are one prediction.
+    return np.asarray(np.round(weights @ rows[list(chosen)], 12))
+
+
+def _spearman(score: Floats, target: Floats) -> float:
+    """Spearman correlation of score and target, (n,) each; NaN where one is constant."""
+    if score.size < 2 or np.ptp(score) == 0 or np.ptp(target) == 0:
+        return float("nan")
+    return float(np.corrcoef(rankdata(score), rankdata(target))[0, 1])
+
+
+def _auc(score: Floats, target: Floats) -> float:
+    """ROC-AUC of score (n,) for target (n,) 1 v. 0; NaN without one of each."""
+    n_positive = np.count_nonzero(target)
+    n_negative = target.size - n_positive
+    if not n_positive or not n_negative:
+        return float("nan")
+    ranks = rankdata(score)[target > 0].sum()
+    return float((ranks - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
+
+
+def _first_best(values: list[float]) -> int:
+    """Index of the highest value, the first of equals; 0 if none is defined."""
+    return int(np.argmax(np.nan_to_num(np.array(values), nan=-np.inf)))

@@ -1,0 +1,137 @@
+"""Correlation inside strata under group weights, exactly as if rows were repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from metaeval.stats.columns import Bools, Floats, Ints, column_sum, in_strips, ratio
+from metaeval.stats.draws import Prepared, Tile
+from metaeval.stats.partial import residual_spearman, within_strata
+from metaeval.stats.rows import check_lengths, check_rows
+from metaeval.stats.ties import block_sizes, centred_midranks, tie_blocks
+
+
+def partial_correlation(
+    score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int, ranks: bool
+) -> Prepared:
+    """Correlation of score and gold, (n,) each, controlling for the stratum (n,), of resampled groups (n,).
+
+    Without `ranks` it is `partial_pearson`, with them `partial_spearman`, the midranks taken anew in every resample.
+    Undefined where the score or the gold varies in no stratum. Raises ValueError on NaN, infinity or columns of
+    unlike length.
+    """
+    check_rows(score, gold, group, n_groups)
+    check_lengths(score=score, stratum=stratum)
+    code, n_strata = tie_blocks(stratum.astype(np.float64))
+    varies = _varies(score, code, n_strata, group, n_groups), _varies(gold, code, n_strata, group, n_groups)
+    moments, height = (_of_ranks if ranks else _of_values)(score, gold, code, n_strata, group, n_groups)
+
+    def evaluate(tile: Tile) -> Floats:
+        weights = tile.astype(np.float64)
+        n, sx, sy, sxx, syy, sxy = moments(weights)
+        rows = np.maximum(n, 1)
+        spread = np.sqrt(np.maximum(column_sum(sxx - sx * sx / rows), 0))
+        spread *= np.sqrt(np.maximum(column_sum(syy - sy * sy / rows), 0))
+        # As in `pearson`: the spread of constant columns is rounding noise, so constancy is read from the ends.
+        defined = varies[0](weights) & varies[1](weights)
+        return np.clip(ratio(column_sum(sxy - sx * sy / rows), np.where(defined, spread, 0)), -1, 1)
+
+    return Prepared(lambda tile: in_strips(evaluate, tile, height), np.unique(group).size)
+
+
+def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int) -> Prepared:
+    """`residual_spearman` of score and gold, (n,) each, with stratum (n,), of resampled groups (n,).
+
+    The stratum means, and with them the order of the residuals, differ from resample to resample, so each is sorted
+    anew. Undefined and ValueError as in `partial_correlation`.
+    """
+    check_rows(score, gold, group, n_groups)
+    check_lengths(score=score, stratum=stratum)
+
+    def one(weights: Tile) -> float:
+        rows = np.repeat(np.arange(group.size), weights[group].astype(np.int64))
+        return residual_spearman(score[rows], gold[rows], stratum[rows])
+
+    def evaluate(tile: Tile) -> Floats:
+        return np.array([one(column) for column in tile.T])
+
+    return Prepared(evaluate, np.unique(group).size)
+
+
+Moments = Callable[[Floats], tuple[Floats, Floats, Floats, Floats, Floats, Floats]]
+
+
+def _of_values(
+    score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
+) -> tuple[Moments, int]:
+    """Weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
+    of the tallest array."""
+    # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
+    x, y = _unit(within_strata(score, code)), _unit(within_strata(gold, code))
+    sums = [
+        csr_array((column, (code, group)), shape=(n_strata, n_groups))
+        for column in (np.ones(x.size), x, y, x * x, y * y, x * y)
+    ]
+
+    def moments(weights: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        n, sx, sy, sxx, syy, sxy = (np.asarray(matrix @ weights) for matrix in sums)
+        return n, sx, sy, sxx, syy, sxy
+
+    return moments, max(n_groups, n_strata)
+
+
+def _of_ranks(
+    score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
+) -> tuple[Moments, int]:
+    """The same of the midranks that score and gold have in each resample."""
+    block, n_blocks = tie_blocks(score)
+    level, n_levels = tie_blocks(gold)
+    by_score, by_gold = block_sizes(block, group, n_blocks, n_groups), block_sizes(level, group, n_levels, n_groups)
+    cells = np.stack((block, level, code, group), axis=1)
+    cells, count = np.unique(cells, axis=0, return_counts=True)
+    cell_block, cell_level, cell_code, cell_group = cells.T
+    per_stratum = csr_array(
+        (count.astype(np.float64), (cell_code, np.arange(count.size))), shape=(n_strata, count.size)
+    )
+
+    def moments(weights: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        x = centred_midranks(by_score(weights))[cell_block]
+        y = centred_midranks(by_gold(weights))[cell_level]
+        w = weights[cell_group]
+        n, sx, sy, sxx, syy, sxy = (
+            np.asarray(per_stratum @ column) for column in (w, w * x, w * y, w * x * x, w * y * y, w * x * y)
+        )
+        return n, sx, sy, sxx, syy, sxy
+
+    return moments, count.size
+
+
+def _varies(values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int) -> Callable[[Floats], Bools]:
+    """Prepare the function from weights to whether any stratum holds two different values, (R,)."""
+    cell, index = np.unique(code * max(n_groups, 1) + group, return_inverse=True)
+    lowest, highest = np.full(cell.size, np.inf), np.full(cell.size, -np.inf)
+    np.minimum.at(lowest, index, values)
+    np.maximum.at(highest, index, values)
+    cell_code, cell_group = np.divmod(cell, max(n_groups, 1))
+    members = [np.flatnonzero(cell_code == stratum) for stratum in range(n_strata)]
+
+    def varies(weights: Floats) -> Bools:
+        found = np.zeros(weights.shape[1], dtype=np.bool_)
+        for cells in members:
+            drawn = weights[cell_group[cells]] > 0
+            low = np.where(drawn, lowest[cells, None], np.inf).min(axis=0)
+            high = np.where(drawn, highest[cells, None], -np.inf).max(axis=0)
+            found |= low < high
+        return found
+
+    return varies
+
+
+def _unit(values: Floats) -> Floats:
+    """Scale by a power of two, which is exact, so that no square overflows."""
+    if not values.any():
+        return values
+    return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max())[1])))

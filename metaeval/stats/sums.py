@@ -1,0 +1,28 @@
+"""Sums over groups under a weighting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metaeval.stats.columns import Floats, column_sum
+from metaeval.stats.draws import Tile
+from metaeval.stats.kernels import compiled
+
+
+def weighted_sums(moments: Floats, tile: Tile) -> Floats:
+    """Sum weight x moment over groups; moments (n_groups, K), tile (n_groups, R) -> (K, R).
+
+    Groups are added in their order, so that no digit depends on R or on the machine's matrix product.
+    """
+    loops = compiled(moments.size * tile.shape[1])
+    if loops is None:
+        weights = tile.astype(np.float64)
+        return np.stack([column_sum(weights * moment[:, None]) for moment in moments.T])
+    total = np.zeros((moments.shape[1], tile.shape[1]))
+    loops.sum_groups(np.ascontiguousarray(moments), tile, total)
+    return total
+
+
+def group_totals(values: Floats, group: np.ndarray[tuple[int], np.dtype[np.int64]], n_groups: int) -> Floats:
+    """Sum of `values` (n,) over the rows of each group; (n_groups,)."""
+    return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)

@@ -1,0 +1,114 @@
+"""How well a metric decides between the three levels, by thresholds chosen on other rows than those it is judged by.
+
+Beyond the base paper. Thresholds are learnt by nested cross-validation that never splits a group; every row is decided
+by thresholds from other folds. What is resampled and compared are those decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.stats.confusion import accuracy, balanced_accuracy, decision_counts, macro_f1, quadratic_kappa
+from metaeval.stats.decisions import Objective, nested_decisions
+from metaeval.stats.draws import Draws
+from metaeval.stats.sums import weighted_sums
+from protocols.classification import LEVELS, OTHER_LEVEL
+from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import NO_SCORES, Qualities, check, estimates, regroup, row_numbers, warnings_for
+
+Floats = NDArray[np.float64]
+
+MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
+    "macro_f1": macro_f1,
+    "balanced_accuracy": balanced_accuracy,
+    "kappa": quadratic_kappa,
+    "accuracy": accuracy,
+}
+N_LEVELS = len(LEVELS)
+
+
+def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
+    """Macro-F1, balanced accuracy, quadratic weighted kappa and accuracy of out-of-fold three-way decisions.
+
+    options: folds, and the objective that thresholds maximise. Undefined, with a note, where a level has no scored
+    row or there are fewer groups than folds. Raises ValueError on an infinite score or a level not finite.
+    """
+    check(judgements, resampling)
+    judgements, n_groups = regroup(judgements)
+    known, missing = np.isin(judgements.gold, list(LEVELS)), np.isnan(judgements.score)
+    used = judgements.rows(known & ~missing)
+    why = _why_undefined(used, options)
+    groups = np.unique(used.group).size
+    qualities = {key: Qualities(groups, why or "undefined") for key in MEASURES}
+    decided = used if why else decide(used, options)
+
+    def run(draws: Draws) -> Replicates:
+        if why:
+            return {key: np.full(draws.n, np.nan) for key in MEASURES}
+        return replicates(decided, n_groups, draws, options, MEASURES)
+
+    found, values = estimates(run, qualities, n_groups, resampling)
+    other = int((~known).sum())
+    return Outcome(
+        estimates=found,
+        total=judgements.score.size,
+        scored=used.score.size,
+        unscored_rows=row_numbers(known & missing),
+        excluded={OTHER_LEVEL: other} if other else {},
+        warnings=warnings_for(used, resampling),
+        replicates=values,
+    )
+
+
+def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
+    """The rows with the level that was decided for each in place of the score, out of fold."""
+    objective: Objective = "balanced-accuracy" if options.get("objective") == "balanced-accuracy" else "macro-f1"
+    predicted, _ = nested_decisions(
+        rows.score, rows.gold.astype(np.int64), rows.group, folds=_folds(options), objective=objective
+    )
+    return rows.with_score(predicted.astype(np.float64))
+
+
+def replicates(
+    rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
+) -> Replicates:
+    """The measures of decisions (`rows.score` holds levels) under every weighting."""
+    counts = decision_counts(rows.score.astype(np.int64), rows.gold.astype(np.int64), rows.group, n_groups)
+    moments = counts.reshape(n_groups, N_LEVELS * N_LEVELS)
+    tables = [weighted_sums(moments, tile).T.reshape(-1, N_LEVELS, N_LEVELS) for tile in draws]
+    return {key: np.concatenate([MEASURES[key](table) for table in tables]) for key in keys}
+
+
+def _folds(options: Mapping[str, str]) -> int:
+    return int(options.get("folds", "5"))
+
+
+def _why_undefined(used: Judgements, options: Mapping[str, str]) -> str:
+    if not used.score.size:
+        return NO_SCORES
+    absent = [name for level, name in LEVELS.items() if not (used.gold == level).any()]
+    if absent:
+        return f"no scored {' or '.join(absent)} pairs"
+    groups = np.unique(used.group).size
+    return f"{groups} groups cannot be cut into {_folds(options)} folds" if groups < _folds(options) else ""
+
+
+PROTOCOL = Protocol(
+    name="decision",
+    title="Three-way decisions, thresholds cross-validated",
+    measures=(
+        Measure("macro_f1", "Macro-F1"),
+        Measure("balanced_accuracy", "Balanced accuracy"),
+        Measure("kappa", "Quadratic kappa"),
+        Measure("accuracy", "Accuracy"),
+    ),
+    shown=lambda judgements: ("macro_f1", "balanced_accuracy", "kappa"),
+    evaluate=evaluate,
+    replicate=replicates,
+    options={"folds": ("5", "10", "3"), "objective": ("macro-f1", "balanced-accuracy")},
+    usual=False,
+    judge=decide,
+)

@@ -1,0 +1,129 @@
+"""Calibration: fits and measures against scikit-learn, and no row that calibrates itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss
+
+from metaeval.stats.calibration import (
+    brier,
+    calibrated,
+    expected_calibration_error,
+    fit_isotonic,
+    fit_logistic,
+    reliability,
+)
+from metaeval.stats.decisions import group_folds
+
+
+def _rows(seed, n, decimals=9):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < 0.4
+    return np.round(positive + rng.normal(size=n), decimals), positive, rng.integers(0, n // 5, size=n)
+
+
+@pytest.mark.parametrize("decimals", [0, 9])
+def test_isotonic_agrees_with_scikit_learn(decimals):
+    score, positive, _ = _rows(0, 300, decimals)
+    new = np.linspace(-6, 6, 101)
+    expected = IsotonicRegression(out_of_bounds="clip").fit(score, positive).predict(new)
+    assert fit_isotonic(score, positive, new) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e9])
+def test_logistic_agrees_with_scikit_learn(scale):
+    score, positive, _ = _rows(1, 300)
+    new = np.linspace(-6, 6, 101)
+    x, at = ((values - score.mean()) / score.std() for values in (score, new))
+    model = LogisticRegression(tol=1e-12, max_iter=10_000).fit(x[:, None], positive)
+    expected = model.predict_proba(at[:, None])[:, 1]
+    assert fit_logistic(scale * score, positive, scale * new) == pytest.approx(expected, abs=1e-7)
+
+
+def test_logistic_has_a_fit_where_rows_are_separable_and_where_there_is_nothing_to_fit():
+    score = np.array([0.0, 1.0, 2.0, 3.0])
+    positive = np.array([False, False, True, True])
+    low, high = fit_logistic(score, positive, np.array([0.0, 3.0]))
+    assert 0 < low < 0.5 < high < 1
+    assert low + high == pytest.approx(1, abs=1e-9)
+    assert fit_logistic(np.zeros(4), np.array([True, False, False, False]), score).tolist() == [0.25] * 4
+    assert fit_logistic(score, np.ones(4, dtype=bool), score).tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("method", ["isotonic", "logistic"])
+def test_no_row_calibrates_itself(method):
+    score, positive, group = _rows(2, 150)
+    probability = calibrated(score, positive, group, method, folds=3, seed=6)
+    assert np.all((probability >= 0) & (probability <= 1))
+    fold = group_folds(group, 3, seed=6)
+    for held_out in range(3):
+        test = fold == held_out
+        again = calibrated(score, positive ^ test, group, method, folds=3, seed=6)
+        assert again[test].tolist() == probability[test].tolist()
+        assert again[~test].tolist() != probability[~test].tolist()
+
+
+def test_calibration_recovers_the_rates():
+    # The score's log-odds are wrong by a factor of 3, as of an over-confident model: stated p^3 / (p^3 + (1-p)^3).
+    rng = np.random.default_rng(0)
+    p = rng.random(4000)
+    positive = rng.random(4000) < p
+    stated = p**3 / (p**3 + (1 - p) ** 3)
+    group = np.arange(4000) // 4
+    before = expected_calibration_error(stated, positive)
+    log_odds = np.log(stated) - np.log1p(-stated)
+    for method in ("isotonic", "logistic"):
+        after = calibrated(log_odds, positive, group, method)
+        # Ten bins of 400: a rate's own error is near .02, and |error| is .8 of that on average.
+        assert expected_calibration_error(after, positive) < 0.03 < before
+        assert brier(after, positive) < brier(stated, positive)
+
+
+@pytest.mark.parametrize("bins", [1, 2, 10, 15])
+def test_reliability_agrees_with_scikit_learn(bins):
+    rng = np.random.default_rng(bins)
+    # Rounded to 2 decimals, so that many lie on an edge, 0 and 1 among them.
+    probability = np.concatenate(([0.0, 1.0], np.round(rng.beta(0.6, 1.4, size=200), 2)))
+    positive = rng.random(202) < probability
+    stated, found, rows = reliability(probability, positive, bins)
+    rate, mean = calibration_curve(positive, probability, n_bins=bins)
+    assert found[rows > 0] == pytest.approx(rate, abs=1e-12)
+    assert stated[rows > 0] == pytest.approx(mean, abs=1e-12)
+    assert rows.sum() == 202
+    error = np.sum(rows[rows > 0] / 202 * np.abs(rate - mean))
+    assert expected_calibration_error(probability, positive, bins) == pytest.approx(error, abs=1e-12)
+    assert brier(probability, positive) == pytest.approx(brier_score_loss(positive, probability), abs=1e-12)
+
+
+def test_by_hand():
+    # Bins 0 .. .5 and .5 .. 1: (.1, .3) of which none is positive, and (.8,) which is: |0 - .2| x 2/3 + |1 - .8| x 1/3.
+    probability, positive = np.array([0.1, 0.3, 0.8]), np.array([False, False, True])
+    stated, found, rows = reliability(probability, positive, 2)
+    assert stated == pytest.approx([0.2, 0.8])
+    assert found.tolist() == [0.0, 1.0]
+    assert rows.tolist() == [2, 1]
+    assert expected_calibration_error(probability, positive, 2) == pytest.approx(0.2, abs=1e-12)
+    assert brier(probability, positive) == pytest.approx((0.01 + 0.09 + 0.04) / 3, abs=1e-12)
+
+
+def test_undefined_and_errors():
+    nothing, none = np.array([]), np.array([], dtype=bool)
+    assert math.isnan(brier(nothing, none))
+    assert math.isnan(expected_calibration_error(nothing, none))
+    stated, found, rows = reliability(np.array([0.95]), np.array([True]))
+    assert np.isnan(stated[:9]).all()
+    assert np.isnan(found[:9]).all()
+    assert rows.tolist() == [0] * 9 + [1]
+    for value in (1.5, -0.1, np.nan):
+        with pytest.raises(ValueError, match=r"must lie in 0 \.\. 1"):
+            brier(np.array([value]), np.array([True]))
+    with pytest.raises(ValueError, match="number of bins must be at least 1, got 0"):
+        reliability(np.array([0.5]), np.array([True]), 0)
+    with pytest.raises(ValueError, match="one length"):
+        brier(np.array([0.5]), np.array([True, False]))

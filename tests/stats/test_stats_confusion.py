@@ -1,0 +1,97 @@
+"""Measures of three-way decisions from counts: against scikit-learn, by hand, and under weights."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import metrics as official
+
+from metaeval.stats.confusion import (
+    accuracy,
+    balanced_accuracy,
+    decision_counts,
+    macro_f1,
+    quadratic_kappa,
+    resampled,
+)
+from metaeval.stats.draws import bootstrap, replicate
+
+
+def _official(name, gold, predicted, n_levels=3):
+    labels = list(range(n_levels))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {
+            "macro-f1": lambda: official.f1_score(gold, predicted, labels=labels, average="macro", zero_division=0),
+            "balanced-accuracy": lambda: official.recall_score(
+                gold, predicted, labels=labels, average="macro", zero_division=0
+            ),
+            "accuracy": lambda: official.accuracy_score(gold, predicted),
+            "kappa": lambda: official.cohen_kappa_score(gold, predicted, labels=labels, weights="quadratic"),
+        }[name]()
+
+
+MEASURES = {
+    "macro-f1": macro_f1,
+    "balanced-accuracy": balanced_accuracy,
+    "accuracy": accuracy,
+    "kappa": quadratic_kappa,
+}
+
+
+@pytest.mark.parametrize("name", list(MEASURES))
+@pytest.mark.parametrize("n_levels", [2, 3, 5])
+def test_measures_agree_with_scikit_learn(name, n_levels):
+    rng = np.random.default_rng(0)
+    for n in (6, 40, 40, 300):
+        gold = np.concatenate((np.arange(n_levels), rng.integers(0, n_levels, size=n)))
+        predicted = rng.integers(0, rng.integers(1, n_levels + 1), size=gold.size)  # some level is often left out
+        counts = decision_counts(predicted, gold, np.zeros(gold.size, dtype=np.int64), 1, n_levels)
+        expected = _official(name, gold, predicted, n_levels)
+        assert MEASURES[name](counts)[0] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", list(MEASURES))
+def test_weights_are_repeated_rows(name):
+    rng = np.random.default_rng(1)
+    gold, group = np.tile([0, 1, 2], 20), np.arange(60) // 4
+    predicted = np.where(rng.random(60) < 0.6, gold, rng.integers(0, 3, size=60))
+    counts = decision_counts(predicted, gold, group, 15)
+    draws = bootstrap(15, 40, seed=0)
+    prepared = resampled(counts, MEASURES[name])
+    columns = np.concatenate(list(draws), axis=1).T
+    for weights, value in zip(columns, replicate(prepared, draws), strict=True):
+        rows = np.repeat(np.arange(60), weights[group].astype(int))
+        assert value == pytest.approx(_official(name, gold[rows], predicted[rows]), abs=1e-12)
+    assert prepared.groups == np.unique(group).size
+
+
+def test_by_hand():
+    # Gold 0: 2 right, 1 as 2. Gold 1: 1 right, 1 as 0. Gold 2: 4 right.
+    counts = np.array([[2.0, 0, 1], [1, 1, 0], [0, 0, 4]])
+    assert accuracy(counts) == pytest.approx(7 / 9)
+    assert balanced_accuracy(counts) == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
+    # F1: 2 x 2 / (3 + 3), 2 x 1 / (2 + 1), 2 x 4 / (4 + 5).
+    assert macro_f1(counts) == pytest.approx((2 / 3 + 2 / 3 + 8 / 9) / 3)
+    # Squared distances seen: 4 + 1 = 5. By chance, rows (3, 2, 4) x predictions (3, 1, 5) / 9:
+    # (3 x 1 + 2 x 3 + 2 x 5 + 4 x 1 + 4 (3 x 5 + 4 x 3)) / 9 = 131 / 9.
+    assert quadratic_kappa(counts) == pytest.approx(1 - 5 * 9 / 131)
+
+
+def test_a_level_without_gold_rows_leaves_every_measure_undefined():
+    counts = np.array([[[2.0, 1, 0], [0, 0, 0], [0, 1, 2]], [[2, 1, 0], [0, 1, 0], [0, 1, 2]]])
+    for measure in MEASURES.values():
+        assert np.isnan(measure(counts)).tolist() == [True, False]
+    assert np.isnan(quadratic_kappa(np.zeros((3, 3))))
+
+
+def test_errors():
+    zeros = np.zeros(2, dtype=np.int64)
+    with pytest.raises(ValueError, match=r"predicted level codes must lie in 0 \.\. 2, got 3 \.\. 3"):
+        decision_counts(zeros + 3, zeros, zeros, 1)
+    with pytest.raises(ValueError, match="gold level codes"):
+        decision_counts(zeros, zeros - 1, zeros, 1)
+    with pytest.raises(ValueError, match="group codes"):
+        decision_counts(zeros, zeros, zeros + 1, 1)

@@ -1,0 +1,50 @@
+"""Equivalence of two metrics: by hand, and the two forms of the test against each other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from statsmodels.stats.weightstats import ztost
+
+from metaeval.stats.equivalence import equivalent_within, tost
+
+
+def test_by_hand():
+    # No difference, margin 1.6449 standard errors: both sides leave 5 %.
+    assert tost(0.0, 0.1, norm.ppf(0.95) * 0.1) == pytest.approx(0.05, abs=1e-12)
+    # Difference .01, error .01, margin .03: 4 errors above -.03, 2 below .03; the larger p is that of 2 errors.
+    assert tost(0.01, 0.01, 0.03) == pytest.approx(norm.cdf(-2), abs=1e-12)
+    # On the margin itself the data say nothing: 1/2. Beyond it, more than that.
+    assert tost(0.03, 0.01, 0.03) == 0.5
+    assert tost(-0.05, 0.01, 0.03) == pytest.approx(norm.cdf(2), abs=1e-12)
+
+
+def test_agrees_with_statsmodels():
+    sample = np.random.default_rng(0).normal(0.1, 1, size=80)
+    error = sample.std(ddof=1) / math.sqrt(80)
+    assert tost(sample.mean(), error, 0.4) == pytest.approx(ztost(sample, -0.4, 0.4)[0], rel=1e-12)
+
+
+def test_the_interval_form_decides_as_the_two_tests_do():
+    # Replicates on a fine grid of normal quantiles: their percentiles are those of the normal distribution.
+    grid = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    for difference in (0.0, 0.2, 0.5, -0.9):
+        for margin in (0.5, 1.7, 2.0, 2.6):
+            p = tost(difference, 1.0, margin)
+            assert equivalent_within(difference + grid, margin, 0.05) == (p < 0.05)
+
+
+def test_undefined_and_errors():
+    assert math.isnan(tost(math.nan, 0.1, 0.1))
+    assert math.isnan(tost(0.1, math.nan, 0.1))
+    assert equivalent_within(np.full(100, np.nan), 0.1) is None
+    assert equivalent_within(np.array([]), 0.1) is None
+    with pytest.raises(ValueError, match="margin must be positive, got 0"):
+        tost(0.0, 0.1, 0)
+    with pytest.raises(ValueError, match=r"standard error must be positive, got 0\.0"):
+        tost(0.0, 0.0, 0.1)
+    with pytest.raises(ValueError, match=r"alpha must lie between 0 and 0\.5, got 0\.5"):
+        equivalent_within(np.zeros(9), 0.1, 0.5)

@@ -1,0 +1,147 @@
+"""Correlation inside strata: against regression on dummies, FRANK's published rows, and repeated rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, rankdata, spearmanr
+
+from metaeval.stats.draws import bootstrap, replicate
+from metaeval.stats.partial import partial_pearson, partial_spearman, residual_spearman, within_strata
+from metaeval.stats.partial_weighted import partial_correlation, residual_correlation
+
+
+def _residuals(values, stratum):
+    """What least squares on one dummy column per stratum leaves."""
+    dummies = (stratum[:, None] == np.unique(stratum)).astype(float)
+    return values - dummies @ np.linalg.lstsq(dummies, values, rcond=None)[0]
+
+
+def _sample(seed, n, n_strata, decimals=9):
+    rng = np.random.default_rng(seed)
+    stratum = rng.integers(0, n_strata, size=n)
+    gold = np.clip(rng.integers(0, 3, size=n) + (stratum % 2), 0, 2).astype(float)
+    score = np.round(gold + 2 * stratum + rng.normal(size=n), decimals)
+    return score, gold, stratum
+
+
+@pytest.mark.parametrize("n_strata", [1, 2, 9, 40])
+@pytest.mark.parametrize("decimals", [0, 9])
+def test_agrees_with_regression_on_dummies(n_strata, decimals):
+    for seed in range(3):
+        score, gold, stratum = _sample(seed, 200, n_strata, decimals)
+        x, y = _residuals(score, stratum), _residuals(gold, stratum)
+        assert within_strata(score, stratum) == pytest.approx(x, abs=1e-12)
+        assert partial_pearson(score, gold, stratum) == pytest.approx(pearsonr(x, y)[0], abs=1e-12)
+        # Least squares leaves rounding that would order equal residuals; 9 decimals put them together again.
+        ranked = spearmanr(np.round(x, 9), np.round(y, 9))[0]
+        assert residual_spearman(score, gold, stratum) == pytest.approx(ranked, abs=1e-12)
+        rx, ry = _residuals(rankdata(score), stratum), _residuals(rankdata(gold), stratum)
+        assert partial_spearman(score, gold, stratum) == pytest.approx(pearsonr(rx, ry)[0], abs=1e-12)
+
+
+def test_by_hand():
+    # Strata (1, 2, 3) and (11, 13, 12) v. gold (0, 1, 2) and (0, 1, 2): residuals (-1, 0, 1, -1, 1, 0) and
+    # (-1, 0, 1, -1, 0, 1): products 1 + 0 + 1 + 1 + 0 + 0 = 3, squares 4 and 4.
+    score, gold = np.array([1.0, 2, 3, 11, 13, 12]), np.array([0.0, 1, 2, 0, 1, 2])
+    stratum = np.array([7, 7, 7, 3, 3, 3])
+    assert partial_pearson(score, gold, stratum) == pytest.approx(0.75, abs=1e-15)
+
+
+def test_a_metric_that_only_knows_the_system_has_nothing_left():
+    # Good systems get high scores, whatever the row: .9 over all rows, undefined inside the systems.
+    gold = np.repeat([0.0, 2.0], 50)
+    gold[[3, 60]] = 1
+    stratum = np.repeat([0, 1], 50)
+    score = stratum + 0.1
+    assert pearsonr(score, gold)[0] > 0.9
+    for measure in (partial_pearson, partial_spearman, residual_spearman):
+        assert math.isnan(measure(score, gold, stratum))
+
+
+def test_large_values_keep_their_small_differences():
+    score, gold, stratum = _sample(0, 300, 5, 3)
+    expected = partial_pearson(score, gold, stratum)
+    # Multiples of 2**-10 below 2**40 are exact floats, so that only the shift is tested.
+    coarse = np.round(score * 1024) / 1024
+    exact = partial_pearson(coarse, gold, stratum)
+    assert exact == pytest.approx(expected, abs=1e-3)
+    assert partial_pearson(coarse + 2.0**39, gold, stratum) == pytest.approx(exact, abs=1e-12)
+    assert partial_pearson(score * 1e200, gold, stratum) == pytest.approx(expected, abs=1e-12)
+
+
+def test_rounding_does_not_order_equal_residuals():
+    # Strata of three rows with the same residuals about means that no float holds, 1/3 apart from integers.
+    score = np.concatenate([np.array([0.0, 0.0, 1.0]) + shift for shift in np.linspace(0, 1, 41)])
+    gold = np.tile([0.0, 1.0, 2.0], 41)
+    stratum = np.repeat(np.arange(41), 3)
+    # Three rows or 41 times three: residuals (-1, -1, 2) / 3 v. (-1, 0, 1): ranks (1.5, 1.5, 3) v. (1, 2, 3).
+    expected = spearmanr([0.0, 0.0, 1.0], [0.0, 1.0, 2.0])[0]
+    assert residual_spearman(score, gold, stratum) == pytest.approx(expected, abs=1e-12)
+
+
+WEIGHTED = {
+    "pearson": (partial_pearson, lambda *rows: partial_correlation(*rows, ranks=False)),
+    "spearman": (partial_spearman, lambda *rows: partial_correlation(*rows, ranks=True)),
+    "residual spearman": (residual_spearman, residual_correlation),
+}
+every_form = pytest.mark.parametrize("name", list(WEIGHTED))
+
+
+@every_form
+@pytest.mark.parametrize(("n", "n_strata", "decimals"), [(150, 4, 9), (150, 4, 0), (40, 12, 0), (3, 2, 0)])
+def test_weights_are_repeated_rows(name, n, n_strata, decimals):
+    plain, prepare = WEIGHTED[name]
+    score, gold, stratum = _sample(1, n, n_strata, decimals)
+    group = np.random.default_rng(2).integers(0, 20, size=n)
+    draws = bootstrap(20, 30, seed=3)
+    prepared = prepare(score, gold, stratum, group, 20)
+    values = replicate(prepared, draws)
+    columns = np.concatenate(list(draws), axis=1).T
+    for weights, value in zip(columns, values, strict=True):
+        rows = np.repeat(np.arange(n), weights[group].astype(int))
+        expected = plain(score[rows], gold[rows], stratum[rows])
+        assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert values[0] == pytest.approx(plain(score, gold, stratum), abs=1e-12, nan_ok=True)
+    assert prepared.groups == np.unique(group).size
+
+
+@every_form
+def test_no_digit_depends_on_the_columns_beside(name):
+    score, gold, stratum = _sample(4, 400, 6)
+    group = np.random.default_rng(2).integers(0, 50, size=400)
+    prepared = WEIGHTED[name][1](score, gold, stratum, group, 50)
+    tile = next(iter(bootstrap(50, 40, seed=1)))
+    together = prepared.evaluate(tile)
+    alone = np.concatenate([prepared.evaluate(tile[:, [j]]) for j in range(tile.shape[1])])
+    assert together.tolist() == alone.tolist()
+
+
+@every_form
+def test_undefined_resamples(name):
+    # Group 0 holds the only row in which a stratum varies: without it nothing is left to correlate.
+    score, gold = np.array([0.1, 0.7, 0.7, 5.3, 5.3]), np.array([0.0, 1.0, 1.0, 2.0, 2.0])
+    stratum, group = np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1, 2, 2])
+    prepared = WEIGHTED[name][1](score, gold, stratum, group, 3)
+    tile = np.array([[1, 1, 1], [0, 2, 1], [3, 0, 0]], dtype=np.uint8).T
+    values = prepared.evaluate(tile)
+    assert values[0] == pytest.approx(1.0, abs=1e-12)
+    assert np.isnan(values[1:]).all()
+
+
+def test_errors():
+    column, short = np.zeros(3), np.zeros(2)
+    codes = np.zeros(3, dtype=np.int64)
+    for measure in (partial_pearson, partial_spearman, residual_spearman):
+        assert math.isnan(measure(np.array([]), np.array([]), np.array([], dtype=np.int64)))
+        with pytest.raises(ValueError, match="one length"):
+            measure(column, short, codes)
+        with pytest.raises(ValueError, match="must be finite, got nan"):
+            measure(np.array([0.0, np.nan, 1.0]), column, codes)
+    for _, prepare in WEIGHTED.values():
+        with pytest.raises(ValueError, match="one length"):
+            prepare(column, column, codes[:2], codes, 1)
+        with pytest.raises(ValueError, match="group codes"):
+            prepare(column, column, codes, codes + 1, 1)
