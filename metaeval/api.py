@@ -10,10 +10,12 @@ from typing import Any
 from metaeval.config import RunConfig, load_run
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import Pair
+from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 from metaeval.experiment import job as jobs
 from metaeval.experiment import run as runs
-from metaeval.experiment.columns import score_column
+from metaeval.experiment.columns import named_apart, score_column
+from metaeval.experiment.rated import prepare_ratings, published_columns, rating_column
 from metaeval.experiment.scoring import check_metric, score_metrics
 from metaeval.files import sha256_json
 from metaeval.report.result import Result
@@ -54,21 +56,39 @@ def score(metric: str, sources: Sequence[str], statements: Sequence[str], **opti
     return scored.answers
 
 
+def load_ratings(dataset: str, **settings: Any) -> Ratings:
+    """The rated texts of a data set, with the scores published beside them. settings: as in `load_corpus`."""
+    ratings, _, _ = jobs.load_ratings(_config({"dataset": dataset, **settings}))
+    return ratings
+
+
 def evaluate_scores(
-    scores: Mapping[str, Mapping[str, float | None]], corpus: Corpus | None = None, **settings: Any
+    scores: Mapping[str, Mapping[str, float | None]],
+    corpus: Corpus | None = None,
+    ratings: Ratings | None = None,
+    **settings: Any,
 ) -> list[Result]:
     """Evaluate scores that you made: {metric: {pair_id: score}}, higher is more support; one result per protocol.
 
     Pair ids are those of `pairs` with the same settings. None, or an id left out, is a missing score: it is counted,
-    and never a number.
+    and never a number. With a rated set, by name or as `ratings`, ids are rating ids, and the scores that were
+    published with it are evaluated too.
     """
+    if corpus is not None and ratings is not None:
+        raise UserError("corpus and ratings are both given: scores are judged against one of them.")
     config = _config({**settings, "metrics": tuple(scores)})
-    job = jobs.prepare(config, corpus)
-    columns = [
-        score_column(job, ScoreFile(Path(name), _answers(name, values), {"metric": name}), f"sha256:{_hash(values)}")
+    files = [
+        (ScoreFile(Path(name), _answers(name, values), {"metric": name}), f"sha256:{_hash(values)}")
         for name, values in scores.items()
     ]
-    return runs.evaluate_columns(job, columns)
+    if ratings is not None or (corpus is None and jobs.find_dataset(config.dataset)[0].kind == "ratings"):
+        rated = prepare_ratings(config, ratings)
+        columns = published_columns(rated)
+        for file, content in files:
+            columns.append(named_apart(rating_column(rated, file, content), columns, file.metric))
+        return runs.evaluate_rated(rated, columns)
+    job = jobs.prepare(config, corpus)
+    return runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files])
 
 
 def _config(settings: Mapping[str, Any]) -> RunConfig:

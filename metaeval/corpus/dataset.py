@@ -1,13 +1,14 @@
-"""The data-set contract: a card that says where the files come from, and a function from files to a `Corpus`."""
+"""The data-set contract: a card that says where the files come from, and a function from files to what is judged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class Dataset:
 
     `files` maps each split to the published files it is read from. `load(split, paths, options)` gets the local path
     of each of those files by its name, and every option with its value, already checked against `options`.
-    `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`).
+    `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`). `kind` says what `load` gives:
+    a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Dataset:
     folder: str
     files: Mapping[str, tuple[SourceFile, ...]]
     default_split: str
-    load: Callable[[str, Mapping[str, Path], Mapping[str, Any]], Corpus]
+    load: Callable[[str, Mapping[str, Path], Mapping[str, Any]], Corpus | Ratings]
+    kind: Literal["corpus", "ratings"] = "corpus"
     options: Mapping[str, Option] = field(default_factory=dict)
     note: str = ""

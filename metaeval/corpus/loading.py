@@ -1,4 +1,4 @@
-"""From a data set's card and the user's wishes to a corpus: split, options and files are checked here, once."""
+"""From a data set's card and the user's wishes to what is judged: split, options and files are checked here, once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 from metaeval.corpus import mirror
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
 from metaeval.errors import unknown
 
 
 def load_dataset(
     dataset: Dataset, split: str | None = None, data: Path | None = None, options: Mapping[str, str] | None = None
-) -> Corpus:
+) -> Corpus | Ratings:
     """Load one split (None: the card's default) with options given as text.
 
     `data` is a folder with the published files. For a split that the card lists no files for, `data` is the user's

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -56,6 +57,8 @@ class _Ranker:
     def __init__(self, chunks: list[Chunk]) -> None:
         import bm25s
 
+        # It sets its logger to DEBUG, which any program with a log handler then prints.
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
         self.chunks = chunks
         self._index = bm25s.BM25()
         documents = [_tokens(chunk.text) for chunk in chunks]

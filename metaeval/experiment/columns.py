@@ -46,7 +46,7 @@ def check_names(config: RunConfig) -> None:
         raise UserError("No metric is asked for: name at least one, for example --metric overlap.")
     for name in config.metrics:
         if name.startswith(FILE_PREFIX):
-            read_scores(_score_path(name))
+            read_scores(score_path(name))
         else:
             check_metric(name, config)
     known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
@@ -63,11 +63,15 @@ def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress 
     }
     columns: list[Column] = []
     for name in names:
-        column = scored.get(name) or _file_column(job, _score_path(name))
-        if column.name in {other.name for other in columns}:
-            column = replace(column, name=f"{column.name} ({_score_path(name)})")
-        columns.append(column)
+        column = scored.get(name) or _file_column(job, score_path(name))
+        columns.append(named_apart(column, columns, name))
     return columns
+
+
+def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:
+    """The column, under a name that adds the score file's path where another column has its own."""
+    taken = column.name in {other.name for other in others}
+    return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
 
 
 def _own(names: Sequence[str]) -> list[str]:
@@ -97,7 +101,7 @@ def _metric_column(job: Job, name: str, metric: Metric, scored: Scored) -> Colum
         fields["members"] = f"sha256:{sha256_json(scored.identity['members'])[:12]}"
     if "corpus" in scored.identity:
         fields["over-sources"] = scored.identity["corpus"][:12]
-    return _column(name, per_row, fields, _ledger(job, scored.answers))
+    return column_of(name, per_row, fields, _ledger(job, scored.answers))
 
 
 def _file_column(job: Job, path: Path) -> Column:
@@ -106,21 +110,23 @@ def _file_column(job: Job, path: Path) -> Column:
 
 def score_column(job: Job, file: ScoreFile, content: str) -> Column:
     """A column of scores made elsewhere, by pair id (or by citation id, with unit citation); `content` pins them."""
-    direction = _direction(file)
+    sign = direction_of(file)
     row_ids = [row.id for row in job.rows]
     if job.config.unit == "citation" and file.answers.keys() <= set(row_ids):
-        per_row = [_oriented(answer, direction) for answer in align(file, row_ids)]
+        per_row = [oriented(answer, sign) for answer in align(file, row_ids)]
     else:
-        per_row = _per_row(job, align(file, [pair.pair_id for pair in job.pairs]), direction)
+        per_row = _per_row(job, align(file, [pair.pair_id for pair in job.pairs]), sign)
     fields = {"metric": f"{file.metric}@scores", "file": content}
-    return _column(file.metric, per_row, fields, None)
+    return column_of(file.metric, per_row, fields)
 
 
-def _score_path(name: str) -> Path:
+def score_path(name: str) -> Path:
+    """The path of a score file that is named as a metric."""
     return Path(name.removeprefix(FILE_PREFIX))
 
 
-def _direction(file: ScoreFile) -> Literal[1, -1]:
+def direction_of(file: ScoreFile) -> Literal[1, -1]:
+    """1 where a higher score is more support, as the manifest says; `UserError` for anything but 1 and -1."""
     given = file.manifest.get("direction", 1)
     if given not in (1, -1):
         raise UserError(
@@ -129,15 +135,19 @@ def _direction(file: ScoreFile) -> Literal[1, -1]:
     return 1 if given == 1 else -1
 
 
-def _oriented(answer: PairScore, direction: Literal[1, -1]) -> PairScore:
-    return answer if answer.score is None else answer._replace(score=direction * answer.score)
+def oriented(answer: PairScore, sign: Literal[1, -1]) -> PairScore:
+    """The answer with its score turned so that higher is more support."""
+    return answer if answer.score is None else answer._replace(score=sign * answer.score)
 
 
 def _per_row(job: Job, answers: Sequence[PairScore], direction: Literal[1, -1]) -> list[PairScore]:
     return aggregate(answers, job.rows, job.config.aggregate, direction)
 
 
-def _column(name: str, per_row: Sequence[PairScore], fields: Mapping[str, object], ledger: Ledger | None) -> Column:
+def column_of(
+    name: str, per_row: Sequence[PairScore], fields: Mapping[str, object], ledger: Ledger | None = None
+) -> Column:
+    """A metric's column from one answer per judged row."""
     return Column(name, "metric", _score_array(per_row), [answer.status for answer in per_row], fields, ledger)
 
 

@@ -16,6 +16,7 @@ from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import Pair, PairTable, build_pairs
 from metaeval.corpus.pools import add_pool
+from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.units import UnitRow, unit_rows
 from metaeval.errors import UserError, unknown
 
@@ -90,9 +91,30 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
     The name is the data set's; where nothing was published (a file of the user's own), the one the file gives itself.
     """
     dataset, split, options = find_dataset(config.dataset)
+    loaded, name, chosen = _load(config, dataset, split, options) if dataset.kind == "corpus" else (None, "", "")
+    if not isinstance(loaded, Corpus):
+        raise UserError(
+            f"{config.dataset} has ratings of texts whose documents are not in the files: "
+            f"evaluate scores with 'metaeval evaluate -d {config.dataset}'."
+        )
+    return loaded, name, chosen
+
+
+def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
+    """The run's rated set, named as `load_corpus` names a corpus, and the split that it came from."""
+    dataset, split, options = find_dataset(config.dataset)
+    loaded, name, chosen = _load(config, dataset, split, options) if dataset.kind == "ratings" else (None, "", "")
+    if not isinstance(loaded, Ratings):
+        raise UserError(f"{config.dataset} is no rated set: it has documents, statements and citations.")
+    return loaded, name, chosen
+
+
+def _load(
+    config: RunConfig, dataset: Dataset, split: str | None, options: Mapping[str, str]
+) -> tuple[Corpus | Ratings, str, str]:
     chosen = config.split or split or dataset.default_split
-    corpus = load_dataset(dataset, chosen, config.data, {**options, **config.dataset_options})
-    return corpus, config.dataset if dataset.files[chosen] else corpus.name, chosen
+    loaded = load_dataset(dataset, chosen, config.data, {**options, **config.dataset_options})
+    return loaded, config.dataset if dataset.files[chosen] else loaded.name, chosen
 
 
 def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:

@@ -14,7 +14,18 @@ from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Statement
 from metaeval.errors import UserError
 
-NAMES = ("mini", "jsonl", "wice", "expertqa", "factcheck_gpt", "qasem", "gensearch")
+NAMES = (
+    "mini",
+    "jsonl",
+    "wice",
+    "expertqa",
+    "factcheck_gpt",
+    "qasem",
+    "gensearch",
+    "frank",
+    "xsum_hallucination",
+    "ratings",
+)
 
 
 def card(name: str) -> Dataset:

@@ -1,0 +1,111 @@
+"""FRANK: summaries of nine systems, rated for factuality, with the published scores of fifteen metrics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from metaeval.corpus.dataset import Dataset, Option, SourceFile
+from metaeval.corpus.loaders.rated_rows import finite, finite_or_none
+from metaeval.corpus.loaders.rows import Row, read_rows
+from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.errors import UserError
+
+COMMIT = "80a88fb12cc0bfc17ff6ee2c5ebb0c4f4dd8a5f4"
+_RAW = f"https://raw.githubusercontent.com/artidoro/frank/{COMMIT}/data"
+HUMAN = "human_annotations.json"
+SCORES = "baseline_factuality_metrics_outputs.json"
+METRICS: Mapping[str, str] = {
+    "BLEU": "Bleu",
+    "METEOR": "Meteor",
+    "ROUGE-1": "Rouge 1",
+    "ROUGE-2": "Rouge 2",
+    "ROUGE-L": "Rouge L",
+    "BERTScore-P": "BertScore P",
+    "BERTScore-R": "BertScore R",
+    "BERTScore-F1": "BertScore F1",
+    "BERTScore-P article": "BertScore P Art",
+    "BERTScore-R article": "BertScore R Art",
+    "BERTScore-F1 article": "BertScore F1 Art",
+    "FEQA": "FEQA",
+    "QAGS": "QAGS",
+    "DAE": "Dep Entail",
+    "FactCC": "FactCC",
+}
+"""The metrics under the paper's names, and the fields that hold their scores."""
+SPLITS: Mapping[str, str] = {"test": "test", "validation": "valid"}
+SUBSETS: Mapping[str, str] = {"cnndm": "cnndm", "bbc": "xsum"}
+
+
+def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
+    rows: list[Rating] = []
+    dropped: Counter[str] = Counter()
+    for row in read_rows(paths[HUMAN]):
+        own, group, system = _identity(row)
+        subset = row.choice("dataset", SUBSETS)
+        if split not in ("all", row.choice("split", {file: ours for ours, file in SPLITS.items()})):
+            continue
+        if options["subset"] not in ("all", subset):
+            dropped[f"ratings of the other subset (subset={options['subset']})"] += 1
+            continue
+        rows.append(Rating(own, group, finite(row, "Factuality"), system, subset))
+    return Ratings(f"frank/{split}", tuple(rows), _scores(paths[SCORES], {row.id for row in rows}), dict(dropped))
+
+
+def _scores(path: Path, wanted: set[str]) -> dict[str, dict[str, float | None]]:
+    scores: dict[str, dict[str, float | None]] = {name: {} for name in METRICS}
+    seen: set[str] = set()
+    for row in read_rows(path):
+        own, _, _ = _identity(row)
+        if own in seen:
+            raise UserError(f"{row.where}: the scores of {own!r} stand in the file twice.")
+        seen.add(own)
+        if own in wanted:
+            for name, column in METRICS.items():
+                scores[name][own] = finite_or_none(row, column)
+    return scores
+
+
+def _identity(row: Row) -> tuple[str, str, str]:
+    group, system = row.identifier("hash"), row.identifier("model_name")
+    return f"{group}:{system}", group, system
+
+
+DATASET = Dataset(
+    name="frank",
+    title="FRANK: factuality of summaries, with the published scores of 15 metrics",
+    origin="https://github.com/artidoro/frank",
+    commit=COMMIT,
+    licence="MIT",
+    citation="Pagnoni, Balachandran, Tsvetkov: Understanding Factuality in Abstractive Summarization with FRANK: A "
+    "Benchmark for Factuality Metrics. NAACL 2021, arXiv 2104.13346",
+    schema="frank-human-annotations/1, frank-baseline-outputs/1",
+    folder="frank",
+    files={
+        split: (
+            SourceFile(
+                HUMAN,
+                f"{_RAW}/{HUMAN}",
+                "7be2dfd49ad2f2582ab28578cce1dbf256fd46415a0f902a472421bca6fe31d2",
+                1_847_530,
+            ),
+            SourceFile(
+                SCORES,
+                f"{_RAW}/{SCORES}",
+                "b64e54b42212b5780e27cab72a5d895e4f32a300906dcfecb91345e1ab99443c",
+                1_503_458,
+            ),
+        )
+        for split in ("all", *SPLITS)
+    },
+    default_split="all",
+    load=_load,
+    kind="ratings",
+    options={"subset": Option("all", "summaries of one news source alone", ("all", "cnndm", "xsum"))},
+    note="2,246 summaries of 499 articles; gold is the share of sentences without a factual error. A rating's id is "
+    "HASH:MODEL_NAME, the group is the article. Scores against the article and not the reference have 'article' in "
+    "their name. DAE has no score for 83 summaries, FEQA for 4. The paper reports on all data; its authors ask that "
+    "what was tuned be reported on test.",
+)

@@ -1,0 +1,89 @@
+"""XSum hallucinations: summaries of four systems, rated for faithfulness, with the published scores of five metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from metaeval.corpus.dataset import Dataset, Option, SourceFile
+from metaeval.corpus.loaders.rated_rows import csv_rows, finite
+from metaeval.corpus.ratings import Rating, Ratings
+
+COMMIT = "4abdbb2c807cb93c1df1188a1992d20a55cdcc34"
+_RAW = f"https://raw.githubusercontent.com/google-research-datasets/xsum_hallucination_annotations/{COMMIT}"
+SCORES = "eval_scores_xsum_summaries.csv"
+SPANS = "hallucination_annotations_xsum_summaries.csv"
+METRICS: Mapping[str, str] = {
+    "ROUGE-1": "R1",
+    "ROUGE-2": "R2",
+    "ROUGE-L": "RL",
+    "BERTScore": "BERTScore",
+    "Entailment": "Entailment",
+}
+"""The metrics under the paper's names, and the columns that hold their scores."""
+SYSTEMS: Mapping[str, str] = {
+    "bert_withckpt": "BERTS2S",
+    "bert_nockpt": "TranS2S",
+    "tconvs2s": "TConvS2S",
+    "ptgen": "PtGen",
+}
+"""The systems by their names in the score file: the annotated spans of the two files agree under no other pairing."""
+GOLD: Mapping[str, str] = {"faithful": "Faithful", "factual": "Factual"}
+
+
+def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
+    texts = {(row.text("system"), row.text("bbcid")): row.text("summary") for row in csv_rows(paths[SPANS])}
+    rows: list[Rating] = []
+    scores: dict[str, dict[str, float | None]] = {name: {} for name in METRICS}
+    for row in csv_rows(paths[SCORES]):
+        own = row.identifier("system_bbcid")
+        name, _, article = own.rpartition("_")
+        if name not in SYSTEMS:
+            raise row.error("system_bbcid", f"SYSTEM_ARTICLE with a system of {', '.join(SYSTEMS)}")
+        system = SYSTEMS[name]
+        rows.append(
+            Rating(own, article, finite(row, GOLD[options["gold"]]), system, text=texts.get((system, article), ""))
+        )
+        for metric, column in METRICS.items():
+            scores[metric][own] = finite(row, column)
+    return Ratings("xsum_hallucination", tuple(rows), scores)
+
+
+DATASET = Dataset(
+    name="xsum_hallucination",
+    title="XSum hallucinations: graded faithfulness, with the published scores of 5 metrics",
+    origin="https://github.com/google-research-datasets/xsum_hallucination_annotations",
+    commit=COMMIT,
+    licence="CC BY 4.0",
+    citation="Maynez, Narayan, Bohnet, McDonald: On Faithfulness and Factuality in Abstractive Summarization. ACL "
+    "2020, arXiv 2005.00661",
+    schema="xsum-eval-scores/1, xsum-hallucination-spans/1",
+    folder="xsum_hallucination",
+    files={
+        "all": (
+            SourceFile(
+                SCORES,
+                f"{_RAW}/{SCORES}",
+                "f7b3d571173ca0dc47a8d72314ce402fb3db7cb54dc84439d35eb766d393fbe3",
+                181_723,
+            ),
+            SourceFile(
+                SPANS,
+                f"{_RAW}/{SPANS}",
+                "fa7fb66a36cc0f32ede4135985d0d65591dc2a8d21103a0bacd0583d77d4c8ea",
+                2_105_145,
+            ),
+        )
+    },
+    default_split="all",
+    load=_load,
+    kind="ratings",
+    options={
+        "gold": Option(
+            "faithful", "share of the summary that no annotator's span marks, or of factual votes", tuple(GOLD)
+        )
+    },
+    note="498 articles x 4 systems; the published scores leave out 2 of the 500 articles and the reference summaries. "
+    "A rating's id is SYSTEM_ARTICLE as in the score file, the group is the article.",
+)

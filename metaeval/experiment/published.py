@@ -1,0 +1,94 @@
+"""Published values: what the authors of a data set or of the base paper report, to stand beside the run's own.
+
+One YAML file per paper in configs/published::
+
+    dataset: frank          the data set's name
+    split: all              optional: the only split that the values are for
+    unit: rating            chunk, citation or rating
+    source: where the values are from
+    levels: {full: 10}      optional: counts to add to the source, where the paper's rows are no split of ours
+    tables:
+      correlation:          a protocol
+        source: Table 3     optional, added to the source
+        scale: 100          optional: what the printed values were multiplied by
+        values:
+          BLEU: {partial_pearson: 0.10}      a metric's name in our tables, and the protocol's measures
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from metaeval.config import config_folders, validated
+from metaeval.errors import UserError
+from metaeval.files import read_text
+from metaeval.report.result import Unit
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PublishedTable(_Strict):
+    """One table: for each metric, the printed value of each measure, `scale` times the raw one."""
+
+    values: dict[str, dict[str, float]]
+    source: str = ""
+    scale: float = Field(default=1.0, gt=0)
+
+
+class Published(_Strict):
+    """What one paper reports on one data set in one unit; split None: beside every split."""
+
+    dataset: str
+    unit: Unit
+    source: str
+    tables: dict[str, PublishedTable]
+    split: str | None = None
+    levels: dict[str, int] = Field(default_factory=dict)
+
+
+class Beside(_Strict):
+    """What to print beside a run's own values: where from, and metric to measure to value, in the run's raw units."""
+
+    source: str = ""
+    values: dict[str, dict[str, float]] = Field(default_factory=dict)
+
+
+def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Beside:
+    """The values published for this data and protocol; empty where there are none.
+
+    Raises `UserError` for a file in configs/published that cannot be used.
+    """
+    for path in published_files():
+        paper = read_published(path)
+        if (paper.dataset, paper.unit) == (dataset, unit) and paper.split in (None, split) and protocol in paper.tables:
+            table = paper.tables[protocol]
+            values = {metric: {key: v / table.scale for key, v in row.items()} for metric, row in table.values.items()}
+            return Beside(source=", ".join(filter(None, (paper.source, table.source))) + _counts(paper), values=values)
+    return Beside()
+
+
+def published_files() -> list[Path]:
+    """The YAML files of published values, the user's first."""
+    return [path for folder in config_folders("published") for path in sorted(folder.glob("*.yaml"))]
+
+
+def read_published(path: Path) -> Published:
+    """Read one file; `UserError` names the setting that is wrong."""
+    try:
+        values = yaml.safe_load(read_text(path))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not YAML ({' '.join(str(error).split())}).") from error
+    if not isinstance(values, Mapping):
+        raise UserError(f"{path}: it should hold 'key: value' lines, and holds a {type(values).__name__}.")
+    return validated(Published, values, str(path))
+
+
+def _counts(paper: Published) -> str:
+    counts = " / ".join(f"{name} {count:,}" for name, count in paper.levels.items())
+    return f" (on {counts})" if counts else ""

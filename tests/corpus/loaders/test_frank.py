@@ -1,0 +1,114 @@
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metaeval.corpus.loaders.frank import DATASET, HUMAN, METRICS, SCORES
+from metaeval.corpus.loading import check_options, load_dataset
+from metaeval.errors import UserError
+from metaeval.stats.partial import partial_pearson, residual_spearman
+
+HUMANS: list[dict[str, Any]] = [
+    {"hash": "a", "model_name": "bart", "dataset": "cnndm", "Factuality": 1.0, "split": "test"},
+    {"hash": "a", "model_name": "pgn", "dataset": "cnndm", "Factuality": 0.5, "split": "test"},
+    {"hash": "7", "model_name": "PtGen", "dataset": "bbc", "Factuality": 0.0, "split": "valid"},
+    {"hash": "8", "model_name": "PtGen", "dataset": "bbc", "Factuality": 1.0, "split": "valid"},
+]
+OUTPUTS = [{**row, **dict.fromkeys(METRICS.values(), 0.25), "Dep Entail": None} for row in HUMANS]
+
+
+@pytest.fixture
+def frank(tmp_path):
+    """Load made rows as if they were the two published files."""
+
+    def load(humans=HUMANS, outputs=OUTPUTS, split="all", **options):
+        paths = {HUMAN: tmp_path / HUMAN, SCORES: tmp_path / SCORES}
+        paths[HUMAN].write_text(json.dumps(humans))
+        paths[SCORES].write_text(json.dumps(outputs))
+        return DATASET.load(split, paths, check_options(DATASET, options))
+
+    return load
+
+
+def test_a_row_becomes_a_rating_with_fifteen_scores(frank):
+    ratings = frank()
+    first = ratings.rows[0]
+    assert (first.id, first.group, first.system, first.subset, first.gold) == ("a:bart", "a", "bart", "cnndm", 1.0)
+    assert len(ratings.scores) == 15
+    assert ratings.scores["ROUGE-L"] == dict.fromkeys((row.id for row in ratings.rows), 0.25)
+    assert set(ratings.scores["DAE"].values()) == {None}
+
+
+def test_splits_and_subsets_take_their_rows_and_their_scores(frank):
+    assert [row.id for row in frank(split="validation").rows] == ["7:PtGen", "8:PtGen"]
+    ratings = frank(subset="cnndm")
+    assert [row.id for row in ratings.rows] == list(ratings.scores["BLEU"]) == ["a:bart", "a:pgn"]
+    assert ratings.dropped == {"ratings of the other subset (subset=cnndm)": 2}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"Factuality": "high"}, "field 'Factuality' is \"high\"; allowed: a finite number"),
+        ({"Factuality": True}, "field 'Factuality' is true; allowed: a finite number"),
+        ({"dataset": "nyt"}, 'field \'dataset\' is "nyt"; allowed: "cnndm", "bbc"'),
+        ({"hash": ""}, "field 'hash' is \"\"; allowed: a string or a whole number, not empty"),
+        ({"hash": "a", "model_name": "bart"}, "rating id 'a:bart' is used twice"),
+    ],
+)
+def test_faulty_ratings_are_told(frank, change, says):
+    with pytest.raises(UserError) as raised:
+        frank([*HUMANS[:-1], {**HUMANS[-1], **change}])
+    assert says in str(raised.value)
+
+
+def test_faulty_scores_are_told(frank):
+    with pytest.raises(UserError, match=r"record 4: field 'FactCC' is NaN; allowed: a finite number"):
+        frank(outputs=[*OUTPUTS[:-1], {**OUTPUTS[-1], "FactCC": float("nan")}])
+    with pytest.raises(UserError, match=r"record 4: field 'FEQA' is missing"):
+        frank(outputs=[*OUTPUTS[:-1], {key: value for key, value in OUTPUTS[-1].items() if key != "FEQA"}])
+    with pytest.raises(UserError, match=r"record 5: the scores of '8:PtGen' stand in the file twice"):
+        frank(outputs=[*OUTPUTS, OUTPUTS[-1]])
+
+
+@pytest.mark.parametrize(
+    ("split", "ratings", "articles"),
+    # Summaries and articles of FRANK's validation and test set: the README of its repository, "Validation-Test Split".
+    [("validation", 671, 149), ("test", 1575, 350), ("all", 2246, 499)],
+)
+def test_real_counts(real_folder, split, ratings, articles):
+    rows = load_dataset(DATASET, split, real_folder).rows
+    assert (len(rows), len({row.group for row in rows})) == (ratings, articles)
+    assert len({row.system for row in rows}) == 9
+
+
+def test_real_scores_are_missing_where_the_files_have_null(real_folder):
+    # Counted in the published file with `grep -c '"Dep Entail": null'` and the like.
+    scores = load_dataset(DATASET, None, real_folder).scores
+    missing = Counter({name: list(values.values()).count(None) for name, values in scores.items()})
+    assert +missing == {"DAE": 83, "FEQA": 4}
+
+
+# FRANK's paper on all data, Pearson and Spearman with the system held constant: the README of ../shared/data.
+PAPER = {
+    "BLEU": (0.10, 0.07),
+    "METEOR": (0.14, 0.11),
+    "ROUGE-L": (0.13, 0.09),
+    "BERTScore-P article": (0.27, 0.24),
+    "FactCC": (0.20, 0.30),
+    "QAGS": (0.06, 0.08),
+    "DAE": (0.16, 0.14),
+}
+
+
+@pytest.mark.parametrize("metric", PAPER)
+def test_the_papers_correlations_hold_the_system_constant_before_they_rank(real_folder, metric):
+    ratings = load_dataset(DATASET, None, real_folder)
+    scored = [(ratings.scores[metric][row.id], row.gold, row.system) for row in ratings.rows]
+    score, gold, system = zip(*(row for row in scored if row[0] is not None), strict=True)
+    columns = np.array(score), np.array(gold), np.unique(system, return_inverse=True)[1]
+    found = partial_pearson(*columns), residual_spearman(*columns)
+    # Half a unit of the last printed digit.
+    assert found == pytest.approx(PAPER[metric], abs=0.005)

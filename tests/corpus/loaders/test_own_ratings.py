@@ -1,0 +1,73 @@
+import json
+
+import pytest
+
+from metaeval.corpus.loaders.ratings import DATASET, read_ratings
+from metaeval.corpus.loading import load_dataset
+from metaeval.errors import UserError
+
+ROWS = [
+    {"id": "r1", "group": "g1", "gold": 0.5, "system": "bart", "subset": "news", "text": "One.", "scores": {"m": 1}},
+    {"id": 2, "group": "g1", "gold": -3, "scores": {"m": None, "n": 0.5}},
+    {"id": "r3", "group": "g2", "gold": 1},
+]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(rows, name="mine.jsonl"):
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        path = tmp_path / name
+        path.write_text("\ufeff" + "\r\n".join(lines) + "\n\n")
+        return path
+
+    return write
+
+
+def test_a_line_becomes_a_rating_and_its_scores(write):
+    ratings = read_ratings(write(ROWS))
+    assert ratings.name == "mine"
+    assert [(row.id, row.gold, row.system) for row in ratings.rows] == [
+        ("r1", 0.5, "bart"),
+        ("2", -3, ""),
+        ("r3", 1, ""),
+    ]
+    assert ratings.scores == {"m": {"r1": 1.0, "2": None}, "n": {"2": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "line 4 is not JSON"),
+        ("[1]", "line 4 is [1]; allowed: an object with id, group and gold"),
+        ({"id": "x", "gold": 1}, "line 4: field 'group' is missing; the row has id, gold"),
+        ({"id": "x", "group": "g"}, "line 4: field 'gold' is missing"),
+        ({"id": "x", "group": "g", "gold": None}, "line 4: field 'gold' is null; allowed: a finite number"),
+        ({"id": "x", "group": "g", "gold": "0.5"}, "line 4: field 'gold' is \"0.5\"; allowed: a finite number"),
+        ('{"id": "x", "group": "g", "gold": NaN}', "line 4: field 'gold' is NaN; allowed: a finite number"),
+        ('{"id": "x", "group": "g", "gold": 1e999}', "line 4: field 'gold' is Infinity; allowed: a finite number"),
+        ({"id": "", "group": "g", "gold": 1}, "line 4: field 'id' is \"\"; allowed: a string or a whole number"),
+        ({"id": "r1", "group": "g", "gold": 1}, "rating id 'r1' is used twice"),
+        ({"id": "x", "group": "g", "gold": 1, "systm": "a"}, "line 4: unknown field 'systm'. Did you mean 'system'?"),
+        ({"id": "x", "group": "g", "gold": 1, "system": 3}, "line 4: field 'system' is 3; allowed: a string"),
+        ({"id": "x", "group": "g", "gold": 1, "scores": [1]}, "line 4: field 'scores' is [1]; allowed: an object"),
+        (
+            {"id": "x", "group": "g", "gold": 1, "scores": {"m": "high"}},
+            "line 4, scores: field 'm' is \"high\"; allowed: a finite number or null",
+        ),
+        (
+            '{"id": "x", "group": "g", "gold": 1, "scores": {"m": -Infinity}}',
+            "line 4, scores: field 'm' is -Infinity; allowed: a finite number",
+        ),
+    ],
+)
+def test_a_faulty_line_is_told(write, line, says):
+    with pytest.raises(UserError) as raised:
+        read_ratings(write([*ROWS, line]))
+    assert says in str(raised.value)
+
+
+def test_a_rated_set_needs_its_file(tmp_path):
+    for data in (None, tmp_path):
+        with pytest.raises(UserError, match=r"dataset=ratings needs data=FILE"):
+            load_dataset(DATASET, None, data)

@@ -1,0 +1,76 @@
+"""Published values: read, scaled, and put beside the metric of that name on that data only."""
+
+import pytest
+
+from metaeval.corpus.loaders import frank, xsum_hallucination
+from metaeval.errors import UserError
+from metaeval.experiment.published import published_files, published_for, read_published
+from metaeval.registry import find, names
+
+
+def test_the_base_papers_tables_are_in_raw_units():
+    # Design note on statistics, section 9: Tables 2 and 3, and the counts of Table 1.
+    correlation = published_for("gensearch", "test", "chunk", "correlation")
+    classification = published_for("gensearch", "train", "chunk", "classification")
+    assert correlation.values["autoais"] == {"pearson": 0.638, "spearman": 0.639, "kendall": 0.547}
+    assert classification.values["bertscore"]["ps_ns"] == pytest.approx(0.7872, abs=1e-12)
+    assert len(correlation.values) == len(classification.values) == 9
+    assert classification.source.endswith("(arXiv 2406.15264), Table 3 (on full 6,616 / partial 1,445 / none 4,620)")
+
+
+def test_overall_is_the_mean_of_the_three_areas():
+    # As the paper defines it, to the two digits that it prints.
+    for row in published_for("gensearch", "test", "chunk", "classification").values.values():
+        assert row["overall"] == pytest.approx((row["fs_ns"] + row["fs_ps"] + row["ps_ns"]) / 3, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("gensearch", "test", "citation", "correlation"),
+        ("gensearch", "test", "chunk", "retrieval"),
+        ("wice", "test", "chunk", "correlation"),
+        ("frank", "test", "rating", "correlation"),
+        ("gensearch-strict", "test", "chunk", "correlation"),
+    ],
+)
+def test_other_data_have_no_published_values(asked):
+    assert published_for(*asked).values == {}
+
+
+def test_every_file_names_data_metrics_and_measures_that_exist():
+    metrics = {"gensearch": names("metric"), "frank": frank.METRICS, "xsum_hallucination": xsum_hallucination.METRICS}
+    files = published_files()
+    assert {"frank", "xsum_hallucination", "base-paper"} <= {path.stem for path in files}
+    for path in files:
+        paper = read_published(path)
+        dataset = find("dataset", paper.dataset)
+        assert paper.split is None or paper.split in dataset.files
+        assert (dataset.kind == "ratings") == (paper.unit == "rating")
+        for protocol, table in paper.tables.items():
+            measures = {measure.key for measure in find("protocol", protocol).measures}
+            assert set(table.values) <= set(metrics[paper.dataset])
+            assert {key for row in table.values.values() for key in row} <= measures
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("dataset: [", "not YAML"),
+        ("- 1", "it should hold 'key: value' lines, and holds a list"),
+        ("dataset: wice\nunit: chunk\nsource: s", "Setting 'tables' is missing"),
+        ("dataset: wice\nunit: page\nsource: s\ntables: {}", "Setting 'unit'"),
+        (
+            "dataset: wice\nunit: chunk\nsource: s\ntables: {correlation: {values: {m: {pearson: high}}}}",
+            "Setting 'tables.correlation.values.m.pearson'",
+        ),
+        ("dataset: wice\nunit: chunk\nsource: s\ntables: {correlation: {scale: 0, values: {}}}", "greater than 0"),
+    ],
+)
+def test_a_faulty_file_is_told(tmp_path, text, says):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError) as raised:
+        read_published(path)
+    assert str(path) in str(raised.value)
+    assert says in str(raised.value)

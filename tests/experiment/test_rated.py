@@ -1,0 +1,149 @@
+"""Rated sets from Python: whose scores are evaluated, what is counted, what is refused."""
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, pearsonr, spearmanr
+
+from metaeval import api
+from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.errors import UserError
+
+RNG = np.random.default_rng(7)
+GOLD = RNG.integers(0, 5, 60) / 4
+ROWS = tuple(Rating(f"r{n:02}", f"g{n // 3:02}", float(GOLD[n]), "abc"[n % 3], text="x " * (n + 1)) for n in range(60))
+SCORES = dict(zip((row.id for row in ROWS), (GOLD + RNG.normal(0, 0.5, 60)).tolist(), strict=True))
+RATINGS = Ratings("mine", ROWS, {"published": SCORES})
+QUICK = {"interval": {"resamples": 50}, "comparison": {"permutations": 0}}
+
+
+def evaluated(ratings=RATINGS, scores=None, **settings):
+    """The results by protocol."""
+    results = api.evaluate_scores(scores or {}, ratings=ratings, **{**QUICK, **settings})
+    return {result.protocol: result for result in results}
+
+
+def test_published_scores_need_no_score_file():
+    result = evaluated()["correlation"]
+    row = result.rows[0]
+    # scipy 1.17 on the same two columns.
+    expected = [of(list(SCORES.values()), GOLD)[0] for of in (pearsonr, spearmanr, kendalltau)]
+    assert [row.values[key].value for key in ("pearson", "spearman", "kendall")] == pytest.approx(expected, abs=1e-12)
+    assert (row.metric, row.scored, row.unscored, row.total) == ("published", 60, 0, 60)
+    assert (result.unit, result.data.groups, result.data.statements) == ("rating", 20, 60)
+    assert result.data.levels == {f"{level:g}": int((level == GOLD).sum()) for level in (1, 0.75, 0.5, 0.25, 0)}
+    assert row.signature.startswith(
+        f"data:mine/given@{RATINGS.fingerprint[:12]}|unit:rating|metric:published@published|"
+    )
+
+
+def test_own_scores_stand_beside_the_published_ones():
+    result = evaluated(scores={"mine": SCORES, "published": {"r00": 1.0}})["correlation"]
+    names = [row.metric for row in result.rows if row.kind == "metric"]
+    assert names == ["published", "mine", "published (published)"]
+    assert result.rows[0].values == result.rows[1].values
+    assert (result.rows[2].scored, result.rows[2].statuses) == (1, {"absent": 59})
+    assert result.rows[2].values["pearson"].value is None
+
+
+def test_a_missing_published_score_is_counted_and_no_number():
+    scores = {key: None if key < "r05" else value for key, value in SCORES.items() if key != "r07"}
+    row = evaluated(Ratings("mine", ROWS, {"m": scores}))["correlation"].rows[0]
+    assert (row.scored, row.unscored, row.statuses) == (54, 6, {"absent": 6})
+    kept = [n for n in range(60) if scores.get(ROWS[n].id) is not None]
+    expected = pearsonr([SCORES[ROWS[n].id] for n in kept], GOLD[kept])[0]
+    assert row.values["pearson"].value == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_metric_with_a_single_value_has_no_correlation():
+    rows = {"constant": dict.fromkeys(SCORES, 0.25)}
+    result = evaluated(Ratings("mine", ROWS, rows))
+    value = result["correlation"].rows[0].values["spearman"]
+    assert (value.value, value.note) == (None, "constant score")
+    assert result["classification"].rows[0].values["concordance"].value == 0.5
+
+
+def test_a_metric_without_any_score_is_undefined_everywhere():
+    for result in evaluated(Ratings("mine", ROWS, {"empty": {}})).values():
+        row = result.rows[0]
+        assert (row.scored, {value.value for value in row.values.values()}) == (0, {None})
+
+
+def test_order_of_the_rows_does_not_matter():
+    assert evaluated(Ratings("mine", ROWS[::-1], {"published": SCORES})) == evaluated()
+
+
+def test_controls_are_those_that_need_no_document():
+    def names(ratings):
+        rows = evaluated(ratings)["correlation"].rows
+        return [row.metric for row in rows if row.kind == "control"]
+
+    four = ["constant", "random", "oracle", "inverted oracle"]
+    assert names(RATINGS) == [*four, "statement length", "system"]
+    bare = [Rating(row.id, row.group, row.gold) for row in ROWS]
+    assert names(Ratings("mine", tuple(bare), {"m": SCORES})) == four
+    # A system with one text would be told its rating.
+    lone = (*bare[1:], Rating("r00", "g00", 1.0, "a"))
+    assert names(Ratings("mine", lone, {"m": SCORES})) == four
+
+
+def test_the_system_control_knows_each_systems_mean_rating():
+    rows = {row.metric: row for row in evaluated()["correlation"].rows}
+    means = [GOLD[n % 3 :: 3].mean() for n in range(60)]
+    assert rows["system"].values["pearson"].value == pytest.approx(pearsonr(means, GOLD)[0], abs=1e-12)
+    assert rows["system"].values["partial_pearson"].value is None
+
+
+def test_groups_of_one_leave_ranking_out():
+    alone = tuple(Rating(row.id, row.id, row.gold) for row in ROWS)
+    ratings = Ratings("mine", alone, {"m": SCORES})
+    assert set(evaluated(ratings)) == {"correlation", "classification"}
+    with pytest.raises(UserError, match=r"retrieval cannot read mine: every group holds one text"):
+        evaluated(ratings, protocols=["retrieval"])
+
+
+def test_ratings_below_zero_leave_ranking_out():
+    below = tuple(Rating(row.id, row.group, row.gold - 1) for row in ROWS)
+    ratings = Ratings("mine", below, {"m": SCORES})
+    assert set(evaluated(ratings)) == {"correlation", "classification"}
+    with pytest.raises(UserError, match=r"retrieval cannot read mine: a rating of -1 is no gain"):
+        evaluated(ratings, protocols=["retrieval"])
+
+
+def test_two_ratings_give_one_roc_auc():
+    binary = tuple(Rating(row.id, row.group, float(row.gold > 0.5)) for row in ROWS)
+    result = evaluated(Ratings("mine", binary, {"m": SCORES}))["classification"]
+    assert [column.key for column in result.columns] == ["auc"]
+    high, low = (
+        [SCORES[ROWS[n].id] for n in range(60) if (GOLD[n] > 0.5) is np.bool_(wanted)] for wanted in (True, False)
+    )
+    # The share of (high, low) pairs in the right order, ties one half, counted out.
+    wins = [(a > b) + 0.5 * (a == b) for a in high for b in low]
+    assert result.rows[0].values["auc"].value == pytest.approx(np.mean(wins), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"scores": {"m": {"x9": 1.0}}}, "1 of the 1 ids in m are not ratings of mine (given), for example 'x9'"),
+        ({"scores": {"m": {"r00": float("inf")}}}, "is inf; give None for a missing score"),
+        ({"ratings": Ratings("bare", ROWS)}, "bare comes without published scores: give a score file"),
+        ({"unit": "citation"}, "unit=citation is about cited documents, and a rated set has none"),
+        ({"pool": "bm25:3"}, "pool=bm25:3 is about cited documents, and a rated set has none"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_one_sentence(settings, says):
+    with pytest.raises(UserError) as raised:
+        evaluated(**settings)
+    assert says in str(raised.value)
+
+
+def test_corpus_and_ratings_exclude_each_other():
+    with pytest.raises(UserError, match="corpus and ratings are both given"):
+        api.evaluate_scores({}, api.load_corpus("mini"), RATINGS)
+
+
+def test_a_corpus_is_no_rated_set_and_the_other_way_round():
+    with pytest.raises(UserError, match="mini is no rated set"):
+        api.load_ratings("mini")
+    with pytest.raises(UserError, match=r"frank has ratings of texts .* 'metaeval evaluate -d frank'"):
+        api.load_corpus("frank")
