@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from metaeval.report.footer import footer, in_blocks
+from metaeval.report.asides import asides
+from metaeval.report.footer import footer, in_blocks, plural
 from metaeval.report.footnotes import footnotes, letters, marks
-from metaeval.report.grid import Cell, Grid, Line, Rank
+from metaeval.report.grid import Block, Cell, Grid, Line, Rank
 from metaeval.report.numerals import UNDEFINED, numeral, one_line, plain, value_of
-from metaeval.report.result import Column, Result, Row
+from metaeval.report.result import Column, Result, Row, Unit
+from metaeval.report.standing import cluster
+
+CONTROLS = "controls"
 
 
 def lay_out(result: Result) -> Grid:
@@ -16,22 +20,37 @@ def lay_out(result: Result) -> Grid:
     rows, columns = in_blocks(result.rows), result.columns
     metrics = [row for row in rows if row.kind == "metric"]
     controls = [row for row in rows if row.kind == "control"]
-    reasons = letters(rows, columns)
+    reasons = letters(value_of(row, column) for row in rows for column in columns)
     joiners = [_joiner(rows, column) for column in columns]
-    ranks = {column.key: _ranks(metrics, column) for column in columns}
+    ranks = {column.key: rank(metrics, column) for column in columns}
     data = result.data
+    shown = _lines(metrics, columns, joiners, reasons, ranks), _lines(controls, columns, joiners, reasons, {})
     return Grid(
         key=(result.protocol, data.name, data.split, result.unit),
         title=plain(result.title),
-        subtitle=", ".join(part for part in (plain(data.name), plain(data.split), f"{result.unit} pairs") if part),
+        subtitle=", ".join(part for part in (plain(data.name), plain(data.split), units(result.unit)) if part),
         headings=tuple(plain(column.label) for column in columns),
-        metrics=tuple(_line(row, columns, joiners, reasons, ranks) for row in metrics),
-        controls=tuple(_line(row, columns, joiners, reasons, {}) for row in controls),
-        legend=_legend(ranks),
-        footnotes=footnotes(rows, columns, reasons),
+        blocks=tuple(Block(title, lines) for title, lines in zip(("", CONTROLS), shown, strict=True) if lines),
+        legend=legend(ranks.values()),
+        footnotes=footnotes(rows, columns, reasons, plural(result.unit)),
         footer=footer(result),
         signatures=tuple(one_line(row.signature) for row in metrics or controls),
     )
+
+
+def units(unit: Unit) -> str:
+    """What one row of the judged table is: chunk pairs, citation pairs, ratings."""
+    return plural(unit) if unit == "rating" else f"{unit} {plural(unit)}"
+
+
+def _lines(
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    joiners: Sequence[str],
+    reasons: Mapping[str, str],
+    ranks: Mapping[str, Mapping[str, Rank]],
+) -> tuple[Line, ...]:
+    return tuple(_line(row, columns, joiners, reasons, ranks) for row in rows)
 
 
 def _line(
@@ -54,13 +73,14 @@ def _line(
                 interval=joiner.join(ends) if ends else "",
                 ends=ends,
                 rank=ranks.get(column.key, {}).get(number, ""),
-                marks=marks(row, column, reasons),
+                marks=tuple(filter(None, (cluster(row, column), *marks(row, column, reasons)))),
+                asides=asides(row, column),
             )
         )
     return Line(plain(row.metric), tuple(cells))
 
 
-def _ranks(metrics: Sequence[Row], column: Column) -> dict[str, Rank]:
+def rank(metrics: Sequence[Row], column: Column) -> dict[str, Rank]:
     """The printed numbers that are best and second best; none when only one metric has a value.
 
     Ranks go by the printed digits: of two equal numbers in a table, neither may look better than the other.
@@ -74,8 +94,9 @@ def _ranks(metrics: Sequence[Row], column: Column) -> dict[str, Rank]:
     return dict(zip(order[:2], names[: len(order)], strict=True))
 
 
-def _legend(ranks: Mapping[str, Mapping[str, Rank]]) -> str:
-    used = {rank for column in ranks.values() for rank in column.values()}
+def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
+    """What bold and underlined mean, as far as a table has them."""
+    used = {rank for column in ranks for rank in column.values()}
     if "second" in used:
         return "Bold: best metric in the column; underlined: second best."
     return "Bold: best metric in the column." if used else ""

@@ -16,24 +16,25 @@ from metaeval.report.grid import Cell, Grid
 GAP = 2
 EDGES = 3
 
-_SUPERSCRIPTS = str.maketrans("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
+_SUPERSCRIPTS = str.maketrans("0123456789abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The widths of one measure's column: its number, its marks, its interval, and its heading."""
+    """The widths of one measure's column: its number, its marks, its interval, its longest aside, and its heading."""
 
     number: int
     marks: int
     interval: int
+    aside: int
     heading: int
 
     def width(self, stacked: bool) -> int:
         """Width with the interval below the number (`stacked`) or beside it."""
         beside = self.number + self.marks
         if stacked:
-            return max(beside, self.interval, self.heading)
-        return max(beside + (1 + self.interval if self.interval else 0), self.heading)
+            return max(beside, self.interval, self.aside, self.heading)
+        return max(beside + (1 + self.interval if self.interval else 0), self.aside, self.heading)
 
 
 @dataclass(frozen=True)
@@ -47,24 +48,31 @@ class Fit:
 
 
 def superscript(marks: Sequence[str]) -> str:
-    """Marks as they stand behind a number; letters are raised, the other marks are by nature."""
+    """Marks as they stand behind a number; letters and digits are raised, the other marks are by nature."""
     return "".join(mark.translate(_SUPERSCRIPTS) for mark in marks)
 
 
 def fit(grid: Grid, width: int) -> Fit:
     """The layout for `width` characters: intervals beside the numbers, else below, else several tables.
 
-    Headings stay on one line where there is room for it.
+    Headings stay on one line where there is room for it, and so do the asides of a cell.
     """
     longest = max((cell_len(line.name) for line in grid.lines), default=0)
     # A name may take half of the page; only a longer one is broken.
-    name = max(min(longest, width // 2), cell_len("controls"))
+    titles = (grid.stub, *(block.title for block in grid.blocks))
+    name = max(min(longest, width // 2), min(max(map(cell_len, titles)), width // 2))
     everything = tuple(range(len(grid.headings)))
-    for stacked, folded in product((False, True), (False, True)):
-        shapes = _shapes(grid, folded)
+    for stacked, folded, apart in product((False, True), repeat=3):
+        shapes = shapes_of(grid, folded, apart)
         if EDGES + name + sum(GAP + shape.width(stacked) for shape in shapes) <= width:
             return Fit(name, stacked, shapes, (everything,))
-    return Fit(name, True, shapes, _packed([shape.width(True) for shape in shapes], width - EDGES - name))
+    widths = [shape.width(True) for shape in shapes]
+    return Fit(name, True, shapes, packed(widths, [group.columns for group in grid.groups], width - EDGES - name))
+
+
+def aside_lines(cell: Cell, joined: bool) -> tuple[str, ...]:
+    """A cell's asides in one line, or each in its own."""
+    return (", ".join(cell.asides),) if joined and cell.asides else cell.asides
 
 
 def broken(name: str, width: int) -> list[str]:
@@ -79,29 +87,48 @@ def broken(name: str, width: int) -> list[str]:
     return [line for line in lines if line] or [""]
 
 
-def _shapes(grid: Grid, folded: bool) -> tuple[Shape, ...]:
+def shapes_of(grid: Grid, folded: bool = False, apart: bool = True) -> tuple[Shape, ...]:
+    """The widths of each column, with headings broken at spaces (`folded`) and each aside in its own line (`apart`)."""
     columns = [[line.cells[position] for line in grid.lines] for position in range(len(grid.headings))]
-    return tuple(_shape(heading, cells, folded) for heading, cells in zip(grid.headings, columns, strict=True))
+    return tuple(_shape(heading, cells, folded, apart) for heading, cells in zip(grid.headings, columns, strict=True))
 
 
-def _shape(heading: str, cells: Sequence[Cell], folded: bool) -> Shape:
+def _shape(heading: str, cells: Sequence[Cell], folded: bool, apart: bool) -> Shape:
     words = heading.split() if folded else [heading]
     return Shape(
         number=max((len(cell.number) for cell in cells), default=0),
         marks=max((len(superscript(cell.marks)) for cell in cells), default=0),
         interval=max((len(cell.interval) for cell in cells), default=0),
+        aside=max((len(aside) for cell in cells for aside in aside_lines(cell, not apart)), default=0),
         heading=max((cell_len(word) for word in words), default=0),
     )
 
 
-def _packed(widths: Sequence[int], room: int) -> tuple[tuple[int, ...], ...]:
-    """Positions in order, as many to a table as there is room for, never none."""
+def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tuple[int, ...], ...]:
+    """Positions in order, as many to a table as there is room for, never none; a group stays whole where it fits.
+
+    widths: one for each column; groups: the numbers of columns of each group, empty for none. A column costs its width
+    and one GAP.
+    """
     parts: list[list[int]] = [[]]
     used = 0
-    for position, width in enumerate(widths):
-        if parts[-1] and used + GAP + width > room:
+    for unit in _units(widths, groups, room):
+        cost = sum(GAP + widths[position] for position in unit)
+        if parts[-1] and used + cost > room:
             parts.append([])
             used = 0
-        parts[-1].append(position)
-        used += GAP + width
+        parts[-1] += unit
+        used += cost
     return tuple(tuple(part) for part in parts)
+
+
+def _units(widths: Sequence[int], groups: Sequence[int], room: int) -> list[list[int]]:
+    """What is not parted: whole groups, and single columns of a group that is too wide for a table of its own."""
+    units: list[list[int]] = []
+    start = 0
+    for size in groups or [1] * len(widths):
+        unit = list(range(start, start + size))
+        start += size
+        whole = sum(GAP + widths[position] for position in unit) <= room
+        units += [unit] if whole else [[position] for position in unit]
+    return units

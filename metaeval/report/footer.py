@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from metaeval.report.asides import aside_notes
 from metaeval.report.grid import Note
 from metaeval.report.numerals import count, plain, share
-from metaeval.report.result import Data, Interval, Result, Row
+from metaeval.report.result import Data, Interval, Result, Row, Unit
+from metaeval.report.standing import standing
 
 _LEVELS = ("full", "partial", "none")
+
+_METHODS = {"percentile": "percentile", "bca": "BCa"}
 
 # A longer list of names that share an account is "all others".
 _NAMED = 3
@@ -20,14 +24,21 @@ def footer(result: Result) -> tuple[Note, ...]:
     notes = (
         Note("data", _data(result.data)),
         Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
-        _pairs(rows),
+        _pairs(rows, plural(result.unit)),
         Note("uncertainty", _interval(result.interval, result.data.groups)),
-        Note("truncation", "", _truncation(rows)),
+        *aside_notes(result),
+        standing(result),
+        Note("truncation", "", _truncation(rows, plural(result.unit))),
         Note("left out", _counts(result.data.dropped)),
         Note("evidence", _counts(result.data.evidence)),
         Note("warnings", "", _warnings(rows)),
     )
     return tuple(note for note in notes if note.text or note.items)
+
+
+def plural(unit: Unit) -> str:
+    """What the rows of the judged table are called: a rating has one text and one source, and cites nothing."""
+    return "ratings" if unit == "rating" else "pairs"
 
 
 def in_blocks(rows: Sequence[Row]) -> list[Row]:
@@ -36,32 +47,42 @@ def in_blocks(rows: Sequence[Row]) -> list[Row]:
 
 
 def _data(data: Data) -> str:
-    counts = [
-        count(data.statements, "statement"),
-        count(data.citations, "citation"),
-        count(data.documents, "document"),
-        count(data.groups, "group"),
-    ]
+    numbers = (
+        (data.statements, "statement"),
+        (data.citations, "citation"),
+        (data.documents, "document"),
+        (data.groups, "group"),
+    )
+    counts = [count(number, noun) for number, noun in numbers if number]
     # A saved result has its keys in alphabetical order; the scale's own order is the one to read.
-    names = [name for name in _LEVELS if name in data.levels] + sorted(set(data.levels) - set(_LEVELS))
+    names = [name for name in _LEVELS if name in data.levels]
+    names += sorted(set(data.levels) - set(_LEVELS), key=_grade)
     levels = " / ".join(f"{plain(name)} {data.levels[name]:,}" for name in names)
-    return f"{_where(data)}: {', '.join(counts)}" + (f"; levels {levels}" if levels else "")
+    return "; ".join(filter(None, (f"{_where(data)}: {', '.join(counts)}", f"levels {levels}" if levels else "")))
+
+
+def _grade(name: str) -> tuple[float, str]:
+    """Graded levels from the highest number down, other names behind them."""
+    try:
+        return -float(name), name
+    except ValueError:
+        return float("inf"), name
 
 
 def _where(data: Data) -> str:
     return ", ".join(part for part in (plain(data.name), plain(data.split)) if part)
 
 
-def _pairs(rows: Sequence[Row]) -> Note:
+def _pairs(rows: Sequence[Row], units: str) -> Note:
     """One account for all rows, or one for each group of rows that share it."""
     accounts = _grouped((_account(row), row) for row in rows)
     if len(accounts) == 1:
-        return Note("pairs", next(iter(accounts)))
+        return Note(units, next(iter(accounts)))
     largest = max(accounts.values(), key=len, default=[])
     named = {text: names for text, names in accounts.items() if names is not largest or len(names) <= _NAMED}
     items = [(", ".join(names), text) for text, names in named.items()]
     items += [("all others", text) for text in accounts if text not in named]
-    return Note("pairs", "", tuple(items))
+    return Note(units, "", tuple(items))
 
 
 def _account(row: Row) -> str:
@@ -89,17 +110,17 @@ def _interval(interval: Interval, groups: int) -> str:
     if interval.resamples == 0:
         return "no intervals (0 resamples)"
     return (
-        f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
+        f"{100 * interval.level:g} % {_METHODS[interval.method]} intervals, {count(interval.resamples, 'resample')} of "
         f"{count(groups, 'group')}, seed {interval.seed}"
     )
 
 
-def _truncation(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
+def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:
     return tuple(
         (
             plain(row.metric),
             f"did not see {share(row.ledger.cut_tokens, row.ledger.tokens)} of tokens in "
-            f"{share(row.ledger.cut_pairs, row.ledger.pairs)} of pairs",
+            f"{share(row.ledger.cut_pairs, row.ledger.pairs)} of {units}",
         )
         for row in rows
         if row.ledger is not None and (row.ledger.cut_tokens or row.ledger.cut_pairs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, product
 
 from metaeval.report.grid import Note
@@ -19,15 +19,14 @@ _ALPHABET = "abcdefghijklmnoprstuvwxyz"
 _Say = Callable[[Row, Sequence[Column]], str]
 
 
-def letters(rows: Sequence[Row], columns: Sequence[Column]) -> dict[str, str]:
+def letters(values: Iterable[Value]) -> dict[str, str]:
     """A letter for each distinct reason, in reading order; cells with the same reason share it."""
     names = _names()
     found: dict[str, str] = {}
-    for row in rows:
-        for column in columns:
-            reason = reason_of(value_of(row, column))
-            if reason and reason not in found:
-                found[reason] = next(names)
+    for value in values:
+        reason = reason_of(value)
+        if reason and reason not in found:
+            found[reason] = next(names)
     return found
 
 
@@ -51,12 +50,14 @@ def marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, ..
     return tuple(mark for mark, holds in found if holds)
 
 
-def footnotes(rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str]) -> tuple[Note, ...]:
+def footnotes(
+    rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str
+) -> tuple[Note, ...]:
     """The footnotes that `marks` points to, one for each mark in use."""
     notes = (
         Note(LEVEL, "interval does not lie above that of a control:", _items(rows, columns, _level)),
         Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, columns, _ties)),
-        Note(UNSCORED, "pairs without a score could move the value, [worst..best]:", _items(rows, columns, _bounds)),
+        Note(UNSCORED, f"{units} without a score could move the value, [worst..best]:", _items(rows, columns, _bounds)),
     )
     return (*(note for note in notes if note.items), *(Note(letter, reason) for reason, letter in reasons.items()))
 

@@ -12,8 +12,8 @@ Rank = Literal["best", "second", ""]
 class Cell:
     """One value as printed.
 
-    `interval` is the interval as one text, empty when there is none, and `ends` its two ends; `marks` name footnotes,
-    in the footnotes' order.
+    `interval` is the interval as one text, empty when there is none, and `ends` its two ends; `marks` are the number of
+    the significance cluster and the names of footnotes, in the footnotes' order; `asides` stand below the number.
     """
 
     number: str
@@ -21,6 +21,7 @@ class Cell:
     ends: tuple[str, str] | None = None
     rank: Rank = ""
     marks: tuple[str, ...] = ()
+    asides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,22 @@ class Line:
 
     name: str
     cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines that belong together, under a title of their own (empty: none)."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A heading over `columns` neighbouring columns."""
+
+    title: str
+    columns: int
 
 
 @dataclass(frozen=True)
@@ -42,20 +59,24 @@ class Note:
 
 @dataclass(frozen=True)
 class Grid:
-    """A whole table. `key` tells it from other tables: protocol, data set, split, unit."""
+    """A whole table. `key` tells it from other tables: protocol, data set, split, unit.
+
+    `stub` heads the column of names. `groups` cover all columns in order, or there are none.
+    """
 
     key: tuple[str, ...]
     title: str
     subtitle: str
     headings: tuple[str, ...]
-    metrics: tuple[Line, ...]
-    controls: tuple[Line, ...]
+    blocks: tuple[Block, ...]
     legend: str
     footnotes: tuple[Note, ...]
     footer: tuple[Note, ...]
     signatures: tuple[str, ...]
+    stub: str = "metric"
+    groups: tuple[Group, ...] = ()
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """Every row, metrics first."""
-        return self.metrics + self.controls
+        """Every row, block after block."""
+        return tuple(line for block in self.blocks for line in block.lines)

@@ -6,33 +6,53 @@ import re
 from collections.abc import Sequence
 
 from metaeval.report.cells import lay_out
+from metaeval.report.fitting import GAP, Shape, packed, shapes_of
 from metaeval.report.grid import Cell, Grid, Line, Note
 from metaeval.report.result import Result
 from metaeval.report.tex_escape import escape
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
 
-# Intervals stand beside the numbers up to this many measures, below them in a wider table: a text column is 345 pt.
-_BESIDE = 3
+# Intervals stand beside the numbers up to this many LaTeX columns, below them in a wider table.
+_BESIDE = 6
+
+# A text column is 345 pt wide. Sizes with the width of a digit, a rule of thumb for all text; what stands beside or
+# below a number is \scriptsize whatever the size of the table.
+_TEXT = 345.0
+_SIZES = ((r"\small", 4.7), (r"\footnotesize", 4.3), (r"\scriptsize", 3.8))
+_SMALL = 3.8
+_SEPARATION = 4
 
 
 def render(result: Result) -> str:
     """The table with caption, label, notes, and the signatures as comments above the tabular."""
-    grid = lay_out(result)
-    caption = f"{escape(grid.title)} ({escape(grid.subtitle)})." + (f" {escape(grid.legend)}" if grid.legend else "")
+    return table_of(lay_out(result))
+
+
+def table_of(grid: Grid) -> str:
+    """Any grid in the same layout."""
+    parts = _parts(grid)
+    return "\n".join(_table(grid, part, number, len(parts)) for number, part in enumerate(parts, start=1))
+
+
+def _table(grid: Grid, part: Sequence[int], number: int, of: int) -> str:
+    """One of the `of` tables of a grid; the notes and signatures stand with the last."""
+    which = f", part {number} of {of}" if of > 1 else ""
+    caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
+    caption += f" {escape(grid.legend)}" if grid.legend else ""
     lines = [
         r"% Needs \usepackage{booktabs}.",
         r"\begin{table}[tp]",
         r"  \centering",
         r"  \setlength{\belowcaptionskip}{4pt}",
         rf"  \caption{{{caption}}}",
-        rf"  \label{{tab:{_label(grid.key)}}}",
-        r"  \small",
-        r"  \setlength{\tabcolsep}{4pt}",
+        rf"  \label{{tab:{_label((*grid.key, str(number)) if number > 1 else grid.key)}}}",
+        f"  {_size(grid, part)}",
+        rf"  \setlength{{\tabcolsep}}{{{_SEPARATION}pt}}",
         *(f"  % signature: {signature}" for signature in grid.signatures),
-        *_tabular(grid),
-        *_notes(grid.footnotes, ""),
-        *_notes(grid.footer, ":"),
+        *_tabular(grid, part),
+        *(_notes(grid.footnotes, "") if number == of else ()),
+        *(_notes(grid.footer, ":") if number == of else ()),
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
@@ -43,37 +63,106 @@ def _label(key: Sequence[str]) -> str:
     return re.sub("[^a-z0-9]+", "-", " ".join(key).lower()).strip("-")
 
 
-def _tabular(grid: Grid) -> list[str]:
-    row = _row_beside if len(grid.headings) <= _BESIDE else _row_stacked
+def _parts(grid: Grid) -> tuple[tuple[int, ...], ...]:
+    """The columns of each table: all in one if that fits the text at some size."""
+    everything = tuple(range(len(grid.headings)))
+    point = _SIZES[-1][1]
+    if _width(grid, everything, point) <= _TEXT:
+        return (everything,)
+    widths = [round(_column(shape, point, beside=False)) + 2 * _SEPARATION - GAP for shape in shapes_of(grid)]
+    return packed(widths, [group.columns for group in grid.groups], int(_TEXT - _names(grid, point)))
+
+
+def _size(grid: Grid, part: Sequence[int]) -> str:
+    """The largest size at which the table is no wider than the text, as far as counting characters can tell."""
+    fitting = [name for name, point in _SIZES if _width(grid, part, point) <= _TEXT]
+    return fitting[0] if fitting else _SIZES[-1][0]
+
+
+def _width(grid: Grid, part: Sequence[int], point: float) -> float:
+    shapes, beside = shapes_of(grid), _beside(grid, part)
+    columns = [_column(shapes[position], point, beside) + 2 * _SEPARATION for position in part]
+    return _names(grid, point) + sum(columns)
+
+
+def _names(grid: Grid, point: float) -> float:
+    return point * max((len(line.name) for line in grid.lines), default=0) + 2 * _SEPARATION
+
+
+def _column(shape: Shape, point: float, beside: bool) -> float:
+    number, interval = point * shape.number, _SMALL * shape.interval
+    value = number + interval + _SMALL * shape.marks if beside else max(number, interval)
+    return max(value, point * shape.heading, _SMALL * shape.aside)
+
+
+def _beside(grid: Grid, part: Sequence[int]) -> bool:
+    spread = [any(line.cells[position].ends for line in grid.lines) for position in part]
+    return sum(2 if interval else 1 for interval in spread) <= _BESIDE
+
+
+def _tabular(grid: Grid, part: Sequence[int]) -> list[str]:
     # Beside: a number and its interval are two LaTeX columns, so that digits and brackets both stand in line.
-    span, column = (2, "r@{}l") if row is _row_beside else (1, "r")
-    headings = [rf"\multicolumn{{{span}}}{{c}}{{{escape(heading)}}}" for heading in grid.headings]
+    span, column, row = (2, "r@{}l", _row_beside) if _beside(grid, part) else (1, "r", _row_stacked)
+    headings = [rf"\multicolumn{{{span}}}{{c}}{{{escape(grid.headings[position])}}}" for position in part]
     lines = [
-        rf"  \begin{{tabular}}{{l{column * len(headings)}}}",
+        rf"  \begin{{tabular}}{{l{column * len(part)}}}",
         r"    \toprule",
-        rf"    {' & '.join(['metric', *headings])} \\",
-        r"    \midrule",
-        *(row(line) for line in grid.metrics),
+        *_over(grid, part, span),
+        rf"    {' & '.join([escape(grid.stub), *headings])} \\",
     ]
-    if grid.controls:
-        lines += [r"    \midrule", rf"    \multicolumn{{{1 + span * len(headings)}}}{{l}}{{\emph{{controls}}}} \\"]
-        lines += [row(line) for line in grid.controls]
+    for block in grid.blocks:
+        lines.append(r"    \midrule")
+        if block.title:
+            lines.append(rf"    \multicolumn{{{1 + span * len(part)}}}{{l}}{{\emph{{{escape(block.title)}}}}} \\")
+        lines += [row(Line(line.name, tuple(line.cells[position] for position in part))) for line in block.lines]
     return [*lines, r"    \bottomrule", r"  \end{tabular}"]
+
+
+def _over(grid: Grid, part: Sequence[int], span: int) -> list[str]:
+    """The line of group headings, each with a rule over its columns."""
+    if not grid.groups:
+        return []
+    owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
+    titles, rules, start = [""], [], 2
+    for number in dict.fromkeys(owners[position] for position in part):
+        width = span * sum(owners[position] == number for position in part)
+        titles.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(grid.groups[number].title)}}}")
+        rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
+        start += width
+    return [rf"    {' & '.join(titles)} \\", f"    {''.join(rules)}"]
 
 
 def _row_beside(line: Line) -> str:
     cells = [f"{_number(cell)} & {_interval(cell)}{_marks(cell.marks)}" for cell in line.cells]
-    return rf"    {' & '.join([escape(line.name), *cells])} \\"
+    below = [rf"\multicolumn{{2}}{{r}}{{{_asides(cell, ', ')}}}" for cell in line.cells]
+    return _stack(line, [" & ".join([escape(line.name), *cells])], [below] if _has_asides(line) else [])
 
 
 def _row_stacked(line: Line) -> str:
     """Marks take no width here: the number's last digit and the bracket below it stand in line."""
     numbers = [_number(cell) + (rf"\rlap{{{_marks(cell.marks)}}}" if cell.marks else "") for cell in line.cells]
-    above = " & ".join([escape(line.name), *numbers])
-    if not any(cell.ends for cell in line.cells):
-        return f"    {above} \\\\"
-    below = " & ".join(["", *(_interval(cell) for cell in line.cells)])
-    return f"    {above} \\\\\n    {below} \\\\[2pt]"
+    below = [[_interval(cell) for cell in line.cells]] if any(cell.ends for cell in line.cells) else []
+    if _has_asides(line):
+        depth = max(len(cell.asides) for cell in line.cells)
+        below += [[_aside(cell, level) for cell in line.cells] for level in range(depth)]
+    return _stack(line, [" & ".join([escape(line.name), *numbers])], below)
+
+
+def _stack(line: Line, above: list[str], below: Sequence[Sequence[str]]) -> str:
+    rows = [*above, *(" & ".join(["", *cells]) for cells in below)]
+    return "\n".join(rf"    {row} \\" for row in rows) + ("[2pt]" if below else "")
+
+
+def _has_asides(line: Line) -> bool:
+    return any(cell.asides for cell in line.cells)
+
+
+def _asides(cell: Cell, joiner: str) -> str:
+    return rf"\scriptsize {escape(joiner.join(cell.asides))}" if cell.asides else ""
+
+
+def _aside(cell: Cell, level: int) -> str:
+    return rf"{{\scriptsize {escape(cell.asides[level])}}}" if level < len(cell.asides) else ""
 
 
 def _number(cell: Cell) -> str:

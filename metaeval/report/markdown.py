@@ -15,7 +15,11 @@ _RANKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "": ("", "")}
 
 def render(result: Result) -> str:
     """A GitHub table with footnotes below it and the signatures in a code block."""
-    grid = lay_out(result)
+    return page_of(lay_out(result))
+
+
+def page_of(grid: Grid) -> str:
+    """Any grid in the same layout."""
     blocks = [
         f"**{escape(grid.title)}** ({escape(grid.subtitle)})",
         _table(grid),
@@ -23,7 +27,7 @@ def render(result: Result) -> str:
         # A new bullet begins a new list; with the same one GitHub would join the two into one loose list.
         _notes(grid.footnotes, "-", ""),
         _notes(grid.footer, "*", ":"),
-        _code(grid.signatures),
+        _code(grid.signatures) if grid.signatures else "",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -38,14 +42,23 @@ def escape(text: str) -> str:
 
 def _table(grid: Grid) -> str:
     rows = [
-        ["metric", *(escape(heading) for heading in grid.headings)],
+        [escape(grid.stub), *_headings(grid)],
         [":--", *("--:" for _ in grid.headings)],
-        *(_row(line) for line in grid.metrics),
     ]
-    if grid.controls:
-        rows.append(["*controls*", *("" for _ in grid.headings)])
-        rows.extend(_row(line) for line in grid.controls)
+    for block in grid.blocks:
+        if block.title:
+            rows.append([f"*{escape(block.title)}*", *("" for _ in grid.headings)])
+        rows.extend(_row(line) for line in block.lines)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _headings(grid: Grid) -> list[str]:
+    """One line a heading; the first column of a group names the group above it, since a cell spans no columns."""
+    headings = [escape(heading) for heading in grid.headings]
+    if grid.groups:
+        titles = [escape(title) for group in grid.groups for title in [group.title] + [""] * (group.columns - 1)]
+        headings = [f"{title}<br>{heading}" for title, heading in zip(titles, headings, strict=True)]
+    return headings
 
 
 def _row(line: Line) -> list[str]:
@@ -55,7 +68,9 @@ def _row(line: Line) -> list[str]:
 def _cell(cell: Cell) -> str:
     before, after = _RANKS[cell.rank]
     interval = f" ({cell.interval})" if cell.interval else ""
-    return f"{before}{cell.number}{after}{''.join(_mark(mark) for mark in cell.marks)}{interval}"
+    asides = f"<br>{escape(', '.join(cell.asides))}" if cell.asides else ""
+    number = escape(cell.number) if cell.number[:1] == "<" else cell.number
+    return f"{before}{number}{after}{''.join(_mark(mark) for mark in cell.marks)}{interval}{asides}"
 
 
 def _mark(mark: str) -> str:

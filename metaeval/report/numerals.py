@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from metaeval.report.result import Column, Row, Value
@@ -23,6 +24,18 @@ def numeral(value: float | None, column: Column) -> str:
         return UNDEFINED
     text = f"{value * column.scale:.{column.digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
+
+
+def short(number: str) -> str:
+    """A printed number without the nought before its point: .585."""
+    return re.sub(r"^(-?)0\.", r"\1.", number)
+
+
+def chance(p: float | None) -> str:
+    """A p-value with four decimals: 1,000 permutations can say 0.0010, and 0.0504 must not look like 0.05."""
+    if p is None:
+        return UNDEFINED
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def span(ends: tuple[float, float], column: Column) -> str:

@@ -15,7 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from metaeval.errors import UserError
 from metaeval.files import read_text, write_text
 
-SCHEMA = "metaeval-result/1"
+SCHEMA = "metaeval-result/2"
+SCHEMAS = ("metaeval-result/1", SCHEMA)
+
+Unit = Literal["chunk", "citation", "rating"]
 
 
 class _Strict(BaseModel):
@@ -23,13 +26,19 @@ class _Strict(BaseModel):
 
 
 class Value(_Strict):
-    """One cell: the estimate, its interval, and what qualifies it (see `protocols.contract.Estimate`)."""
+    """One cell: the estimate, its interval, and what qualifies it (see `protocols.contract.Estimate`).
+
+    ceiling: the most that these scores could reach with their own ties and the gold's, where the measure has one.
+    published: what the data set's or the base paper's authors report for the same metric on the same data.
+    """
 
     value: float | None
     low: float | None = None
     high: float | None = None
     ties: tuple[float, float] | None = None
     bounds: tuple[float, float] | None = None
+    ceiling: float | None = None
+    published: float | None = None
     note: str = ""
 
 
@@ -56,7 +65,7 @@ class Row(_Strict):
 
     scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `not_above` lists, for
     each measure, the controls whose interval this metric's does not lie wholly above. `ledger` is None for controls
-    and imported scores.
+    and imported scores. `clusters` holds the row's significance cluster for each measure, 1 the best.
     """
 
     metric: str
@@ -69,6 +78,7 @@ class Row(_Strict):
     statuses: dict[str, int] = Field(default_factory=dict)
     ledger: Ledger | None = None
     not_above: dict[str, list[str]] = Field(default_factory=dict)
+    clusters: dict[str, int] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
     signature: str
 
@@ -105,22 +115,63 @@ class Interval(_Strict):
     resamples: int
     seed: int
     level: float
+    method: Literal["percentile", "bca"] = "percentile"
+
+
+class Comparison(_Strict):
+    """Two metrics under one measure: `one` less `other` over the rows that both scored.
+
+    low, high: the interval of the difference from the resamples of the table. p: two-sided, from a paired permutation
+    that exchanges the two metrics' normalised scores group by group; holm, bh: p adjusted over all pairs of metrics
+    of the measure. None where undefined, and `note` says why.
+    """
+
+    measure: str
+    one: str
+    other: str
+    rows: int
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    holm: float | None = None
+    bh: float | None = None
+    note: str = ""
+
+
+class Significance(_Strict):
+    """How the metrics of the table differ: every pair under every shown measure, and the settings of the test.
+
+    Two metrics count as different where the Holm-adjusted p is at most `alpha`; `Row.clusters` follows from that.
+    """
+
+    permutations: int
+    seed: int
+    alpha: float
+    comparisons: list[Comparison]
 
 
 class Result(_Strict):
-    """One protocol's table over one data set and unit of analysis."""
+    """One protocol's table over one data set and unit of analysis.
 
-    schema_: Literal["metaeval-result/1"] = Field(default="metaeval-result/1", alias="schema")
+    ceilings: for each measure that ties in the gold hold below 1, what a perfect metric of each kind (continuous,
+    three-level, binary) would reach. published: where the `published` values come from.
+    """
+
+    schema_: Literal["metaeval-result/2"] = Field(default="metaeval-result/2", alias="schema")
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
 
     protocol: str
     title: str
-    unit: Literal["chunk", "citation"]
+    unit: Unit
     settings: dict[str, str]
     data: Data
     interval: Interval
     columns: list[Column]
     rows: list[Row]
+    ceilings: dict[str, dict[str, float]] = Field(default_factory=dict)
+    significance: Significance | None = None
+    published: str = ""
 
 
 def save_result(result: Result, path: Path) -> None:
@@ -136,10 +187,12 @@ def load_result(path: Path) -> Result:
     except json.JSONDecodeError as error:
         raise UserError(f"{path} is not JSON (line {error.lineno}: {error.msg}).") from error
     version = data.get("schema") if isinstance(data, dict) else None
-    if version != SCHEMA:
-        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}. Is it a metaeval result file?")
+    if version not in SCHEMAS:
+        known = ", ".join(map(repr, SCHEMAS))
+        raise UserError(f"{path}: schema is {version!r}; this version reads {known}. Is it a metaeval result file?")
     try:
-        return Result.model_validate(data)
+        # Version 2 only adds fields that may be absent.
+        return Result.model_validate({**data, "schema": SCHEMA})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from rich.box import HORIZONTALS
 from rich.cells import cell_len
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from metaeval.report.cells import lay_out
-from metaeval.report.fitting import Fit, Shape, broken, fit, superscript
+from metaeval.report.fitting import GAP, Fit, Shape, aside_lines, broken, fit, superscript
 from metaeval.report.grid import Cell, Grid, Line, Note
 from metaeval.report.result import Result
 
@@ -26,17 +27,26 @@ _STYLES = {"best": "bold", "second": "underline", "": ""}
 
 def show(result: Result, console: Console) -> None:
     """Print a result to a console, fitted to the console's width."""
-    grid = lay_out(result)
+    show_grid(lay_out(result), console)
+
+
+def show_grid(grid: Grid, console: Console) -> None:
+    """Print any grid to a console, fitted to the console's width."""
     layout = fit(grid, console.width)
     console.print(Text.assemble((grid.title, "bold"), "\n", grid.subtitle))
     for part in layout.parts:
+        if grid.groups:
+            console.print(Text(_over(grid, layout, part), style="bold"))
         console.print(_table(grid, layout, part))
     if grid.legend and console.color_system:
         console.print(Text(f" {grid.legend}"))
     if grid.footnotes:
         console.print(_notes((superscript([note.label]), note) for note in grid.footnotes))
-    console.print()
-    console.print(_notes((note.label, note) for note in grid.footer))
+    if grid.footer:
+        console.print()
+        console.print(_notes((note.label, note) for note in grid.footer))
+    if not grid.signatures:
+        return
     console.print()
     console.print(Text(" signature" + ("s" if len(grid.signatures) > 1 else ""), style="dim"))
     for signature in grid.signatures:
@@ -46,24 +56,41 @@ def show(result: Result, console: Console) -> None:
 
 def text(result: Result, width: int = 100) -> str:
     """The same as plain text of `width` columns, for a file."""
+    return text_of(lay_out(result), width)
+
+
+def text_of(grid: Grid, width: int = 100) -> str:
+    """Any grid as plain text of `width` columns."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
     with console.capture() as capture:
-        show(result, console)
+        show_grid(grid, console)
     return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
 
 
 def _table(grid: Grid, layout: Fit, part: Sequence[int]) -> Table:
     table = Table(box=HORIZONTALS, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column(Text("metric"), width=layout.name, no_wrap=True)
+    table.add_column(Text(grid.stub), width=layout.name, no_wrap=True)
     for position in part:
         heading = Text(grid.headings[position], justify="right" if layout.stacked else "center")
         table.add_column(heading, width=layout.shapes[position].width(layout.stacked))
-    _add(table, grid.metrics, layout, part)
-    if grid.controls:
+    for block in grid.blocks:
         table.add_section()
-        table.add_row(Text("controls", style="italic"))
-        _add(table, grid.controls, layout, part)
+        if block.title:
+            table.add_row(Text(block.title, style="italic"))
+        _add(table, block.lines, layout, part)
     return table
+
+
+def _over(grid: Grid, layout: Fit, part: Sequence[int]) -> str:
+    """The line above a table that names its groups, each over the middle of its columns."""
+    owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
+    line = " " * (1 + layout.name)
+    for number, positions in groupby(part, key=lambda position: owners[position]):
+        room = sum(GAP + layout.shapes[position].width(layout.stacked) for position in positions)
+        title = Text(grid.groups[number].title)
+        title.truncate(room - GAP, overflow="ellipsis")
+        line += " " * GAP + title.plain.center(room - GAP)
+    return line.rstrip()
 
 
 def _add(table: Table, lines: Iterable[Line], layout: Fit, part: Sequence[int]) -> None:
@@ -78,14 +105,17 @@ def _cell(cell: Cell, shape: Shape, stacked: bool) -> Text:
     number = " " * (shape.number - len(cell.number))
     marks = superscript(cell.marks).ljust(shape.marks)
     interval = cell.interval.rjust(shape.interval)
-    beside = shape.number + shape.marks
+    width, beside = shape.width(stacked), shape.number + shape.marks
+    # Asides share a line where there is room for it.
+    fits = all(len(aside) <= width for aside in aside_lines(cell, joined=True))
+    below = [aside.rjust(width) for aside in aside_lines(cell, fits)]
     if stacked:
-        width = shape.width(stacked)
-        return Text.assemble(
-            " " * (width - beside) + number, (cell.number, _STYLES[cell.rank]), marks, "\n", interval.rjust(width)
-        )
-    indent = " " * (shape.width(stacked) - beside - (1 + shape.interval if shape.interval else 0))
-    return Text.assemble(indent + number, (cell.number, _STYLES[cell.rank]), marks, " ", interval)
+        below = [interval.rjust(width), *below] if cell.interval or below else []
+        tail, indent = "", width - beside
+    else:
+        tail, indent = f" {interval}", width - beside - (1 + shape.interval if shape.interval else 0)
+    first = Text.assemble(" " * indent + number, (cell.number, _STYLES[cell.rank]), marks, tail)
+    return Text("\n").join([first, *map(Text, below)])
 
 
 def _notes(notes: Iterable[tuple[str, Note]]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metaeval.report.result import Column, Data, Interval, Ledger, Result, Row, Value
+from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Result, Row, Significance, Value
 
 NASTY = "judge[bold]_3|x%"
 UNDEFINED = "the score is constant"
@@ -130,3 +130,38 @@ def _oracle() -> Row:
         unscored=0,
         signature="control:oracle",
     )
+
+
+@pytest.fixture(scope="session")
+def full(result: Result) -> Result:
+    """The same with all that schema 2 adds: ceilings, published values, clusters, one compared pair a measure."""
+    minilm, judge, *controls = result.rows
+    return result.model_copy(
+        update={
+            "rows": [
+                _with(minilm, {"ceiling": 0.8991}, {"published": 0.5849}, {"ndcg5": 1, "auc": 1, "pearson": 2}),
+                _with(judge, {"ceiling": 0.9617}, {}, {"ndcg5": 1, "auc": 1, "pearson": 1}),
+                *controls,
+            ],
+            "ceilings": {"pearson": {"continuous": 0.8991, "binary": 0.9617}},
+            "published": "arXiv 2406.15264, Table 2",
+            "significance": Significance(permutations=1000, seed=7, alpha=0.05, comparisons=_pairs(minilm, judge)),
+        }
+    )
+
+
+def _with(row: Row, ceiling: dict[str, float], published: dict[str, float], clusters: dict[str, int]) -> Row:
+    pearson = row.values["pearson"].model_copy(update={**ceiling, **published})
+    return row.model_copy(update={"values": {**row.values, "pearson": pearson}, "clusters": clusters})
+
+
+def _pairs(one: Row, other: Row) -> list[Comparison]:
+    names = {"one": one.metric, "other": other.metric, "rows": 3797}
+    # 0.7125 - 0.7398 = -0.0273. 1 / 1,001 is the least p that 1,000 permutations can give.
+    close = dict.fromkeys(("p", "holm", "bh"), 0.0504)
+    far = dict.fromkeys(("p", "holm", "bh"), 1 / 1001)
+    return [
+        Comparison(measure="ndcg5", **names, difference=-0.0273, low=-0.06, high=0.01, **close),
+        Comparison(measure="auc", **names, difference=None, note="no pair of both levels"),
+        Comparison(measure="pearson", **names, difference=-0.5, low=-0.55, high=-0.45, **far),
+    ]

@@ -43,8 +43,8 @@ def test_a_printed_number_is_within_half_a_unit_of_its_last_digit(value, scale, 
 
 def test_metrics_stand_above_controls_whatever_the_order_in_the_result(result):
     grid = lay_out(result.model_copy(update={"rows": result.rows[::-1]}))
-    assert [line.name for line in grid.metrics] == ["judge[bold]_3|x%", "minilm-bertscore"]
-    assert [line.name for line in grid.controls] == ["oracle", "random", "constant"]
+    assert [line.name for line in grid.blocks[0].lines] == ["judge[bold]_3|x%", "minilm-bertscore"]
+    assert [line.name for line in grid.blocks[1].lines] == ["oracle", "random", "constant"]
 
 
 def test_best_and_second_are_metrics_only_and_ties_in_print_share_the_mark(result):
@@ -57,12 +57,12 @@ def test_best_and_second_are_metrics_only_and_ties_in_print_share_the_mark(resul
 
 def test_a_metric_alone_in_its_column_is_not_called_best(result):
     grid = lay_out(_with_values(result, "ndcg5", [Value(value=None, note="no pool")]))
-    assert [line.cells[0].rank for line in grid.metrics] == ["", ""]
+    assert [line.cells[0].rank for line in grid.blocks[0].lines] == ["", ""]
 
 
 def test_negative_numbers_rank_by_value_not_by_text(result):
     grid = lay_out(_with_values(result, "pearson", [Value(value=-0.5), Value(value=-0.25)]))
-    assert [line.cells[2].rank for line in grid.metrics] == ["second", "best"]
+    assert [line.cells[2].rank for line in grid.blocks[0].lines] == ["second", "best"]
 
 
 def test_intervals_are_joined_by_a_dash_unless_the_column_has_a_negative_end(result):
@@ -82,8 +82,8 @@ def test_marks_follow_from_the_row(result):
 def test_a_control_is_not_flagged_against_controls(result):
     rows = [row.model_copy(update={"not_above": {"auc": ["random"]}}) for row in result.rows]
     grid = lay_out(result.model_copy(update={"rows": rows}))
-    assert {"†" in line.cells[1].marks for line in grid.metrics} == {True}
-    assert {"†" in line.cells[1].marks for line in grid.controls} == {False}
+    assert {"†" in line.cells[1].marks for line in grid.blocks[0].lines} == {True}
+    assert {"†" in line.cells[1].marks for line in grid.blocks[1].lines} == {False}
     assert [name for name, _ in _note(grid.footnotes, "†").items] == ["minilm-bertscore", "judge[bold]_3|x%"]
 
 

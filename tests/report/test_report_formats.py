@@ -1,12 +1,13 @@
 """Formats by name, and results of every schema version through all of them."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from metaeval.errors import UserError
 from metaeval.report.formats import FORMATS, find_format, write_tables
-from metaeval.report.result import load_result, save_result
+from metaeval.report.result import SCHEMAS, load_result, save_result
 
 HISTORIC = sorted((Path(__file__).parent / "historic").glob("*.json"))
 
@@ -47,8 +48,16 @@ def test_saving_and_loading_changes_no_table(result, tmp_path, name):
     assert FORMATS[name].render(load_result(tmp_path / "result.json")) == FORMATS[name].render(result)
 
 
-def test_schema_1_is_among_the_historic_files():
-    assert "schema-1.json" in [path.name for path in HISTORIC]
+def test_every_schema_is_among_the_historic_files():
+    written = {json.loads(path.read_text(encoding="utf-8"))["schema"] for path in HISTORIC}
+    assert written == set(SCHEMAS)
+
+
+def test_an_old_file_gets_what_came_later_as_absent():
+    result = load_result(Path(__file__).parent / "historic" / "schema-1.json")
+    assert (result.ceilings, result.significance, result.published) == ({}, None, "")
+    assert {value.ceiling for row in result.rows for value in row.values.values()} == {None}
+    assert result.interval.method == "percentile"
 
 
 @pytest.mark.parametrize("path", HISTORIC, ids=lambda path: path.name)

@@ -8,6 +8,11 @@ from metaeval.errors import UserError
 from metaeval.report.result import load_result, save_result
 
 
+def test_all_that_schema_2_adds_comes_back(full, tmp_path):
+    save_result(full, tmp_path / "full.json")
+    assert load_result(tmp_path / "full.json") == full
+
+
 @pytest.fixture
 def document(result):
     return json.loads(result.model_dump_json(by_alias=True))
@@ -38,8 +43,9 @@ def test_not_json(tmp_path):
 @pytest.mark.parametrize("document", [{"schema": "metaeval-result/9"}, {}, [], 3])
 def test_another_schema(tmp_path, document):
     version = document.get("schema") if isinstance(document, dict) else None
+    known = "'metaeval-result/1', 'metaeval-result/2'"
     assert _error(tmp_path / "r.json", document) == (
-        f": schema is {version!r}; this version reads 'metaeval-result/1'. Is it a metaeval result file?"
+        f": schema is {version!r}; this version reads {known}. Is it a metaeval result file?"
     )
 
 

@@ -1,0 +1,1 @@
+"""Figures of results and plain tables. They need matplotlib: pip install 'metaeval[report]'."""

@@ -1,0 +1,103 @@
+"""What all figures share: the drawing surface, the colours, and files that are the same bytes every time."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metaeval.errors import UserError
+from metaeval.files import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, from dark to light: told apart with any colour vision, and in print without colour.
+COLOURS = ("#0072B2", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#000000", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+INK = "#222222"
+FAINT = "#BBBBBB"
+
+FORMATS = ("png", "pdf", "svg")
+
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "legend.frameon": False,
+    "text.color": INK,
+    "text.usetex": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    # Glyphs are outlines: no font of the reader's is asked for.
+    "svg.hashsalt": "metaeval",
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
+    "path.simplify": False,
+}
+
+
+def axes(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of `width` by `height` inches with one set of axes, apart from any that the caller's program draws."""
+    # Only these modules: `pyplot` would choose a backend for the whole program.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def image(figure: Figure, kind: str) -> bytes:
+    """The figure as the bytes of a png (200 dots an inch), pdf or svg; the same figure gives the same bytes."""
+    nameless = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None, "Creator": None}}
+    metadata = nameless.get(kind, {"Date": None, "Creator": None})
+    file = io.BytesIO()
+    with styled():
+        if figure.get_layout_engine() is not None:
+            # Each drawing would lay out anew from where the last one ended: it is done once.
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        figure.savefig(file, format=kind, dpi=200, metadata=metadata, facecolor="white")
+    return _renamed(file.getvalue()) if kind == "svg" else file.getvalue()
+
+
+def _renamed(svg: bytes) -> bytes:
+    """The SVG with its hashed ids numbered as they come: those of clip paths are hashes of memory addresses."""
+    found = dict.fromkeys(re.findall(rb'id="([a-z][0-9a-f]{10})"', svg))
+    names = {name: b"n%d" % number for number, name in enumerate(found, start=1)}
+    return re.sub(rb'(?<=[#"])[a-z][0-9a-f]{10}(?=[)"])', lambda match: names.get(match[0], match[0]), svg)
+
+
+def save_figure(figure: Figure, stem: Path) -> list[Path]:
+    """Write `stem`.png, .pdf and .svg and return the paths."""
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in FORMATS]
+    for kind, path in zip(FORMATS, paths, strict=True):
+        with atomic_write(path) as file:
+            file.write(image(figure, kind))
+    return paths
+
+
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """The house style for as long as a figure is made or drawn; the program's own settings come back after it.
+
+    Raises `UserError` when matplotlib is not installed.
+    """
+    try:
+        matplotlib = importlib.import_module("matplotlib")
+    except ImportError as error:
+        raise UserError("Figures need matplotlib, which is not installed: pip install 'metaeval[report]'.") from error
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield

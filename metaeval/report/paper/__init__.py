@@ -1,0 +1,1 @@
+"""The tables of a paper: several data sets side by side, made from results alone."""

@@ -1,0 +1,198 @@
+"""Figures: what is drawn is what the data say, nothing overlaps, and the same input gives the same bytes."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from itertools import combinations
+
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib")
+
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.report.figures.canvas import FORMATS, image, save_figure  # noqa: E402
+from metaeval.report.figures.confusion import confusion_map  # noqa: E402
+from metaeval.report.figures.cost_quality import CostPoint, cost_quality  # noqa: E402
+from metaeval.report.figures.ndcg_bars import ndcg_bars  # noqa: E402
+from metaeval.report.figures.rank_stability import rank_stability  # noqa: E402
+from metaeval.report.figures.reliability import reliability_curve  # noqa: E402
+from metaeval.report.figures.wording import wrapped  # noqa: E402
+
+NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
+POINTS = [CostPoint(name, 10.0 ** (n % 4), 0.5 + n / 50, 0.48 + n / 50, 0.53 + n / 50) for n, name in enumerate(NAMES)]
+RANKS = {name: [1 + (n + shift) % 15 for shift in (0, 0, 1, 14)] for n, name in enumerate(NAMES)}
+
+DRAWN = {
+    "rank_stability": lambda: rank_stability(RANKS, "wice"),
+    "cost_quality": lambda: cost_quality(POINTS, "pairs per second", "ROC-AUC"),
+    "reliability": lambda: reliability_curve([0.1, 0.5, 0.9], [0.2, 0.4, 0.8], [9, 0, 3], "m", "ECE 0.1"),
+    "confusion": lambda: confusion_map([[2, 1], [0, 3]], ["full", "none"], "m"),
+}
+
+
+@pytest.fixture
+def crowded(result):
+    rows = [result.rows[0].model_copy(update={"metric": name}) for name in NAMES]
+    return result.model_copy(update={"rows": rows + result.rows[2:], "columns": result.columns[:1] * 3})
+
+
+def _boxes(figure, artists):
+    figure.draw_without_rendering()
+    return [artist.get_window_extent() for artist in artists if artist.get_text()]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("kind", FORMATS)
+def test_drawing_twice_gives_the_same_bytes(name, kind):
+    # The second time with other pictures still in memory, and from a figure that was drawn before.
+    first = DRAWN[name]()
+    expected = image(first, kind)
+    assert image(DRAWN[name](), kind) == expected
+    assert image(first, "png")
+    assert image(first, kind) == expected
+
+
+def test_every_reference_in_an_svg_has_its_id():
+    svg = image(DRAWN["confusion"](), "svg").decode()
+    references = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
+    assert references
+    assert references <= set(re.findall(r'\bid="([^"]+)"', svg))
+
+
+def test_another_process_draws_the_same_bytes_and_no_pyplot_is_loaded():
+    code = (
+        "import hashlib, sys; from metaeval.report.figures.canvas import image, FORMATS;"
+        "from metaeval.report.figures.confusion import confusion_map;"
+        "figure = confusion_map([[2, 1], [0, 3]], ['full', 'none'], 'm');"
+        "print(*(hashlib.sha256(image(figure, kind)).hexdigest() for kind in FORMATS));"
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    # Another order of sets and another clock: neither may show.
+    env = {**os.environ, "PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "86400", "TZ": "Asia/Tokyo"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    here = [hashlib.sha256(image(DRAWN["confusion"](), kind)).hexdigest() for kind in FORMATS]
+    assert run.stdout.split() == [*here, "False"]
+
+
+def test_the_programs_own_settings_stay(result):
+    with matplotlib.rc_context({"font.size": 31.0}):
+        before = dict(matplotlib.rcParams)
+        figure = ndcg_bars(result)
+        image(figure, "svg")
+        assert dict(matplotlib.rcParams) == before
+    assert figure.axes[0].xaxis.label.get_size() == 9.0
+
+
+def test_files_are_png_pdf_and_svg(tmp_path):
+    paths = save_figure(DRAWN["confusion"](), tmp_path / "a.b")
+    assert [path.name for path in paths] == ["a.b.png", "a.b.pdf", "a.b.svg"]
+    assert [path.read_bytes()[:4] for path in paths] == [b"\x89PNG", b"%PDF", b"<?xm"]
+    assert b"Date" not in paths[1].read_bytes()
+
+
+def test_without_matplotlib_the_command_to_install_it_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UserError) as caught:
+        confusion_map([[1]], ["full"])
+    assert str(caught.value) == "Figures need matplotlib, which is not installed: pip install 'metaeval[report]'."
+
+
+def test_bars_whiskers_and_ties_stand_at_the_values(result):
+    (plot,) = ndcg_bars(result.model_copy(update={"columns": result.columns[:1]})).axes
+    # The conftest's NDCG@5 of the two metrics.
+    assert [bar.get_width() for bar in plot.patches] == [0.7125, 0.7398]
+    ends = [tuple(map(float, line.get_xdata())) for line in plot.lines]
+    assert ends.count((0.6831, 0.7419)) == ends.count((0.7012, 0.7774)) == 2
+    assert {end for end in ends if len(end) == 1} == {(0.587,), (0.922,)}
+    # Control lines: random 0.4419 and constant 0.4444; the oracle is none.
+    assert [(0.4419, 0.4419) in ends, (0.4444, 0.4444) in ends, (1.0, 1.0) in ends] == [True, True, False]
+
+
+def test_an_undefined_value_has_no_bar(result):
+    undefined = result.rows[0].values["ndcg5"].model_copy(update={"value": None, "low": None, "high": None})
+    row = result.rows[0].model_copy(update={"values": {"ndcg5": undefined}})
+    changed = result.model_copy(update={"rows": [row, result.rows[1]], "columns": result.columns[:1]})
+    assert len(ndcg_bars(changed).axes[0].patches) == 1
+
+
+def test_a_result_of_controls_has_no_figure(result):
+    with pytest.raises(UserError, match="has no metric to draw"):
+        ndcg_bars(result.model_copy(update={"rows": result.rows[2:]}))
+
+
+@pytest.mark.parametrize("draw", [ndcg_bars, lambda _: DRAWN["rank_stability"]()], ids=["bars", "ranks"])
+def test_fifteen_long_names_do_not_overlap_and_stay_on_the_page(crowded, draw):
+    figure = draw(crowded)
+    labels = _boxes(figure, figure.axes[0].get_yticklabels())
+    assert len(labels) == 15
+    assert not any(one.overlaps(other) for one, other in combinations(labels, 2))
+    assert min(box.x0 for box in labels) >= 0
+    assert {text.get_text().replace("\n", "") for text in figure.axes[0].get_yticklabels()} == set(NAMES)
+
+
+def test_the_numbers_of_marks_that_stand_close_do_not_overlap():
+    near = [CostPoint(f"m{n}", 10.0, 0.5 + 0.004 * n) for n in range(3)] + POINTS
+    figure = cost_quality(near, "USD", "AUC")
+    numbers = _boxes(figure, figure.axes[0].texts)
+    assert len(numbers) == 18
+    assert not any(one.overlaps(other) for one, other in combinations(numbers, 2))
+
+
+def test_every_mark_of_a_cost_figure_differs_in_colour_or_shape():
+    figure = cost_quality([CostPoint(f"m{n}", 1.0 + n, 0.5) for n in range(40)], "USD", "AUC")
+    marks = [(line.get_color(), line.get_marker()) for line in figure.axes[0].lines]
+    assert len(set(marks)) == 40
+
+
+@pytest.mark.parametrize("cost", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_cost_that_a_log_axis_cannot_show_is_refused(cost):
+    with pytest.raises(UserError, match="a log axis shows costs above 0 only"):
+        cost_quality([CostPoint("m", cost, 0.5)], "USD", "AUC")
+
+
+def test_ranks_are_drawn_by_their_median_with_areas_by_share():
+    (plot,) = rank_stability({"b": [2, 2, 2, 1], "a": [1, 1, 1, 2]}).axes
+    assert [label.get_text() for label in plot.get_yticklabels()] == ["a", "b"]
+    # a: rank 1 in 3 of 4 specifications, rank 2 in 1 of 4.
+    discs = plot.collections[0]
+    assert discs.get_offsets().tolist() == [[1.0, 0.0], [2.0, 0.0]]
+    assert discs.get_sizes()[0] == 3 * discs.get_sizes()[1]
+
+
+@pytest.mark.parametrize("ranks", [{}, {"a": []}, {"a": [1], "b": [1, 2]}])
+def test_ranks_of_different_lengths_are_refused(ranks):
+    with pytest.raises(UserError, match="a rank under every specification"):
+        rank_stability(ranks)
+
+
+def test_an_empty_bin_is_left_out_of_the_curve():
+    figure = DRAWN["reliability"]()
+    curve = next(line for line in figure.axes[0].lines if line.get_label() == "observed")
+    assert curve.get_xydata().tolist() == [[0.1, 0.2], [0.9, 0.8]]
+
+
+def test_a_curve_needs_bins_of_one_number_that_hold_pairs():
+    with pytest.raises(UserError, match="got 1, 1 and 2"):
+        reliability_curve([0.5], [0.5], [1, 2])
+    with pytest.raises(UserError, match="No bin holds a pair"):
+        reliability_curve([0.5], [0.5], [0])
+
+
+def test_a_confusion_matrix_prints_counts_and_row_shares():
+    texts = [text.get_text() for text in confusion_map([[1500, 500], [0, 0]], ["full", "none"]).axes[0].texts]
+    # 1,500 / 2,000 and 500 / 2,000; a level without pairs has no shares.
+    assert texts == ["1,500\n75.0 %", "500\n25.0 %", "0", "0"]
+
+
+@pytest.mark.parametrize("counts", [[], [[1, 2]], [[1], [2]], [[1, 2], [3]]])
+def test_a_matrix_that_is_not_square_is_refused(counts):
+    with pytest.raises(UserError, match="takes 2 rows of 2 counts"):
+        confusion_map(counts, ["full", "none"])
+
+
+def test_a_name_is_never_read_as_mathematics():
+    figure = confusion_map([[1]], ["$x$ _y_"], r"a $\frac$ b")
+    image(figure, "png")
+    assert wrapped("$x$") == r"\$x\$"

@@ -1,0 +1,137 @@
+"""Pairs of metrics: raised numbers, the significance note, and the table of pairs."""
+
+import csv
+import io
+from itertools import combinations
+
+import pytest
+
+from metaeval.errors import UserError
+from metaeval.report import comparisons, latex, markdown, terminal
+from metaeval.report.cells import lay_out
+from metaeval.report.comparisons import comparison_grid, write_comparisons
+from metaeval.report.numerals import chance
+from metaeval.report.result import Comparison, Significance
+
+
+def _many(full, count, different):
+    """`count` metrics m0, m1, ...; under NDCG@5 the pairs in `different` differ, the lower number being better."""
+    rows = [
+        full.rows[0].model_copy(update={"metric": f"m{number}", "clusters": {"ndcg5": 1 + number // 4}})
+        for number in range(count)
+    ]
+    pairs = [
+        Comparison(
+            measure="ndcg5",
+            one=f"m{a}",
+            other=f"m{b}",
+            rows=100 + a,
+            difference=0.1,
+            p=0.001,
+            holm=0.05 if (a, b) in different else 0.0501,
+            bh=0.01,
+        )
+        for a, b in combinations(range(count), 2)
+    ]
+    tested = Significance(permutations=1000, seed=0, alpha=0.05, comparisons=pairs)
+    return full.model_copy(update={"rows": rows, "significance": tested, "columns": full.columns[:1]})
+
+
+def _standing(result):
+    return next(note for note in lay_out(result).footer if note.label == "significance")
+
+
+def test_two_metrics_get_their_p(full):
+    note = _standing(full)
+    assert note.text == (
+        "same raised number: not told apart (paired cluster permutation, 1,000 permutations, Holm, alpha 0.05)"
+    )
+    assert note.items == (("NDCG@5", "p 0.0504"), ("Pearson r", "p 0.0010"))
+
+
+def test_a_few_metrics_get_the_pairs_that_differ(full):
+    note = _standing(_many(full, 4, {(0, 2), (0, 3), (1, 3)}))
+    assert note.items == (("NDCG@5", "m0 > m2, m3; m1 > m3"),)
+    assert _standing(_many(full, 3, set())).items == (("NDCG@5", "no two told apart"),)
+
+
+def test_many_metrics_get_the_clusters(full):
+    # Clusters 1 + number // 4, see _many.
+    assert _standing(_many(full, 7, set())).items == (("NDCG@5", "1 m0, m1, m2, m3; 2 m4, m5, m6"),)
+
+
+def test_the_raised_number_stands_before_the_other_marks(full):
+    first = lay_out(full).blocks[0].lines[0]
+    assert [cell.marks for cell in first.cells] == [("1",), ("1",), ("2", "†")]
+
+
+@pytest.mark.parametrize(
+    ("p", "expected"), [(1 / 1001, "0.0010"), (0.0504, "0.0504"), (1.0, "1.0000"), (0.00002, "<0.0001"), (None, "–")]
+)
+def test_p_is_never_nothing(p, expected):
+    assert chance(p) == expected
+
+
+def test_the_grid_has_a_row_for_each_pair_and_measure(full):
+    grid = comparison_grid(full)
+    assert [block.title for block in grid.blocks] == ["NDCG@5", "AUC full/none", "Pearson r"]
+    assert [line.name for line in grid.lines] == [
+        "minilm-bertscore ≈ judge[bold]_3|x%",
+        "minilm-bertscore ? judge[bold]_3|x%",
+        "minilm-bertscore < judge[bold]_3|x%",
+    ]
+    assert [(cell.number, cell.interval) for cell in grid.lines[0].cells] == [
+        ("-0.027", "-0.060 to +0.010"),
+        ("0.0504", ""),
+        ("0.0504", ""),
+        ("0.0504", ""),
+    ]
+    assert [cell.number for cell in grid.lines[1].cells] == ["–", "–", "–", "–"]
+    assert [(note.label, note.text) for note in grid.footnotes] == [("a", "no pair of both levels")]
+    assert grid.signatures == tuple(row.signature for row in full.rows[:2])
+
+
+def test_numbers_of_rows_are_a_column_only_when_they_differ(full):
+    assert comparison_grid(full).headings == ("difference", "p", "Holm", "BH")
+    assert "3,797, scored by both metrics" in {note.text for note in comparison_grid(full).footer}
+    several = comparison_grid(_many(full, 3, set()))
+    assert [line.cells[-1].number for line in several.lines] == ["100", "100", "101"]
+
+
+def test_a_result_of_one_metric_has_no_pairs(result):
+    with pytest.raises(UserError) as caught:
+        comparison_grid(result)
+    assert str(caught.value) == (
+        "The retrieval result of 'x_y%[wice]' compares no metrics: it takes two metrics in one run, and resampling."
+    )
+
+
+def test_csv_is_raw_and_undefined_is_empty(full):
+    records = list(csv.DictReader(io.StringIO(comparisons.render(full), newline="")))
+    assert [(r["measure"], r["p"], r["differs"], r["note"]) for r in records] == [
+        ("ndcg5", "0.0504", "false", ""),
+        ("auc", "", "", "no pair of both levels"),
+        ("pearson", str(1 / 1001), "true", ""),
+    ]
+
+
+def test_the_files_hold_the_same_pairs(full, tmp_path):
+    paths = write_comparisons(full, tmp_path / "pairs.v1")
+    assert [path.name for path in paths] == ["pairs.v1.txt", "pairs.v1.md", "pairs.v1.tex", "pairs.v1.csv"]
+    grid = comparison_grid(full)
+    texts = (terminal.text_of(grid), markdown.page_of(grid), latex.table_of(grid))
+    for path, text in zip(paths[:3], texts, strict=True):
+        assert path.read_text(encoding="utf-8") == text
+
+
+def test_more_pairs_than_a_page_holds_become_one_table_a_measure(full):
+    # 10 metrics: 10 * 9 / 2 = 45 pairs under one measure; 9 metrics: 36.
+    assert comparisons.tex(_many(full, 9, set())).count(r"\begin{table}") == 1
+    wide = _many(full, 7, set())
+    pairs = wide.significance.comparisons
+    both = [*pairs, *(pair.model_copy(update={"measure": "auc"}) for pair in pairs)]
+    tested = wide.significance.model_copy(update={"comparisons": both})
+    # 7 * 6 / 2 = 21 pairs under each of two measures: 42.
+    text = comparisons.tex(wide.model_copy(update={"significance": tested, "columns": full.columns[:2]}))
+    assert text.count(r"\begin{table}") == 2
+    assert text.count("m0 $\\approx$ m1") == 2

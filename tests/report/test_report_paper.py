@@ -1,0 +1,158 @@
+"""The paper's tables: layout, ranks for each data set, and what stays of the footers."""
+
+import csv
+import io
+
+import pytest
+
+from metaeval.errors import UserError
+from metaeval.report import latex, markdown, terminal
+from metaeval.report.paper.files import paper_tables, write_paper
+from metaeval.report.paper.level_counts import level_counts
+from metaeval.report.paper.scores import score_table
+from metaeval.report.result import Column, Value
+
+LABELS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
+
+
+def _correlation(result, name, scores, published=None):
+    """A correlation result over data set `name`: metric -> value, the same under all three coefficients."""
+    template, control = result.rows[0], result.rows[2]
+    rows = [
+        template.model_copy(
+            update={
+                "metric": metric,
+                "values": {key: Value(value=value, published=published) for key in LABELS},
+                "not_above": {"kendall": ["random"]},
+                "signature": f"data:{name}|metric:{metric}",
+            }
+        )
+        for metric, value in scores.items()
+    ]
+    rows.append(control.model_copy(update={"values": {key: Value(value=None, note="constant") for key in LABELS}}))
+    return result.model_copy(
+        update={
+            "protocol": "correlation",
+            "title": "Correlation",
+            "columns": [Column(key=key, label=label) for key, label in LABELS.items()] + [Column(key="x", label="X")],
+            "rows": rows,
+            "data": result.data.model_copy(update={"name": name}),
+        }
+    )
+
+
+@pytest.fixture
+def two(result):
+    return [
+        _correlation(result, "wice", {"a": 0.5, "b": 0.4, "c": 0.3}),
+        _correlation(result, "gensearch", {"b": 0.2, "a": 0.1}, published=0.585),
+    ]
+
+
+def test_table_1_counts_levels(result):
+    # The counts of the paper's Table 1: 6,616 + 1,445 + 4,620 = 12,681.
+    levels = {"full": 6616, "partial": 1445, "none": 4620}
+    paper = result.model_copy(update={"data": result.data.model_copy(update={"name": "gensearch", "levels": levels})})
+    grid = level_counts([paper])
+    assert grid.headings == ("full", "partial", "none", "total")
+    assert [cell.number for cell in grid.lines[0].cells] == ["6,616", "1,445", "4,620", "12,681"]
+
+
+def test_table_1_counts_a_data_set_once_by_its_cited_rows(result):
+    pools = result.data.model_copy(update={"levels": {"full": 111, "partial": 72, "none": 9999}})
+    grid = level_counts([result.model_copy(update={"data": pools}), result])
+    # 111 + 72 + 3,666 = 3,849
+    assert [[cell.number for cell in line.cells] for line in grid.lines] == [["111", "72", "3,666", "3,849"]]
+
+
+def test_table_1_has_a_dash_for_a_level_that_is_not_there_and_no_row_for_graded_ratings(result):
+    binary = result.model_copy(update={"data": result.data.model_copy(update={"levels": {"full": 2, "none": 3}})})
+    assert [cell.number for cell in level_counts([binary]).lines[0].cells] == ["2", "–", "3", "5"]
+    rated = result.data.model_copy(update={"levels": {"0": 1, "0.5": 2}})
+    assert level_counts([result.model_copy(update={"unit": "rating", "data": rated})]) is None
+
+
+def test_data_sets_stand_side_by_side_with_published_values_beside_the_measures(two):
+    grid = score_table(two)
+    assert [(group.title, group.columns) for group in grid.groups] == [("wice, test", 3), ("gensearch, test", 6)]
+    assert grid.headings[:3] == ("Pearson", "Spearman", "Kendall")
+    assert grid.headings[3:] == ("Pearson", "paper", "Spearman", "paper", "Kendall", "paper")
+    assert [
+        cell.number for cell in grid.lines[0].cells
+    ] == "0.500 0.500 0.500 0.100 0.585 0.100 0.585 0.100 0.585".split()
+
+
+def test_best_and_second_go_by_data_set(two):
+    ranks = {line.name: (line.cells[0].rank, line.cells[3].rank) for line in score_table(two).blocks[0].lines}
+    assert ranks == {"a": ("best", "second"), "b": ("second", "best"), "c": ("", "")}
+
+
+def test_a_metric_that_a_data_set_lacks_is_blank_there_and_the_footer_says_so(two):
+    grid = score_table(two)
+    assert {cell.number for cell in grid.lines[2].cells[3:]} == {""}
+    assert "not scored on that data set" in {note.text for note in grid.footer}
+    assert "blank" not in {note.label for note in score_table(two[:1]).footer}
+
+
+def test_marks_are_cluster_control_and_reason(two):
+    rows = [row.model_copy(update={"clusters": {"kendall": 1}}) for row in two[0].rows]
+    grid = score_table([two[0].model_copy(update={"rows": rows})])
+    assert [cell.marks for cell in grid.lines[0].cells] == [(), (), ("1", "†")]
+    assert [cell.marks for cell in grid.blocks[1].lines[0].cells] == [("a",), ("a",), ("a",)]
+    assert [note.label for note in grid.footnotes] == ["†", "a"]
+
+
+def test_what_is_true_of_all_data_sets_is_said_once(two):
+    footer = {note.label: note for note in score_table(two).footer}
+    assert footer["settings"].text == "gains linear, pool own"
+    assert [name for name, _ in footer["data"].items] == ["wice, test", "gensearch, test"]
+    # Every pair is accounted for, whatever the data set.
+    assert "3,849 scored + 0 unscored + 0 excluded = 3,849" in footer["pairs"].text
+
+
+def test_two_results_of_one_data_set_are_refused(two):
+    with pytest.raises(UserError) as caught:
+        score_table([two[0], two[0]])
+    assert str(caught.value) == "Two correlation results are of wice, test, unit chunk: leave one out."
+    units = [two[0], two[0].model_copy(update={"unit": "citation"})]
+    assert [group.title for group in score_table(units).groups] == ["wice, test (chunk)", "wice, test (citation)"]
+
+
+def test_no_results_are_refused():
+    with pytest.raises(UserError, match="at least one result file"):
+        paper_tables([])
+
+
+def test_every_table_is_written_in_every_format(two, result, tmp_path):
+    paths = write_paper([*two, result], tmp_path / "paper")
+    stems = ("table-1-levels", "table-2-correlation", "table-retrieval")
+    ends = (".txt", ".md", ".tex", ".csv")
+    assert [path.name for path in paths] == [stem + end for stem in stems for end in ends]
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        assert "wice" in text or path.stem == "table-retrieval"
+    records = list(csv.DictReader(io.StringIO((tmp_path / "paper/table-2-correlation.csv").read_text(), newline="")))
+    # (3 metrics + 1 control + 2 metrics + 1 control) * 3 coefficients = 21; X is not in the paper's table.
+    assert len(records) == 21
+    assert {(r["dataset"], r["published"]) for r in records if r["kind"] == "metric"} == {
+        ("wice", ""),
+        ("gensearch", "0.585"),
+    }
+
+
+def test_the_renderers_name_each_group(two):
+    grid = score_table(two)
+    lines = terminal.text_of(grid, 100).splitlines()
+    assert lines[2].split() == ["wice,", "test", "gensearch,", "test"]
+    head = markdown.page_of(grid).splitlines()[2]
+    assert head.startswith("| metric | wice, test<br>Pearson | <br>Spearman | <br>Kendall | gensearch, test<br>Pearson")
+    tex = latex.table_of(grid)
+    assert r"     & \multicolumn{3}{c}{wice, test} & \multicolumn{6}{c}{gensearch, test} \\" in tex
+    assert r"    \cmidrule(lr){2-4}\cmidrule(lr){5-10}" in tex
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_parts_the_table_between_data_sets(two, width):
+    text = terminal.text_of(score_table(two), width)
+    assert text.index("Kendall") < text.index("gensearch, test")
+    assert text.count("\n metric ") >= 2
