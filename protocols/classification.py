@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.auc import average_precision, roc_auc
-from metaeval.stats.concordance import concordance
 from metaeval.stats.draws import Draws, replicate, value
 from metaeval.stats.level_wins import count_wins
+from metaeval.stats.rank_correlation import concordance
 from metaeval.stats.refill import extreme_ranks
 from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import (
@@ -53,7 +53,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     """
     check(judgements, resampling)
     judgements, n_groups = regroup(judgements)
-    known = np.isin(judgements.gold, list(LEVELS)) if judgements.levels else np.ones(judgements.gold.size, dtype=bool)
+    known = _known(judgements)
     missing = np.isnan(judgements.score)
     used = judgements.rows(known & ~missing)
     qualities = (_of_levels if judgements.levels else _of_ratings)(judgements, n_groups)
@@ -76,6 +76,7 @@ def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
     """The areas under every weighting; rows without a score are not allowed here."""
+    rows = rows.rows(_known(rows))
     found: dict[str, Floats] = {}
     if any(key in PAIRS or key == "overall" for key in keys):
         found |= _areas(rows, n_groups, draws)
@@ -88,6 +89,11 @@ def replicates(
     if "concordance" in keys:
         found["concordance"] = replicate(concordance(rows.score, rows.gold, rows.group, n_groups), draws)
     return {key: found[key] for key in keys}
+
+
+def _known(judgements: Judgements) -> Bools:
+    """The rows whose gold counts: of three-level gold, those on the three levels."""
+    return np.isin(judgements.gold, list(LEVELS)) if judgements.levels else np.ones(judgements.gold.size, dtype=bool)
 
 
 def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:

@@ -49,7 +49,8 @@ def compare(
     replicates are used again when both scored the same rows. The interval is that of the paired differences, always
     by percentiles. The test exchanges the two metrics' scores group by group: scores brought to one scale first, as
     ranks over all rows for measures that read order only, as z-scores for Pearson's r;
-    p = (1 + exchanges at least as far apart as the input) / (1 + permutations), so never 0.
+    p = (1 + exchanges at least as far apart as the input) / (1 + permutations), so never 0. Measures that are not
+    tested (`Measure.normal`) have no p.
     """
     one, other = given
     both = ~np.isnan(one.score) & ~np.isnan(other.score)
@@ -63,7 +64,7 @@ def compare(
     p_values = _permute(protocol, pair, permutations, resampling.seed, options, keys)
     groups = np.unique(one.group[both]).size
     return {
-        key: _difference(mine[key] - theirs[key], p_values[key], int(both.sum()), groups, resampling.level)
+        key: _difference(mine[key] - theirs[key], p_values.get(key, np.nan), int(both.sum()), groups, resampling.level)
         for key in keys
     }
 
@@ -112,7 +113,7 @@ def _stack(pair: tuple[Judgements, Judgements], scale: Callable[[Floats], Floats
     """The rows of both metrics, one below the other, the second with groups and pools of its own."""
     one, n_groups = regroup(pair[0])
     score = np.concatenate([scale(rows.score) for rows in pair])
-    pools = int(one.pool.max()) + 1
+    pools = int(one.pool.max(initial=-1)) + 1
     return Judgements(
         gold=np.tile(one.gold, 2),
         score=score,
@@ -128,8 +129,10 @@ def _ranks(score: Floats) -> Floats:
 
 
 def _z_scores(score: Floats) -> Floats:
-    spread = score.std()
-    return (score - score.mean()) / spread if spread > 0 else np.zeros(score.size)
+    # Scaling by a power of two is exact and keeps the squares from overflowing, or from vanishing.
+    unit = np.ldexp(score, -int(np.frexp(np.abs(score).max())[1]))
+    spread = unit.std()
+    return np.asarray((unit - unit.mean()) / spread) if spread > 0 else np.zeros(score.size)
 
 
 # What a protocol's `judge` gives, decisions, is on one scale already.

@@ -119,14 +119,14 @@ class Measure:
     """A column of the protocol's table. Values are stored raw and printed times `scale` with `digits` decimals.
 
     normal: the form in which two metrics' scores are exchanged when they are compared: "ranks" for a measure that
-    only reads their order, "z" for one that reads distances.
+    only reads their order, "z" for one that reads distances, "" for one that is not tested (it would take minutes).
     """
 
     key: str
     label: str
     scale: float = 1.0
     digits: int = 3
-    normal: Literal["ranks", "z"] = "ranks"
+    normal: Literal["ranks", "z", ""] = "ranks"
 
 
 @dataclass(frozen=True)

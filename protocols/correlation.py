@@ -8,7 +8,7 @@ import numpy as np
 
 from metaeval.stats.ceilings import attainable, perfect
 from metaeval.stats.draws import Draws, replicate
-from metaeval.stats.partial_weighted import partial_correlation
+from metaeval.stats.partial_weighted import partial_correlation, residual_correlation
 from metaeval.stats.pearson import pearson
 from metaeval.stats.rank_correlation import rank_correlations
 from metaeval.stats.refill import extreme_scores
@@ -25,16 +25,18 @@ from protocols.estimation import (
 )
 
 PLAIN = ("pearson", "spearman", "kendall")
-PARTIAL = ("partial_pearson", "partial_spearman")
+PARTIAL = ("partial_pearson", "partial_spearman", "residual_spearman")
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """Pearson's r, Spearman's rho and Kendall's tau-b of score against gold, over the scored rows.
 
-    With two generating systems or more also the partial Pearson and Spearman that control for the system. Undefined,
-    with a note, where the score or the gold is constant. `bounds` give each unscored row the lowest or the highest
-    observed score, against or with its level: a bound by assignment of observed extremes, not a proof (see
-    `metaeval.stats.refill.extreme_scores`). Raises ValueError on an infinite score or a level not finite.
+    With two generating systems or more also the partial coefficients that control for the system: Pearson's, Spearman's
+    (ranks first, then the systems' means taken out), and the Spearman of what is left of score and gold without those
+    means, which FRANK's authors (arXiv 2104.13346) report as partial Spearman. Undefined, with a note, where the score
+    or the gold is constant. `bounds` give each unscored row the lowest or the highest observed score, against or with
+    its level: a bound by assignment of observed extremes, not a proof (see `metaeval.stats.refill.extreme_scores`).
+    Raises ValueError on an infinite score or a level not finite.
     """
     check(judgements, resampling)
     judgements, n_groups = regroup(judgements)
@@ -66,12 +68,14 @@ def replicates(
         found["pearson"] = replicate(pearson(*columns), draws)
     if "spearman" in keys or "kendall" in keys:
         found["spearman"], found["kendall"] = replicate(rank_correlations(*columns), draws)
-    for key in PARTIAL:
-        if key in keys and rows.system is not None:
-            prepared = partial_correlation(
-                rows.score, rows.gold, rows.system, rows.group, n_groups, ranks=key == "partial_spearman"
-            )
-            found[key] = replicate(prepared, draws)
+    if rows.system is not None:
+        columns_by_system = rows.score, rows.gold, rows.system, rows.group, n_groups
+        if "partial_pearson" in keys:
+            found["partial_pearson"] = replicate(partial_correlation(*columns_by_system, ranks=False), draws)
+        if "partial_spearman" in keys:
+            found["partial_spearman"] = replicate(partial_correlation(*columns_by_system, ranks=True), draws)
+        if "residual_spearman" in keys:
+            found["residual_spearman"] = replicate(residual_correlation(*columns_by_system), draws)
     return {key: found[key] for key in keys}
 
 
@@ -112,9 +116,9 @@ def _why_undefined(used: Judgements) -> str:
         return NO_SCORES
     if used.score.size < 2:
         return "fewer than two scored pairs"
-    if np.ptp(used.score) == 0:
+    if used.score.min() == used.score.max():
         return "constant score"
-    return "one gold level only" if np.ptp(used.gold) == 0 else "constant within every system"
+    return "one gold level only" if used.gold.min() == used.gold.max() else "constant within every system"
 
 
 def _shown(judgements: Judgements) -> tuple[str, ...]:
@@ -130,7 +134,8 @@ PROTOCOL = Protocol(
         Measure("spearman", "Spearman"),
         Measure("kendall", "Kendall"),
         Measure("partial_pearson", "Partial Pearson", normal="z"),
-        Measure("partial_spearman", "Partial Spearman"),
+        Measure("partial_spearman", "Partial Spearman", normal=""),
+        Measure("residual_spearman", "Residual Spearman", normal=""),
     ),
     shown=_shown,
     evaluate=evaluate,

@@ -40,17 +40,12 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     judgements, n_groups = regroup(judgements)
     known, missing = np.isin(judgements.gold, list(LEVELS)), np.isnan(judgements.score)
     used = judgements.rows(known & ~missing)
-    why = _why_undefined(used, options)
     groups = np.unique(used.group).size
-    qualities = {key: Qualities(groups, why or "undefined") for key in MEASURES}
-    decided = used if why else decide(used, options)
-
-    def run(draws: Draws) -> Replicates:
-        if why:
-            return {key: np.full(draws.n, np.nan) for key in MEASURES}
-        return replicates(decided, n_groups, draws, options, MEASURES)
-
-    found, values = estimates(run, qualities, n_groups, resampling)
+    qualities = {key: Qualities(groups, _why_undefined(used, options) or "undefined") for key in MEASURES}
+    decided = decide(used, options)
+    found, values = estimates(
+        lambda draws: replicates(decided, n_groups, draws, options, MEASURES), qualities, n_groups, resampling
+    )
     other = int((~known).sum())
     return Outcome(
         estimates=found,
@@ -64,7 +59,14 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """The rows with the level that was decided for each in place of the score, out of fold."""
+    """The rows on the three levels, the level decided out of fold for each in place of its score.
+
+    No rows where nothing can be decided: a level is missing, or there are fewer groups than folds. Every row must
+    have a score.
+    """
+    rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
+    if _why_undefined(rows, options):
+        return rows.rows(np.zeros(rows.gold.size, dtype=np.bool_))
     objective: Objective = "balanced-accuracy" if options.get("objective") == "balanced-accuracy" else "macro-f1"
     predicted, _ = nested_decisions(
         rows.score, rows.gold.astype(np.int64), rows.group, folds=_folds(options), objective=objective

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.draws import Draws, replicate, value
-from metaeval.stats.ndcg import Gains, ndcg
+from metaeval.stats.ndcg import Gains, ndcg, ndcg_at
 from metaeval.stats.ndcg_range import ndcg_range
 from metaeval.stats.pools import RankedPools, pool_mean, rank_pools
 from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
@@ -54,11 +54,11 @@ class _Candidates:
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """NDCG@5, @10, @20, MRR, MAP, P@1 and recall@5: mean over pools, relevant meaning level >= 1.
 
-    Values are exact expectations over random orders of tied scores (option ties: or those of the worst, or the best
-    order, by gold), `ties` the worst and the best order. Unscored
-    rows are left out of their pool. `bounds` are exact: the lowest and highest mean over all scores that the unscored
-    rows could have, over all pools with a supporting row; the value itself, which knows those rows not at all, may
-    lie outside. options: gains "linear" or "exponential", for NDCG.
+    Values are exact expectations over random orders of tied scores (option `ties`: or those of the worst, or the best
+    order by gold), `Estimate.ties` the worst and the best order. Unscored rows are left out of their pool. `bounds`
+    are exact: the lowest and highest mean over all scores that the unscored rows could have, over all pools with a
+    supporting row; the value itself, which knows those rows not at all, may lie outside. options: gains "linear" or
+    "exponential", for NDCG.
     Raises ValueError on an infinite score, a level not finite or negative, or a pool that lies in two groups.
     """
     check(judgements, resampling)
@@ -95,8 +95,8 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The means over pools under every weighting; rows without a score are not allowed here."""
-    candidates = _candidates(rows, np.ones(rows.score.size, dtype=np.bool_))
+    """The means over pools with a supporting row under every weighting; every row must have a score."""
+    candidates = _candidates(rows, np.isin(rows.pool, rows.pool[rows.gold >= 1]))
     values = _pool_values(candidates.rows, _gains(options), _tie_policy(options), keys)
     stacked = np.stack([values[key] for key in keys])
     found = replicate(pool_mean(stacked, candidates.pool_group, n_groups), draws)
@@ -104,8 +104,8 @@ def replicates(
 
 
 def _tie_policy(options: Mapping[str, str]) -> Order:
-    given = options.get("ties", "expected")
-    return given if given in ("worst", "best") else "expected"
+    orders: dict[str, Order] = {"worst": "worst", "best": "best"}
+    return orders.get(options.get("ties", ""), "expected")
 
 
 def _gains(options: Mapping[str, str]) -> Gains:
@@ -140,6 +140,9 @@ def _candidates(judgements: Judgements, keep: NDArray[np.bool_]) -> _Candidates:
 
 def _pool_values(rows: Judgements, gains: Gains, ties: Order, keys: Collection[str]) -> dict[str, Floats]:
     """Value of each measure on every pool, in ascending order of the pool's code; (P,) each."""
+    if ties == "expected" and all(key in CUTOFFS for key in keys):
+        cutoffs = tuple(CUTOFFS[key] for key in keys)
+        return dict(zip(keys, ndcg_at(rows.score, rows.gold, rows.pool, cutoffs, gains), strict=True))
     ranked = rank_pools(rows.score, rows.gold, rows.pool, ties)
     return {key: ndcg(ranked, CUTOFFS[key], gains) if key in CUTOFFS else BINARY[key](ranked) for key in keys}
 

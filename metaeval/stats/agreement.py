@@ -35,7 +35,7 @@ def rank_correlation_matrix(scores: Floats) -> Floats:
 
 def _unit_ranks(values: Floats) -> Floats:
     """Midranks (n,) centred and scaled to length 1; NaN if all values are equal or there are none."""
-    if values.size < 2 or np.ptp(values) == 0:
+    if values.size < 2 or values.min() == values.max():
         return np.full(values.size or 1, np.nan)
     centred = rankdata(values) - (values.size + 1) / 2
     return np.asarray(centred / np.linalg.norm(centred))

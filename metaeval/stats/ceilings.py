@@ -26,7 +26,7 @@ def attainable(score: Floats, gold: Floats) -> dict[str, float]:
     check_lengths(score=score, gold=gold)
     check_finite("score", score)
     check_finite("gold", gold)
-    if score.size < 2 or np.ptp(score) == 0 or np.ptp(gold) == 0:
+    if score.size < 2 or score.min() == score.max() or gold.min() == gold.max():
         return {"pearson": np.nan, "spearman": np.nan, "kendall": np.nan}
     x, y = np.sort(score), np.sort(gold)
     pairs = _pairs(np.array([x.size]))

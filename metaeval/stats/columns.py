@@ -29,7 +29,7 @@ def column_sum(values: Floats) -> Floats:
     return np.asarray(values.sum(axis=0), dtype=np.float64)
 
 
-def ratio(numerator: Floats, denominator: Floats) -> Floats:
+def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
     """Divide elementwise; NaN where the denominator is not positive, which is how "undefined" is written here."""
     undefined = np.full(np.shape(denominator), np.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0))

@@ -100,7 +100,7 @@ def _stack(training: Floats, known: Floats, chosen: tuple[int, ...], rows: Float
 
 def _spearman(score: Floats, target: Floats) -> float:
     """Spearman correlation of score and target, (n,) each; NaN where one is constant."""
-    if score.size < 2 or np.ptp(score) == 0 or np.ptp(target) == 0:
+    if score.size < 2 or score.min() == score.max() or target.min() == target.max():
         return float("nan")
     return float(np.corrcoef(rankdata(score), rankdata(target))[0, 1])
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-_ENOUGH_WORK = 5_000_000
+_ENOUGH_WORK = 1_000_000
 """Row-weightings from which loading the compiled loops (about half a second) pays."""
 
 

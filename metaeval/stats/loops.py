@@ -59,6 +59,57 @@ def count_wins(group, level, count, start, weights, n_levels, ties, wins, square
 
 
 @_compiled
+def count_orders(group, level, count, start, weights, n_levels, over, upward, squares, cubes):  # type: ignore[no-untyped-def]
+    """One pass over tie blocks in ascending order of score; see `metaeval.stats.orders`.
+
+    Entries of a block lie between start[b] and start[b + 1], sorted by level.
+    """
+    width = weights.shape[1]
+    below = np.zeros((n_levels, width), dtype=np.int32)
+    everything = np.zeros(width, dtype=np.int64)
+    size = np.zeros(width, dtype=np.int64)
+    lower = np.zeros(width, dtype=np.int64)
+    lower_tied = np.zeros(width, dtype=np.int64)
+    own_tied = np.zeros(width, dtype=np.int64)
+    for block in range(start.size - 1):
+        first, end = start[block], start[block + 1]
+        size[:] = 0
+        lower_tied[:] = 0
+        for i in range(first, end):
+            weight, times = weights[group[i]], np.int64(count[i])
+            for r in range(width):
+                size[r] += times * np.int64(weight[r])
+        i = first
+        while i < end:
+            own = level[i]
+            own_tied[:] = 0
+            while i < end and level[i] == own:
+                weight, times = weights[group[i]], np.int64(count[i])
+                for r in range(width):
+                    own_tied[r] += times * np.int64(weight[r])
+                i += 1
+            lower[:] = 0
+            for other in range(own):
+                for r in range(width):
+                    lower[r] += below[other, r]
+            for r in range(width):
+                over[own, r] += own_tied[r] * (2 * everything[r] + size[r])
+                upward[r] += own_tied[r] * (2 * lower[r] + lower_tied[r])
+                lower_tied[r] += own_tied[r]
+        for i in range(first, end):
+            weight, own = weights[group[i]], level[i]
+            few = np.int32(count[i])
+            for r in range(width):
+                below[own, r] += few * np.int32(weight[r])
+        for r in range(width):
+            everything[r] += size[r]
+        if end - first > 1:
+            for r in range(width):
+                squares[r] += size[r] * size[r]
+                cubes[r] += np.float64(size[r]) * np.float64(size[r]) * np.float64(size[r])
+
+
+@_compiled
 def sum_precision(group, positive, count, last, weights, total):  # type: ignore[no-untyped-def]
     """One pass over entries in descending order of score; see `metaeval.stats.auc`."""
     width = weights.shape[1]
@@ -96,21 +147,54 @@ def sum_groups(moments, weights, total):  # type: ignore[no-untyped-def]
 
 
 @_compiled
+def _sort_pool(score, gold, order, low, high):  # type: ignore[no-untyped-def]
+    """Sort order[low:high] by falling score, then rising gold, stably."""
+    if high - low > 64:
+        rows = order[low:high].copy()
+        by_gold = rows[np.argsort(gold[rows], kind="mergesort")]
+        order[low:high] = by_gold[np.argsort(-score[by_gold], kind="mergesort")]
+        return
+    for i in range(low + 1, high):
+        row = order[i]
+        j = i - 1
+        while j >= low and (
+            score[order[j]] < score[row] or (score[order[j]] == score[row] and gold[order[j]] > gold[row])
+        ):
+            order[j + 1] = order[j]
+            j -= 1
+        order[j + 1] = row
+
+
+@_compiled
 def order_pools(score, gold, start, order):  # type: ignore[no-untyped-def]
-    """Sort each pool's rows by falling score, then rising gold, stably; see `metaeval.stats.pools`."""
+    """Sort each pool's rows by falling score, then rising gold; see `metaeval.stats.pools`."""
+    for p in range(start.size - 1):
+        _sort_pool(score, gold, order, start[p], start[p + 1])
+
+
+@_compiled
+def ndcg_pools(score, gain, start, order, up_to, cutoffs, values):  # type: ignore[no-untyped-def]
+    """NDCG of each pool at each cut-off, expected over tied orders; see `metaeval.stats.ndcg`."""
+    flat = np.zeros(score.size)
     for p in range(start.size - 1):
         low, high = start[p], start[p + 1]
-        if high - low > 64:
-            rows = order[low:high].copy()
-            by_gold = rows[np.argsort(gold[rows], kind="mergesort")]
-            order[low:high] = by_gold[np.argsort(-score[by_gold], kind="mergesort")]
-            continue
-        for i in range(low + 1, high):
-            row = order[i]
-            j = i - 1
-            while j >= low and (
-                score[order[j]] < score[row] or (score[order[j]] == score[row] and gold[order[j]] > gold[row])
-            ):
-                order[j + 1] = order[j]
-                j -= 1
-            order[j + 1] = row
+        _sort_pool(score, gain, order, low, high)
+        for c in range(cutoffs.size):
+            k = cutoffs[c]
+            total = 0.0
+            at = low
+            while at < high and at - low < k:
+                end = at
+                while end < high and score[order[end]] == score[order[at]]:
+                    end += 1
+                mean = (up_to[min(end - low, k)] - up_to[min(at - low, k)]) / (end - at)
+                for i in range(at, end):
+                    total += gain[order[i]] * mean
+                at = end
+            values[c, p] = total
+        _sort_pool(gain, flat, order, low, high)
+        for c in range(cutoffs.size):
+            ideal = 0.0
+            for rank in range(min(high - low, cutoffs[c])):
+                ideal += gain[order[low + rank]] * (up_to[rank + 1] - up_to[rank])
+            values[c, p] = values[c, p] / ideal if ideal > 0 else np.nan

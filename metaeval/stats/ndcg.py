@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 
 from metaeval.stats.columns import Floats, Ints, ratio
-from metaeval.stats.pools import RankedPools
+from metaeval.stats.kernels import compiled
+from metaeval.stats.pools import RankedPools, check_pools, pool_starts, rank_pools
 
 Gains = Literal["linear", "exponential"]
 
@@ -25,6 +26,23 @@ def ndcg(ranked: RankedPools, k: int, gains: Gains = "linear") -> Floats:
     last, before = np.minimum(ranked.last, k), np.minimum(ranked.first - 1, k)
     mean_discount = (up_to[last] - up_to[before]) / (ranked.last - ranked.first + 1)
     return ratio(ranked.total(gain * mean_discount), ideal_dcg(gain, ranked.pool, ranked.rank, ranked.n_pools, k))
+
+
+def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear") -> Floats:
+    """NDCG of each pool at several cut-offs, (len(cutoffs), n_pools), pools in ascending order of their code.
+
+    score, gold, pool: (n,). The values of `ndcg` on `rank_pools`, to the digit. Raises ValueError as those do.
+    """
+    loops = compiled(score.size * len(cutoffs) * 20)
+    if loops is None:
+        ranked = rank_pools(score, gold, pool)
+        return np.stack([ndcg(ranked, k, gains) for k in cutoffs])
+    check_pools(score, gold, pool)
+    order, start = pool_starts(pool)
+    values = np.empty((len(cutoffs), start.size - 1))
+    up_to = discounts_up_to(max(cutoffs))
+    loops.ndcg_pools(score, level_gains(gold, gains), start, order, up_to, np.array(cutoffs), values)
+    return values
 
 
 def level_gains(gold: Floats, gains: Gains) -> Floats:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from metaeval.stats.columns import Bools, Floats, Ints, column_sum, in_strips, ratio
 from metaeval.stats.draws import Prepared, Tile
 from metaeval.stats.partial import residual_spearman, within_strata
+from metaeval.stats.pearson import SUSPICIOUS
 from metaeval.stats.rows import check_lengths, check_rows
 from metaeval.stats.ties import block_sizes, centred_midranks, tie_blocks
 
@@ -33,10 +34,13 @@ def partial_correlation(
         weights = tile.astype(np.float64)
         n, sx, sy, sxx, syy, sxy = moments(weights)
         rows = np.maximum(n, 1)
-        spread = np.sqrt(np.maximum(column_sum(sxx - sx * sx / rows), 0))
-        spread *= np.sqrt(np.maximum(column_sum(syy - sy * sy / rows), 0))
-        # As in `pearson`: the spread of constant columns is rounding noise, so constancy is read from the ends.
-        defined = varies[0](weights) & varies[1](weights)
+        x_spread, y_spread = column_sum(sxx - sx * sx / rows), column_sum(syy - sy * sy / rows)
+        # As in `pearson`: the spread of constant columns is rounding noise, so there constancy is read from the ends.
+        doubtful = (x_spread <= SUSPICIOUS * column_sum(sxx)) | (y_spread <= SUSPICIOUS * column_sum(syy))
+        defined = ~doubtful
+        if doubtful.any():
+            defined[doubtful] = varies[0](weights[:, doubtful]) & varies[1](weights[:, doubtful])
+        spread = np.sqrt(np.maximum(x_spread, 0)) * np.sqrt(np.maximum(y_spread, 0))
         return np.clip(ratio(column_sum(sxy - sx * sy / rows), np.where(defined, spread, 0)), -1, 1)
 
     return Prepared(lambda tile: in_strips(evaluate, tile, height), np.unique(group).size)

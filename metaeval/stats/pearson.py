@@ -9,8 +9,8 @@ from metaeval.stats.draws import Prepared, Tile
 from metaeval.stats.rows import check_rows
 from metaeval.stats.sums import group_totals, weighted_sums
 
-# Below this share of its sum of squares, a spread may be rounding noise.
-_SUSPICIOUS = 1e-10
+SUSPICIOUS = 1e-10
+"""Below this share of its sum of squares, a spread may be rounding noise."""
 
 
 def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -30,7 +30,7 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
         rows = np.maximum(n, 1)
         x_spread, y_spread = sxx - sx * sx / rows, syy - sy * sy / rows
         # The spread of a constant column is rounding noise, not 0: there constancy is read from the ends instead.
-        doubtful = (x_spread <= _SUSPICIOUS * sxx) | (y_spread <= _SUSPICIOUS * syy)
+        doubtful = (x_spread <= SUSPICIOUS * sxx) | (y_spread <= SUSPICIOUS * syy)
         varies = ~doubtful
         if doubtful.any():
             drawn = tile[:, doubtful] > 0

@@ -45,11 +45,7 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     "worst" and "best" put the rows of a block in ascending and descending order of gold, each with a rank of its own.
     Raises ValueError on NaN, infinity, a negative level or columns of unlike length.
     """
-    check_lengths(score=score, gold=gold, pool=pool)
-    check_finite("score", score)
-    check_finite("gold", gold)
-    if gold.size and gold.min() < 0:
-        raise ValueError(f"gold levels must not be negative in a retrieval pool, got {gold.min()}")
+    check_pools(score, gold, pool)
     order = _order(score, -gold if ties == "best" else gold, pool)
     codes, index = np.unique(pool[order], return_inverse=True)
     position = np.arange(order.size)
@@ -65,14 +61,28 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     return RankedPools(index, gold[order], position - pool_start + 1, first, first + size - 1, codes.size)
 
 
+def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
+    """Raise ValueError on NaN, infinity, a negative level or columns of unlike length; score, gold, pool: (n,)."""
+    check_lengths(score=score, gold=gold, pool=pool)
+    check_finite("score", score)
+    check_finite("gold", gold)
+    if gold.size and gold.min() < 0:
+        raise ValueError(f"gold levels must not be negative in a retrieval pool, got {gold.min()}")
+
+
+def pool_starts(pool: Ints) -> tuple[Ints, Ints]:
+    """Rows (n,) sorted by pool, and where each pool starts among them, (n_pools + 1,) with n at the end."""
+    order = np.argsort(pool, kind="stable")
+    return order, np.append(np.flatnonzero(run_starts(pool[order])), pool.size)
+
+
 def _order(score: Floats, gold: Floats, pool: Ints) -> Ints:
     """Rows sorted by pool, then falling score, then rising gold."""
     loops = compiled(score.size * 20)
     if loops is None:
         return np.lexsort((gold, -score, pool))
-    order = np.argsort(pool, kind="stable")
-    starts = np.flatnonzero(run_starts(pool[order]))
-    loops.order_pools(score, gold, np.append(starts, pool.size), order)
+    order, start = pool_starts(pool)
+    loops.order_pools(score, gold, start, order)
     return order
 
 

@@ -9,13 +9,13 @@ from metaeval.stats.draws import Tile
 from metaeval.stats.kernels import compiled
 
 
-def weighted_sums(moments: Floats, tile: Tile) -> Floats:
-    """Sum weight x moment over groups; moments (n_groups, K), tile (n_groups, R) -> (K, R).
+def weighted_sums(moments: Floats, tile: Tile | Floats) -> Floats:
+    """Sum weight x moment over groups; moments (n_groups, K), weights in `tile` (n_groups, R) -> (K, R).
 
     Groups are added in their order, so that no digit depends on R or on the machine's matrix product.
     """
     loops = compiled(moments.size * tile.shape[1])
-    if loops is None:
+    if loops is None and moments.shape[1]:
         weights = tile.astype(np.float64)
         return np.stack([column_sum(weights * moment[:, None]) for moment in moments.T])
     total = np.zeros((moments.shape[1], tile.shape[1]))

@@ -81,6 +81,18 @@ def test_held_out_rows_choose_nothing():
         assert again.pairs[held_out] == found.pairs[held_out]
 
 
+def test_held_out_scores_do_not_shift_the_ranks_of_training_rows():
+    # Six equally good metrics, so that the least change of a fit changes the pair chosen.
+    for seed in range(8):
+        scores, gold, group = _rows(seed, n=120, noise=(1.0,) * 6)
+        found = stack_gain(scores, gold, group, folds=2)
+        fold = group_folds(group, 2, seed=0)
+        for held_out in range(2):
+            test = fold == held_out
+            crowded = np.where(test, scores.mean() + scores / 100, scores)
+            assert stack_gain(crowded, gold, group, folds=2).pairs[held_out] == found.pairs[held_out]
+
+
 def test_undefined_and_errors():
     scores, gold, group = _rows(0)
     nothing = stack_gain(scores, np.ones(400), group)

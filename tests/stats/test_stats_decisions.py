@@ -51,10 +51,13 @@ def test_weights_count_as_rows():
 
 
 def test_the_widest_gap_wins_between_equally_good_cuts():
-    # 0 | 1 2 separates no levels better than 0 1 | 2: with gold 0 0 2 2 and no middle level, any t_low up to t_high
-    # that keeps 1 below is as good; the widest gap, 1 to 9, holds both.
-    thresholds = best_thresholds(np.array([0.0, 1.0, 9.0, 9.5]), np.array([0, 0, 2, 2]))
-    assert thresholds.tolist() == [5.0, 5.0]
+    # Gold 0 1 0 1 up the scores: a cut behind the first row has recalls 1/2 and 1, one before the last 1 and 1/2.
+    gold = np.array([0, 1, 0, 1])
+    for score, expected in [([0.0, 1.0, 5.0, 9.0], 7.0), ([0.0, 4.0, 5.0, 6.0], 2.0), ([0.0, 1.0, 5.0, 6.0], 0.5)]:
+        found = best_thresholds(np.array(score), gold, None, "balanced-accuracy", 2)
+        assert found.tolist() == [expected]
+    # Without a middle level in the gold both thresholds fall into one gap.
+    assert best_thresholds(np.array([0.0, 1.0, 9.0, 9.5]), np.array([0, 0, 2, 2])).tolist() == [5.0, 5.0]
     # Perfectly separable: half-way between the neighbours.
     assert best_thresholds(np.array([0.0, 1.0, 3.0, 7.0]), np.array([0, 1, 1, 2])).tolist() == [0.5, 5.0]
     # A constant score leaves only "always this level": of three such answers the one with the best F1, level 2 here.
@@ -89,6 +92,9 @@ def test_folds_split_no_group_and_are_even():
     assert np.ptp(sizes) <= np.bincount(group).max()
     assert group_folds(group, 5, seed=4).tolist() == fold.tolist()
     assert group_folds(group, 5, seed=5).tolist() != fold.tolist()
+    # Large groups go first: six single rows then balance one group of six, in whatever order they were shuffled.
+    for seed in range(10):
+        assert np.bincount(group_folds(np.repeat(np.arange(7), [1, 1, 1, 6, 1, 1, 1]), 2, seed)).tolist() == [6, 6]
     for n_folds in (1, 31):
         with pytest.raises(ValueError, match=rf"2 \.\. 30 \(the groups\), got {n_folds}"):
             group_folds(group, n_folds, seed=0)

@@ -121,14 +121,16 @@ def test_no_digit_depends_on_the_columns_beside(name):
 
 @every_form
 def test_undefined_resamples(name):
-    # Group 0 holds the only row in which a stratum varies: without it nothing is left to correlate.
-    score, gold = np.array([0.1, 0.7, 0.7, 5.3, 5.3]), np.array([0.0, 1.0, 1.0, 2.0, 2.0])
-    stratum, group = np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1, 2, 2])
-    prepared = WEIGHTED[name][1](score, gold, stratum, group, 3)
-    tile = np.array([[1, 1, 1], [0, 2, 1], [3, 0, 0]], dtype=np.uint8).T
-    values = prepared.evaluate(tile)
-    assert values[0] == pytest.approx(1.0, abs=1e-12)
-    assert np.isnan(values[1:]).all()
+    # In 30 strata of three rows only the row of group 0 stands apart: without that group nothing is left to correlate,
+    # however often the others are drawn and however their sums are rounded.
+    rng = np.random.default_rng(0)
+    stratum, apart = np.repeat(np.arange(30), 3), np.tile([1, 0, 0], 30)
+    score = rng.normal(size=30)[stratum] + 0.7 * apart
+    gold = stratum / 7 + apart / 3
+    group = np.where(apart == 1, 0, 1 + stratum % 7)
+    weights = np.stack([np.repeat([0, 1], 60), *rng.integers(1, 9, size=(7, 120))])
+    values = WEIGHTED[name][1](score, gold, stratum, group, 8).evaluate(weights.astype(np.uint8))
+    assert np.isnan(values).tolist() == [True] * 60 + [False] * 60
 
 
 def test_errors():

@@ -16,10 +16,9 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from metaeval.stats import kernels
 from metaeval.stats.auc import average_precision, roc_auc
-from metaeval.stats.concordance import concordance
 from metaeval.stats.draws import Draws, Prepared, bootstrap, replicate
 from metaeval.stats.pearson import pearson
-from metaeval.stats.rank_correlation import rank_correlations
+from metaeval.stats.rank_correlation import concordance, rank_correlations
 
 Floats = NDArray[np.float64]
 Measure = Callable[[Floats, Floats, NDArray[np.int64], int], Prepared]

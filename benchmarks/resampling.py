@@ -1,0 +1,222 @@
+"""The statistics of a whole table: ours against a loop over scipy and scikit-learn, on the same data in the same run.
+
+    python -m benchmarks.resampling            minutes; --quick leaves out B = 10,000 and the growth
+
+Made data of GenSearch's shape: 12,681 statements in 1,450 groups, about 300,000 (statement, chunk) pairs, 9 metrics, one
+of them a three-level judge. 9 statistics a metric: Pearson, Spearman, Kendall tau-b, 3 ROC-AUC, NDCG@5, 10, 20, each
+with a cluster-bootstrap interval. One pinned thread, CPU seconds. The loop's time is measured on a few resamples and
+multiplied; NDCG is taken once a statement there too, as anyone would.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+
+# Before numpy is loaded: one thread in every library.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import numpy as np
+from scipy import stats
+from sklearn.metrics import ndcg_score, roc_auc_score
+
+from metaeval.stats.draws import bootstrap, replicate
+from metaeval.stats.intervals import percentile_interval
+from metaeval.stats.level_wins import count_wins
+from metaeval.stats.ndcg import ndcg_at
+from metaeval.stats.pearson import pearson
+from metaeval.stats.pools import pool_mean
+from protocols import classification
+from protocols.comparison import compare
+from protocols.contract import Judgements, Resampling
+
+STATISTICS = ("pearson", "spearman", "kendall", "fs_ns", "fs_ps", "ps_ns", "ndcg@5", "ndcg@10", "ndcg@20")
+CUTOFFS = (5, 10, 20)
+PAIRS = ((2, 0), (2, 1), (1, 0))
+
+
+@dataclass(frozen=True)
+class Table:
+    """n rows: gold (n,), group and pool codes (n,), group of each pool (P,), scores of each metric (n,)."""
+
+    gold: np.ndarray
+    group: np.ndarray
+    pool: np.ndarray
+    pool_group: np.ndarray
+    scores: list[np.ndarray]
+
+    @property
+    def groups(self) -> int:
+        return int(self.group.max()) + 1
+
+
+def made(statements: int = 12_681, groups: int = 1_450, metrics: int = 9, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    pool_group = np.sort(np.append(np.arange(groups), rng.integers(0, groups, statements - groups)))
+    sizes = 1 + rng.poisson(22.65, statements)
+    pool = np.repeat(np.arange(statements), sizes)
+    gold = np.zeros(pool.size)
+    gold[np.cumsum(sizes) - sizes] = rng.choice([2.0, 1.0, 0.0], statements, p=[0.522, 0.114, 0.364])
+    group = pool_group[pool]
+    effect = rng.normal(size=groups)[group]
+    scores = [gold * w + 0.5 * effect + rng.normal(size=gold.size) for w in np.linspace(0.3, 1.5, metrics)]
+    scores[0] = np.clip(np.round(scores[0]), 0, 2)
+    return Table(gold, group, pool, pool_group, scores)
+
+
+def ours(table: Table, resamples: int, metrics: int | None = None) -> np.ndarray:
+    """Point estimate and interval of every statistic of every metric, (metrics, 9, 3)."""
+    draws = bootstrap(table.groups, resamples, 0)
+    return np.array([_metric(table, score, draws) for score in table.scores[:metrics]])
+
+
+def _metric(table: Table, score: np.ndarray, draws) -> list[tuple[float, float, float]]:
+    columns = score, table.gold, table.group, table.groups
+    count = count_wins(*columns)
+    wins = [count(tile) for tile in draws]
+    orders = [one.orders() for one in wins]
+    values = [replicate(pearson(*columns), draws)]
+    values += [np.concatenate([one.spearman() for one in orders]), np.concatenate([one.kendall() for one in orders])]
+    values += [np.concatenate([one.auc(*pair) for one in wins]) for pair in PAIRS]
+    pools = ndcg_at(score, table.gold, table.pool, CUTOFFS)
+    values += list(replicate(pool_mean(pools, table.pool_group, table.groups), draws))
+    return [(value[0], *(percentile_interval(value[1:], 0.95) or (np.nan, np.nan))) for value in values]
+
+
+def usual(table: Table, resamples: int) -> np.ndarray:
+    """The same statistics of each resample, (resamples, metrics, 9), row by row with scipy and scikit-learn."""
+    members = np.split(np.argsort(table.group, kind="stable"), np.cumsum(np.bincount(table.group))[:-1])
+    pools_of = np.split(np.arange(table.pool_group.size), np.cumsum(np.bincount(table.pool_group))[:-1])
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(resamples):
+        drawn = rng.integers(0, table.groups, table.groups)
+        rows, pools = np.concatenate([members[g] for g in drawn]), np.concatenate([pools_of[g] for g in drawn])
+        found.append([_usual_metric(table.gold[rows], score[rows]) + [float(pools.size)] for score in table.scores])
+    return np.array(found)
+
+
+def _usual_metric(gold: np.ndarray, score: np.ndarray) -> list[float]:
+    values = [stats.pearsonr(score, gold)[0], stats.spearmanr(score, gold)[0], stats.kendalltau(score, gold)[0]]
+    for high, low in PAIRS:
+        kept = (gold == high) | (gold == low)
+        values.append(roc_auc_score(gold[kept] == high, score[kept]))
+    return values
+
+
+def usual_ndcg(table: Table, score: np.ndarray, pools: int) -> np.ndarray:
+    """NDCG of the first `pools` pools, statement by statement with scikit-learn."""
+    starts = np.append(np.flatnonzero(np.diff(table.pool, prepend=-1)), table.pool.size)
+    found = np.full((len(CUTOFFS), pools), np.nan)
+    for p in range(pools):
+        gold, own = table.gold[starts[p] : starts[p + 1]], score[starts[p] : starts[p + 1]]
+        if gold.any() and gold.size > 1:
+            found[:, p] = [ndcg_score([gold], [own], k=k) for k in CUTOFFS]
+    return found
+
+
+def permutations(table: Table, n: int) -> int:
+    """All pairs of metrics under the Overall AUC, `n` permutations each; how many p-values were found."""
+    rows = [Judgements(table.gold, score, table.group, table.pool) for score in table.scores]
+    resampling = Resampling(n=0)
+    outcomes = [classification.PROTOCOL.evaluate(row, resampling, {}) for row in rows]
+    found = [
+        compare(
+            *(classification.PROTOCOL, (rows[a], rows[b]), (outcomes[a], outcomes[b])),
+            *(resampling, n, {}, ("overall",)),
+        )
+        for a, b in combinations(range(len(rows)), 2)
+    ]
+    return sum(one["overall"].p is not None for one in found)
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """CPU seconds of one call."""
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    quick, rounds = (given := parser.parse_args()).quick, given.rounds
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    table = made()
+    _check(table)
+    print(
+        f"{table.gold.size:,} pairs, {table.pool_group.size:,} statements, {table.groups:,} groups, "
+        f"{len(table.scores)} metrics x {len(STATISTICS)} statistics"
+    )
+    taken: dict[str, list[float]] = {"ours": [], "loop": [], "ndcg": [], "ndcg loop": []}
+    for _ in range(rounds):
+        bootstrap.cache_clear()
+        taken["ours"].append(seconds(lambda: ours(table, 1000)))
+        taken["loop"].append(seconds(lambda: usual(table, 2)) / 2 * 1000)
+        taken["ndcg"].append(
+            seconds(lambda: [ndcg_at(score, table.gold, table.pool, CUTOFFS) for score in table.scores])
+        )
+        share = 300 / table.pool_group.size
+        taken["ndcg loop"].append(seconds(lambda: usual_ndcg(table, table.scores[-1], 300)) / share * len(table.scores))
+    middle = {name: statistics.median(values) for name, values in taken.items()}
+    ratio = statistics.median(
+        (loop + once) / own for own, loop, once in zip(taken["ours"], taken["loop"], taken["ndcg loop"], strict=True)
+    )
+    print(f"B = 1,000 resamples            {middle['ours']:8.2f} s   (goal 2 s)")
+    print(
+        f"  scipy + scikit-learn loop    {middle['loop'] + middle['ndcg loop']:8.0f} s   {ratio:,.0f} x (goal 1,000 x)"
+    )
+    print(f"NDCG@5/10/20 of everything     {middle['ndcg']:8.3f} s   (goal 0.1 s)")
+    print(
+        f"  scikit-learn loop            {middle['ndcg loop']:8.1f} s   {middle['ndcg loop'] / middle['ndcg']:,.0f} x"
+    )
+    print(f"36 permutation tests of 1,000  {seconds(lambda: permutations(table, 1000)):8.2f} s   (goal 20 s)")
+    if not quick:
+        print(f"B = 10,000 resamples           {seconds(lambda: ours(table, 10_000)):8.2f} s   (goal 8 s)")
+        _growth(table)
+    print(
+        f"largest memory                 {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:8.2f} GiB (goal 2 GiB)"
+    )
+
+
+def _growth(table: Table) -> None:
+    print("growth, seconds")
+    for resamples in (250, 500, 1000, 2000, 4000):
+        print(f"  B = {resamples:<6,}                  {seconds(lambda: ours(table, resamples)):8.2f}")  # noqa: B023
+    for metrics in (1, 3, 9):
+        print(f"  metrics = {metrics}                  {seconds(lambda: ours(table, 1000, metrics)):8.2f}")  # noqa: B023
+    for statements in (3_170, 6_340, 12_681):
+        part = made(statements)
+        print(f"  pairs = {part.gold.size:<9,}           {seconds(lambda: ours(part, 1000)):8.2f}")  # noqa: B023
+
+
+def _check(table: Table) -> None:
+    """Warm the compiled loops, and hold a resample of ours against the same rows repeated in scipy and scikit-learn."""
+    ours(table, 1)
+    draws = bootstrap(table.groups, 1, 0)
+    repeats = next(iter(draws))[:, 1][table.group]
+    score, apart = table.scores[-1], 0.0
+    columns = score, table.gold, table.group, table.groups
+    wins = count_wins(*columns)(next(iter(draws)))
+    mine = [replicate(pearson(*columns), draws)[1], wins.orders().spearman()[1], wins.orders().kendall()[1]]
+    mine += [wins.auc(*pair)[1] for pair in PAIRS]
+    theirs = _usual_metric(np.repeat(table.gold, repeats), np.repeat(score, repeats))
+    apart = max(abs(a - b) for a, b in zip(mine, theirs, strict=True))
+    ndcg = usual_ndcg(table, score, 50)
+    own = ndcg_at(score, table.gold, table.pool, CUTOFFS)[:, :50]
+    both = ~np.isnan(ndcg)
+    apart = max(apart, float(np.abs(ndcg[both] - own[both]).max()))
+    print(f"one resample against scipy and scikit-learn: largest difference {apart:.1e}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""Coefficients on gold of few and of many distinct values: against scipy, scikit-learn and a count of every pair.
+
+Each on the numpy path and on the compiled one, plain and under weights, which must be the same as repeated rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats as scipy_stats
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from metaeval.stats import kernels
+from metaeval.stats.auc import average_precision, roc_auc
+from metaeval.stats.draws import Draws, bootstrap, replicate
+from metaeval.stats.partial_weighted import partial_correlation
+from metaeval.stats.pearson import pearson
+from metaeval.stats.rank_correlation import concordance, rank_correlations
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Values = Callable[[Floats, Floats, Ints, Draws], Floats]
+
+
+@pytest.fixture(params=["numpy", "compiled"], autouse=True)
+def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Force the loops of a machine without numba, or the compiled ones however little work there is."""
+    if request.param == "numpy":
+        absent = lambda: None  # noqa: E731
+        absent.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
+        monkeypatch.setattr(kernels, "_loops", absent)
+        assert kernels.compiled(10**9) is None
+    else:
+        pytest.importorskip("numba")
+        monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
+        assert kernels.compiled(1) is not None
+
+
+def _won(score: Floats, gold: Floats) -> float:
+    """Concordance by looking at every pair of rows."""
+    higher, lower = np.nonzero(gold[:, None] > gold[None, :])
+    if not higher.size:
+        return float("nan")
+    return float(np.mean((np.sign(score[higher] - score[lower]) + 1) / 2))
+
+
+def _official(function: Callable[[Floats, Floats], object]) -> Callable[[Floats, Floats], float]:
+    """scipy's coefficient, NaN on constant columns without its warning."""
+
+    def coefficient(score: Floats, gold: Floats) -> float:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return float(function(score, gold)[0])  # type: ignore[index]
+
+    return coefficient
+
+
+def _top(gold: Floats) -> NDArray[np.bool_]:
+    """The rows of the lowest half, in values, of the gold against the rest."""
+    return gold > 0.5
+
+
+MEASURES: dict[str, tuple[Values, Callable[[Floats, Floats], float]]] = {
+    "pearson": (lambda s, y, g, d: replicate(pearson(s, y, g, d.n_groups), d), _official(scipy_stats.pearsonr)),
+    "spearman": (
+        lambda s, y, g, d: replicate(rank_correlations(s, y, g, d.n_groups), d)[0],
+        _official(scipy_stats.spearmanr),
+    ),
+    "kendall": (
+        lambda s, y, g, d: replicate(rank_correlations(s, y, g, d.n_groups), d)[1],
+        _official(scipy_stats.kendalltau),
+    ),
+    "concordance": (lambda s, y, g, d: replicate(concordance(s, y, g, d.n_groups), d), _won),
+    "auc": (
+        lambda s, y, g, d: replicate(roc_auc(s, _top(y), g, d.n_groups), d),
+        lambda s, y: float(roc_auc_score(_top(y), s)),
+    ),
+    "ap": (
+        lambda s, y, g, d: replicate(average_precision(s, _top(y), g, d.n_groups), d),
+        lambda s, y: float(average_precision_score(_top(y), s)),
+    ),
+}
+every_measure = pytest.mark.parametrize("name", list(MEASURES))
+many_levels = pytest.mark.parametrize("levels", [2, 3, 8, 9, 15, 100, 1000])
+scores = pytest.mark.parametrize("decimals", [0, 1, 12], ids=["heavy ties", "ties", "no ties"])
+
+
+def _sample(levels: int, decimals: int, n: int = 1500) -> tuple[Floats, Floats, Ints]:
+    """`levels` distinct gold values between 0 and 1, each of them present, with groups of about 10 rows."""
+    rng = np.random.default_rng([levels, decimals])
+    gold = np.concatenate((np.arange(levels), rng.integers(0, levels, n - levels))) / (levels - 1)
+    assert np.unique(gold).size == levels
+    score = np.round(2 * gold + rng.normal(size=n), decimals)
+    return score, gold, rng.integers(0, n // 10, n)
+
+
+@every_measure
+@many_levels
+@scores
+def test_agrees_with_the_official_function(name: str, levels: int, decimals: int) -> None:
+    values, official = MEASURES[name]
+    score, gold, group = _sample(levels, decimals)
+    assert values(score, gold, group, bootstrap(150, 0, 0))[0] == pytest.approx(official(score, gold), abs=1e-12)
+
+
+@every_measure
+@pytest.mark.parametrize("levels", [2, 3, 15, 100, 1000])
+@scores
+def test_weights_are_repeated_rows(name: str, levels: int, decimals: int) -> None:
+    values, official = MEASURES[name]
+    score, gold, group = _sample(levels, decimals)
+    draws = bootstrap(150, 5, seed=2)
+    found = values(score, gold, group, draws)
+    for weights, value in zip(np.concatenate(list(draws), axis=1).T, found, strict=True):
+        rows = np.repeat(np.arange(group.size), weights[group])
+        assert value == pytest.approx(official(score[rows], gold[rows]), abs=1e-12)
+
+
+@every_measure
+@pytest.mark.parametrize("levels", [3, 100])
+def test_weights_beyond_a_byte_are_repeated_rows(name: str, levels: int) -> None:
+    # 20 groups, one of them drawn 300 times: the counts need two bytes, and their products more than two.
+    values, official = MEASURES[name]
+    score, gold, group = _sample(levels, 1, n=400)
+    group = group % 20
+    weights = np.ones((20, 2), dtype=np.uint16)
+    weights[3, 1], weights[4, 1] = 300, 0
+    found = values(score, gold, group, Draws(2, 20, lambda number: weights))
+    rows = np.repeat(np.arange(group.size), weights[group, 1])
+    assert found[1] == pytest.approx(official(score[rows], gold[rows]), abs=1e-12)
+
+
+@many_levels
+def test_concordance_of_two_values_is_roc_auc_and_of_none_tied_follows_from_kendall(levels: int) -> None:
+    # Without ties in the score, won - lost = (2 c - 1) pairs, and tau-b = (won - lost) / sqrt(pairs * all pairs).
+    score, gold, group = _sample(levels, 12)
+    draws = bootstrap(150, 0, 0)
+    c, tau = (MEASURES[name][0](score, gold, group, draws)[0] for name in ("concordance", "kendall"))
+    _, counts = np.unique(gold, return_counts=True)
+    every = gold.size * (gold.size - 1) / 2
+    pairs = every - (counts * (counts - 1) / 2).sum()
+    assert tau == pytest.approx((2 * c - 1) * pairs / np.sqrt(pairs * every), abs=1e-12)
+    if levels == 2:
+        assert c == pytest.approx(roc_auc_score(gold == 1, score), abs=1e-12)
+
+
+def test_concordance_by_hand() -> None:
+    # Gold 1 2 3 3, scores 5 5 4 6. Unlike pairs: (1,2) tied 1/2; (1,3) 5 v. 4 lost; (1,3') 5 v. 6 won; (2,3) lost;
+    # (2,3') won; the two of gold 3 are no pair. 2.5 of 5.
+    score, gold, group = np.array([5.0, 5, 4, 6]), np.array([1.0, 2, 3, 3]), np.arange(4)
+    assert replicate(concordance(score, gold, group, 4), bootstrap(4, 0, 0)).tolist() == [0.5]
+
+
+@pytest.mark.parametrize("ranks", [False, True], ids=["values", "ranks"])
+@pytest.mark.parametrize("levels", [3, 100])
+def test_partial_correlation_is_that_of_the_residuals_of_a_least_squares_fit(levels: int, ranks: bool) -> None:
+    # Indicators of 4 systems as regressors, fitted by numpy's lstsq; scipy's r of the residuals.
+    score, gold, group = _sample(levels, 1)
+    system = np.random.default_rng(1).integers(0, 4, score.size)
+    score = score + system
+    value = replicate(partial_correlation(score, gold, system, group, 150, ranks=ranks), bootstrap(150, 0, 0))[0]
+    design = (system[:, None] == np.arange(4)).astype(float)
+    columns = [scipy_stats.rankdata(column) if ranks else column for column in (score, gold)]
+    residuals = [column - design @ np.linalg.lstsq(design, column, rcond=None)[0] for column in columns]
+    assert value == pytest.approx(scipy_stats.pearsonr(*residuals).statistic, abs=1e-12)

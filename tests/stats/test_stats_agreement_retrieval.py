@@ -1,0 +1,138 @@
+"""Rank measures of pools against scikit-learn (ties expected) and pytrec_eval (no ties), on both paths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import pytrec_eval
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.metrics import ndcg_score
+
+from metaeval.stats import kernels
+from metaeval.stats.collapse import float32_collapse
+from metaeval.stats.ndcg import ndcg, ndcg_at
+from metaeval.stats.pools import rank_pools
+from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CUTOFFS = (1, 5, 10, 20)
+
+
+@pytest.fixture(params=["numpy", "compiled"], autouse=True)
+def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Force the loops of a machine without numba, or the compiled ones however little work there is."""
+    if request.param == "numpy":
+        absent = lambda: None  # noqa: E731
+        absent.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
+        monkeypatch.setattr(kernels, "_loops", absent)
+        assert kernels.compiled(10**9) is None
+    else:
+        pytest.importorskip("numba")
+        monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
+        assert kernels.compiled(1) is not None
+
+
+def _pools(seed: int, decimals: int, levels: Iterable[float] = (0, 1, 2)) -> tuple[Floats, Floats, Ints]:
+    """60 pools of 1 to 200 rows (a pool above 64 rows takes another sort), rows and codes in no order."""
+    rng = np.random.default_rng(seed)
+    sizes = np.concatenate(([1, 2, 64, 65, 200], rng.integers(2, 60, 55)))
+    pool = rng.permutation(np.repeat(rng.permutation(300)[:60], sizes))
+    gold = rng.choice(np.array(list(levels), dtype=float), pool.size)
+    gold[rng.random(pool.size) < 0.6] = 0
+    return np.round(gold + rng.normal(size=pool.size), decimals), gold, pool
+
+
+@pytest.mark.parametrize("gains", ["linear", "exponential"])
+@pytest.mark.parametrize("levels", [(0, 1, 2), (0, 1), (0, 0.5, 1.5, 7), range(50)], ids=["3", "2", "graded", "50"])
+@pytest.mark.parametrize("decimals", [0, 1, 12], ids=["heavy ties", "ties", "no ties"])
+def test_ndcg_agrees_with_scikit_learn(decimals: int, levels: Iterable[float], gains: str) -> None:
+    score, gold, pool = _pools(1, decimals, levels)
+    gain = gold if gains == "linear" else 2**gold - 1
+    found = ndcg_at(score, gold, pool, CUTOFFS, gains)
+    for k, values in zip(CUTOFFS, found, strict=True):
+        for code, value in zip(np.unique(pool), values, strict=True):
+            rows = pool == code
+            if not gold[rows].any():
+                assert math.isnan(value)  # scikit-learn says 0 where nothing can be found
+            elif rows.sum() == 1:
+                assert value == 1  # scikit-learn refuses a pool of one
+            else:
+                assert value == pytest.approx(ndcg_score([gain[rows]], [score[rows]], k=k), abs=1e-12)
+
+
+def test_ndcg_at_is_ndcg_to_the_digit() -> None:
+    for decimals in (0, 12):
+        score, gold, pool = _pools(2, decimals)
+        ranked = rank_pools(score, gold, pool)
+        expected = np.stack([ndcg(ranked, k) for k in CUTOFFS])
+        assert ndcg_at(score, gold, pool, CUTOFFS).tobytes() == expected.tobytes()
+
+
+def _by_pytrec(score: Floats, gold: Floats, pool: Ints) -> dict[str, dict[str, float]]:
+    """pytrec_eval's measures of each pool; rows are documents 0000, 0001, ..."""
+    names = [f"{row:04d}" for row in range(score.size)]
+    judged: dict[str, dict[str, int]] = {}
+    given: dict[str, dict[str, float]] = {}
+    for name, code, s, y in zip(names, pool.tolist(), score.tolist(), gold.tolist(), strict=True):
+        judged.setdefault(str(code), {})[name] = int(y)
+        given.setdefault(str(code), {})[name] = s
+    measures = {"ndcg_cut.5,10,20", "recip_rank", "map", "P.1", "recall.5"}
+    return pytrec_eval.RelevanceEvaluator(judged, measures).evaluate(given)
+
+
+def test_all_agree_with_pytrec_eval_on_dense_ranks() -> None:
+    # Its float32 holds whole numbers exactly up to 2**24; distinct ranks leave it no tie to break by document id.
+    score, gold, pool = _pools(3, 12)
+    dense = np.argsort(np.argsort(score)).astype(float)
+    official = _by_pytrec(dense, gold, pool)
+    ranked = rank_pools(score, gold, pool)
+    ours = dict(zip(("ndcg_cut_5", "ndcg_cut_10", "ndcg_cut_20"), ndcg_at(score, gold, pool, (5, 10, 20)), strict=True))
+    ours |= {
+        "recip_rank": reciprocal_rank(ranked),
+        "map": average_precision_of_pools(ranked),
+        "P_1": precision_at_1(ranked),
+        "recall_5": recall_at(ranked, 5),
+    }
+    supported = 0
+    for place, code in enumerate(np.unique(pool)):
+        if not (gold[pool == code] >= 1).any():
+            # There pytrec_eval says 0, which is not a value here.
+            assert all(math.isnan(values[place]) for values in ours.values())
+            continue
+        supported += 1
+        for name, values in ours.items():
+            assert values[place] == pytest.approx(official[str(code)][name], abs=1e-9), name
+    assert supported > 50
+
+
+def test_probabilities_near_one_lose_their_order_in_float32_and_log_odds_keep_it() -> None:
+    # Pools of 20: log-odds of 20 and more, levels ordered perfectly by them. Above 1 - 2**-25 every probability is 1 in
+    # float32, so what a tool that stores float32 sees are ties, which trec_eval breaks by the document's name, from
+    # the last; FULL comes first here, so it is ranked last. In float64 they are distinct to 1 - 2**-53 (log-odds 36).
+    gold = np.tile(np.repeat([2.0, 1.0, 0.0], [2, 2, 16]), 10)
+    pool = np.repeat(np.arange(10), 20)
+    log_odds = 20 + np.tile(np.linspace(12, 0, 20), 10) + np.repeat(np.linspace(0, 0.5, 10), 20)
+    probability = expit(log_odds)
+    assert float32_collapse(probability) == (200, 200)
+    assert float32_collapse(log_odds)[0] == 0
+
+    def mean_by_pytrec(score: Floats) -> float:
+        return float(np.mean([values["ndcg_cut_5"] for values in _by_pytrec(score, gold, pool).values()]))
+
+    def ours(score: Floats) -> float:
+        return float(ndcg_at(score, gold, pool, (5,)).mean())
+
+    assert ours(probability) == ours(log_odds) == pytest.approx(1, abs=1e-12)
+    assert mean_by_pytrec(log_odds) == pytest.approx(1, abs=1e-9)
+    # The last five rows of a pool are NONE, so that nothing is found among the first five.
+    assert mean_by_pytrec(probability) == 0
+    # All 20 tied: each row gets the mean of the first five discounts over 20 ranks, 2.948459 / 20 = .1474230; gains
+    # add up to 6; ideal 2 (1 + .630930) + .5 + .430677 = 4.192537: .884538 / 4.192537 = .210979.
+    assert ours(probability.astype(np.float32).astype(np.float64)) == pytest.approx(0.210979, abs=5e-7)
