@@ -1,24 +1,37 @@
 # make                                      the main job on the shipped mini corpus: offline metrics, all protocols
 # make test                                 the test suite
+# make tables, figures, multiverse          a paper's tables and figures; ranks under every combination of choices
 # make protocol=... metric=... dataset=...  the same job on other settings; `make help` lists them
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-extras ?= models,llm
+extras ?= models,llm,fast,report
 
 # Settings of a run: only those that are given are passed on.
-flags = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(protocol)') \
-        $(if $(metric),--metric '$(metric)') $(if $(dataset),--dataset '$(dataset)') \
-        $(if $(split),--split '$(split)') $(if $(data),--data '$(data)') $(if $(unit),--unit '$(unit)') \
-        $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)') $(if $(results),--results '$(results)') $(if $(store),--store '$(store)') \
-        $(foreach pair,$(set),--set '$(pair)')
+common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(protocol)') \
+         $(if $(metric),--metric '$(metric)') $(if $(dataset),--dataset '$(dataset)') \
+         $(if $(split),--split '$(split)') $(if $(data),--data '$(data)') \
+         $(if $(results),--results '$(results)') $(if $(store),--store '$(store)') \
+         $(foreach pair,$(set),--set '$(pair)')
+flags = $(common) $(if $(unit),--unit '$(unit)') $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)')
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-slow lint setup help clean
+.PHONY: run tables figures multiverse test test-slow lint setup help clean
 
 run: $(VENV)/.installed
 	@$(BIN)/metaeval run $(flags)
+
+tables: $(VENV)/.installed
+	@$(BIN)/metaeval tables $(flags)
+
+figures: $(VENV)/.installed
+	@$(BIN)/metaeval figures $(flags) $(if $(cost),--cost)
+
+# Unit and pool are choices that the multiverse goes through: one that is given is held fixed.
+multiverse: $(VENV)/.installed
+	@$(BIN)/metaeval multiverse $(common) $(if $(unit),--axes 'unit=$(unit)') $(if $(pool),--axes 'pool=$(pool)') \
+	  $(foreach axis,$(axes),--axes '$(axis)')
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -m "not slow"
@@ -35,6 +48,9 @@ setup: $(VENV)/.installed
 
 help:
 	@echo "make                 run the main job on the shipped mini corpus (makes $(VENV) first)"
+	@echo "make tables          a paper's tables, all data sets of config= (config=offline, config=base-paper)"
+	@echo "make figures         its figures (cost=1 measures speed too)"
+	@echo "make multiverse      ranks under every combination of choices; axes=\"chunk.size=100,150 unit=chunk\""
 	@echo "make test            run the tests            make lint   ruff and mypy"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo
@@ -47,7 +63,7 @@ help:
 	@echo "  results=    folder for results               store=  score store file"
 	@echo "  budget=     the most an LLM judge may spend, in USD"
 	@echo "  set=\"key=value ...\"  any other setting, e.g. set=interval.resamples=10000"
-	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm (empty: no torch)"
+	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm,fast,report (empty: no torch, no figures)"
 	@echo
 	@echo "make protocol=classification metric=minilm-bertscore dataset=wice data=../shared/data"
 

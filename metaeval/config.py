@@ -51,11 +51,19 @@ class ChunkConfig(_Strict):
 
 
 class IntervalConfig(_Strict):
-    """Cluster bootstrap: resamples (0: no intervals), seed, and the level of the percentile interval."""
+    """Cluster bootstrap: resamples (0: no intervals), seed, and the interval's level and method."""
 
     resamples: int = Field(default=1000, ge=0, le=1_000_000)
     seed: int = Field(default=0, ge=0)
     level: float = Field(default=0.95, gt=0, lt=1)
+    method: Literal["percentile", "bca"] = "percentile"
+
+
+class ComparisonConfig(_Strict):
+    """Paired permutation tests between metrics: permutations (0: no tests), and the level at which two differ."""
+
+    permutations: int = Field(default=1000, ge=0, le=1_000_000)
+    alpha: float = Field(default=0.05, gt=0, lt=1)
 
 
 class RunConfig(_Strict):
@@ -79,6 +87,7 @@ class RunConfig(_Strict):
     protocols: Names = ("all",)
     protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
     interval: IntervalConfig = IntervalConfig()
+    comparison: ComparisonConfig = ComparisonConfig()
     results: Path = Path("results")
     store: Path | None = None
     budget: float | None = Field(default=None, gt=0)
@@ -121,7 +130,9 @@ def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence
     An override names a nested key with dots (interval.seed=3); its value is read as YAML. A name without a path is
     looked for among the shipped experiments. Raises `UserError` with the field, its value and what is allowed.
     """
-    values = _read_yaml(_experiment(path)) if path else {}
+    values = read_yaml(experiment_file(path)) if path else {}
+    if "datasets" in values:
+        raise UserError(f"{path} holds several data sets: type 'metaeval tables -c {path}', which runs each of them.")
     given = {key: value for key, value in settings.items() if value is not None}
     values.update(given)
     for override in overrides:
@@ -148,12 +159,12 @@ def variants(kind: Literal["metrics", "datasets", "experiments"]) -> dict[str, P
 
 def metric_variant(path: Path) -> MetricVariant:
     """Read a metric variant."""
-    return validated(MetricVariant, _read_yaml(path), str(path))
+    return validated(MetricVariant, read_yaml(path), str(path))
 
 
 def dataset_variant(path: Path) -> DatasetVariant:
     """Read a data-set variant."""
-    return validated(DatasetVariant, _read_yaml(path), str(path))
+    return validated(DatasetVariant, read_yaml(path), str(path))
 
 
 def validated(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
@@ -196,7 +207,8 @@ def _level(model: type[BaseModel], parents: Sequence[str]) -> type[BaseModel]:
     return model
 
 
-def _experiment(path: Path) -> Path:
+def experiment_file(path: Path) -> Path:
+    """The file itself, or the shipped experiment of that name; `UserError` names those that are known."""
     if path.is_file():
         return path
     known = variants("experiments")
@@ -205,7 +217,8 @@ def _experiment(path: Path) -> Path:
     return known[str(path)]
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The settings in a YAML file; `UserError` with the line where it is not YAML, or holds something else."""
     try:
         values = yaml.safe_load(read_text(path))
     except _NOT_YAML as error:

@@ -43,7 +43,9 @@ ALLOWED = {
         "metaeval.cache",
         "metaeval.errors",
         "metaeval.files",
+        "metaeval.stats",
         "protocols.contract",
+        "protocols.comparison",
     ),
     "metaeval.api": (
         "metaeval.config",

@@ -18,6 +18,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.job import find_dataset
 from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.suite import read_suite
 from metaeval.scoring.contract import Metric
 
 SHIPPED = Path(__file__).parents[1] / "configs"
@@ -188,14 +189,20 @@ def test_a_shipped_dataset_variant_names_a_split_and_options_that_exist(path):
 
 @pytest.mark.parametrize("path", shipped("experiments"), ids=lambda path: path.stem)
 def test_a_shipped_experiment_names_things_that_exist(path):
-    run = load_run(Path(path.stem), {})
+    suite = read_suite(Path(path.stem), {})
 
-    assert run == load_run(path, {})
-    assert run.data is None
-    find_dataset(run.dataset)
-    for name in run.metrics:
-        load_metric(name, run)
-    assert len(find_protocols(run)) == len(run.protocols)
+    assert suite.runs == read_suite(path, {}).runs
+    for run in suite.runs:
+        assert run.data is None
+        find_dataset(run.dataset)
+        for name in run.metrics:
+            load_metric(name, run)
+        assert len(find_protocols(run)) == len(run.protocols)
+
+
+def test_a_run_of_several_data_sets_says_which_command_takes_them():
+    with pytest.raises(UserError, match="metaeval tables -c offline"):
+        load_run(Path("offline"), {})
 
 
 def test_something_of_every_kind_is_shipped():

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import data, metrics, run
+from metaeval.cli import data, explain, metrics, multiverse, run, suite
 from metaeval.errors import UserError
 
 
@@ -52,6 +52,11 @@ app.command("pairs")(run.pairs)
 app.command("score")(run.score)
 app.command("evaluate")(run.evaluate)
 app.command("table")(run.table)
+app.command("explain")(explain.explain)
+app.command("diff")(explain.diff)
+app.command("tables")(suite.tables)
+app.command("figures")(suite.figures)
+app.command("multiverse")(multiverse.multiverse)
 app.add_typer(data.app, name="data")
 app.add_typer(metrics.app, name="metrics")
 

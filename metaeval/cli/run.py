@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from metaeval.cli import options as opt
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
+    from metaeval.experiment.scoring import MetricProgress
     from metaeval.report.result import Result
 
 
@@ -30,7 +32,7 @@ def run(
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Score the data, evaluate the scores, print and write the tables.
+    """Score the data, evaluate the scores, write the tables.
 
     \b
     Examples:
@@ -49,7 +51,9 @@ def run(
 
 
 def evaluate(
-    files: Annotated[list[str], typer.Argument(help="Score files (.parquet or .jsonl).", metavar="SCORES...")],
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Score files (.parquet or .jsonl).", metavar="[SCORES]...")
+    ] = None,
     config: opt.Config = None,
     protocol: opt.ProtocolNames = None,
     dataset: opt.DatasetName = None,
@@ -68,11 +72,18 @@ def evaluate(
       metaeval pairs pairs.jsonl                (score these, pair_id and score)
       metaeval evaluate mine.jsonl
       metaeval evaluate mine.jsonl theirs.jsonl -d wice --data ../shared/data -p all
+      metaeval evaluate -d frank                (published scores of 15 metrics)
+      metaeval evaluate mine.jsonl -d ratings --data my_ratings.jsonl
     """
     from metaeval.experiment.columns import FILE_PREFIX
+    from metaeval.experiment.job import find_dataset
+    from metaeval.experiment.run import run_scores
 
-    metric = [f"{FILE_PREFIX}{file}" for file in files]
-    _run(_config(config, set_, metric_options={}, **_named(locals())), quiet)
+    metric = [f"{FILE_PREFIX}{file}" for file in files or ()]
+    chosen = _config(config, set_, metric_options={}, **_named(locals()))
+    if not files and find_dataset(chosen.dataset)[0].kind == "corpus":
+        raise typer.BadParameter(f"none is given, and {chosen.dataset} has no published scores.", param_hint="SCORES")
+    _run(chosen, quiet, run_scores)
 
 
 def score(
@@ -185,13 +196,15 @@ def _plan(config: RunConfig) -> None:
     typer.echo("Nothing was scored, fetched or paid for.")
 
 
-def _run(config: RunConfig, quiet: bool) -> None:
+def _run(
+    config: RunConfig, quiet: bool, evaluation: Callable[[RunConfig, MetricProgress | None], list[Result]] | None = None
+) -> None:
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.run import run as run_all
     from metaeval.experiment.run import write_results
 
     with scoring_progress(quiet) as progress:
-        results = run_all(config, progress)
+        results = (evaluation or run_all)(config, progress)
     try:
         written = write_results(config, results)
     finally:

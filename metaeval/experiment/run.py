@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import json
-import platform
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus
+from metaeval.errors import UserError
 from metaeval.experiment.columns import (
     FILE_PREFIX,
     Column,
     check_names,
     control_columns,
     metric_columns,
+    named_apart,
+    score_path,
 )
 from metaeval.experiment.evaluation import evaluate, find_protocols
-from metaeval.experiment.job import Job, prepare
+from metaeval.experiment.frame import from_job, from_ratings, no_candidates
+from metaeval.experiment.job import Job, find_dataset, prepare
+from metaeval.experiment.manifest import write_manifests
+from metaeval.experiment.rated import RatedSet, prepare_ratings, published_columns, rating_column, rating_controls
 from metaeval.experiment.scoring import MetricProgress
-from metaeval.files import safe_name, write_text
+from metaeval.files import safe_name, sha256_file
 from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
+from metaeval.scoring.scorefile import read_scores
 from metaeval.scoring.store import ScoreStore
-
-_VERSIONED = ("metaeval", "numpy", "scipy", "bm25s", "rouge-score", "torch", "transformers", "tokenizers")
 
 
 def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpus | None = None) -> list[Result]:
@@ -48,10 +48,49 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
     return evaluate_columns(job, columns)
 
 
+def run_scores(config: RunConfig, progress: MetricProgress | None = None) -> list[Result]:
+    """Evaluate the run's score files; on a rated set, beside the scores that were published with it.
+
+    Raises `UserError` as `run` does.
+    """
+    if find_dataset(config.dataset)[0].kind == "corpus":
+        return run(config, progress)
+    find_protocols(config)
+    rated = prepare_ratings(config)
+    columns = published_columns(rated)
+    for name in dict.fromkeys(config.metrics):
+        path = score_path(name)
+        column = rating_column(rated, read_scores(path), f"sha256:{sha256_file(path)[:12]}")
+        columns.append(named_apart(column, columns, name))
+    return evaluate_rated(rated, columns)
+
+
 def evaluate_columns(job: Job, columns: Sequence[Column]) -> list[Result]:
     """Evaluate columns, and the controls if the run wants them, under every protocol of the run."""
     whole = [*columns, *control_columns(job)] if job.config.controls else columns
-    return [evaluate(job, whole, protocol, options) for protocol, options in find_protocols(job.config)]
+    return [
+        evaluate(from_job(job, protocol), whole, protocol, options, job.config)
+        for protocol, options in find_protocols(job.config)
+    ]
+
+
+def evaluate_rated(rated: RatedSet, columns: Sequence[Column]) -> list[Result]:
+    """Evaluate columns of a rated set, and its controls, under every protocol of the run that can read its ratings.
+
+    Raises `UserError` for no column, and for a protocol asked for by its name that cannot.
+    """
+    if not columns:
+        raise UserError(f"{rated.name} comes without published scores: give a score file, with its ratings' ids.")
+    frame = from_ratings(rated.ratings, rated.name, rated.split, rated.config.dataset_options)
+    whole = [*columns, *rating_controls(rated)] if rated.config.controls else columns
+    found: list[Result] = []
+    for protocol, options in find_protocols(rated.config):
+        obstacle = no_candidates(frame) if protocol.uses_pool else ""
+        if obstacle and protocol.name in rated.config.protocols:
+            raise UserError(f"Protocol {protocol.name} cannot read {rated.name}: {obstacle}.")
+        if not obstacle:
+            found.append(evaluate(frame, whole, protocol, options, rated.config))
+    return found
 
 
 def result_folder(config: RunConfig, result: Result) -> Path:
@@ -74,22 +113,5 @@ def write_results(config: RunConfig, results: Sequence[Result]) -> list[Path]:
         save_result(result, path)
         written.append(path)
         written.extend(write_tables(result, folder / result.protocol))
-        write_text(folder / "manifest.json", json.dumps(_manifest(config), indent=1, sort_keys=True) + "\n")
+    write_manifests(config, results, written)
     return written
-
-
-def _manifest(config: RunConfig) -> Mapping[str, object]:
-    return {
-        "config": config.model_dump(mode="json"),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": sys.version.split()[0],
-        "machine": f"{platform.system()} {platform.machine()}",
-        "versions": {name: found for name in _VERSIONED if (found := _version(name))},
-    }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""

@@ -1,5 +1,6 @@
 """Every command as it is meant to be used."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from metaeval import __version__
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 COMMANDS = [
     *("", "run", "pairs", "score", "evaluate", "table", "data", "metrics"),
+    *("explain", "diff", "tables", "figures", "multiverse"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
 ]
@@ -139,7 +141,12 @@ def test_a_run_says_what_it_did_beside_the_results(cli, small, tmp_path):
 
     manifest = json.loads((tmp_path / "results/small-all-chunk/manifest.json").read_text())
     assert manifest["config"]["metrics"] == ["overlap"]
-    assert set(manifest) == {"config", "finished", "machine", "python", "versions"}
+    assert set(manifest) == {
+        *("config", "finished", "machine", "python", "versions"),
+        *("data", "scores", "files", "earlier"),
+    }
+    results = tmp_path / "results/small-all-chunk/retrieval.json"
+    assert manifest["files"]["retrieval.json"] == hashlib.sha256(results.read_bytes()).hexdigest()
 
 
 def test_the_pool_has_a_results_folder_of_its_own(cli, small, tmp_path):

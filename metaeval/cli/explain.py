@@ -1,0 +1,148 @@
+"""Commands about how a number was made: explain, diff."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from metaeval.experiment.explain import Change
+
+_OF = Annotated[str, typer.Argument(help="A signature (in quotes), or a result file.", metavar="SIGNATURE|RESULT")]
+
+
+def explain(
+    of: _OF,
+    metric: Annotated[str | None, typer.Argument(help="One row of the result file.", metavar="[METRIC]")] = None,
+) -> None:
+    """Spell out a signature, and the command that repeats it.
+
+    Each field with what it means and the setting that changes it. Of a result
+    file: what all rows share once, then what each row has of its own, and
+    whether the file is as it was written.
+
+    \b
+    Examples:
+      metaeval explain 'data:mini/all@6ebe8e46acd5|unit:chunk|...'
+      metaeval explain results/mini-all-chunk/retrieval.json
+      metaeval explain results/mini-all-chunk/retrieval.json overlap
+    """
+    from metaeval.errors import UserError
+    from metaeval.experiment.explain import is_file, read_rows, read_signature
+    from metaeval.experiment.manifest import check
+
+    if metric is not None and not is_file(of):
+        raise UserError("A metric is named for a result file only; a signature has its own.")
+    _, _, texts = read_rows(of, metric)
+    rows = {name: read_signature(text) for name, text in texts.items()}
+    if is_file(of):
+        typer.echo(f"{of}: {check(Path(of))}")
+    first = next(iter(rows.values()))
+    if len(rows) == 1:
+        _spell(first)
+        _again(first)
+        return
+    shared = {name: value for name, value in first.items() if all(row.get(name) == value for row in rows.values())}
+    typer.echo("All rows:")
+    _spell(shared)
+    typer.echo("\nEach row's own:")
+    _own(rows, shared)
+    typer.echo("For the command that makes a row again, name its metric.")
+
+
+def diff(
+    one: _OF,
+    other: _OF,
+    metric: Annotated[
+        str | None, typer.Option("--metric", "-m", help="Compare this row only.", metavar="METRIC")
+    ] = None,
+) -> None:
+    """Name what two signatures, or two result files, differ in.
+
+    Of files: rows of the same name, their choices and their numbers. Exit code
+    0: the same in every choice (and number), 1: different, 2: cannot be read.
+
+    \b
+    Examples:
+      metaeval diff 'data:mini/all@6e...|unit:chunk|...' 'data:mini/all@6e...|unit:citation|...'
+      metaeval diff old/retrieval.json new/retrieval.json
+      metaeval diff old/retrieval.json new/retrieval.json --metric overlap
+    """
+    from metaeval.experiment.explain import compare, is_file
+
+    found = compare(one, other, metric)
+    if not any(found.values()):
+        rows = f", and every number of {len(found)} {'row' if len(found) == 1 else 'rows'}" if is_file(one) else ""
+        typer.echo(f"The same in every choice{rows}.")
+        return
+    everywhere = _everywhere(found)
+    if everywhere:
+        typer.echo("all rows")
+        _changes(everywhere)
+    for name, changes in found.items():
+        own = [change for change in changes if change not in everywhere]
+        if own:
+            typer.echo(name or "signatures")
+            _changes(own)
+    raise typer.Exit(1)
+
+
+def _everywhere(found: Mapping[str, Sequence[Change]]) -> list[Change]:
+    """The fields that all rows of several have changed alike: said once."""
+    if len(found) < 2:
+        return []
+    first, *others = found.values()
+    return [change for change in first if change.kind == "field" and all(change in changes for changes in others)]
+
+
+def _changes(changes: Sequence[Change]) -> None:
+    from metaeval.cli.aligned import aligned
+
+    rows = [
+        (
+            f"{change.name} ({change.kind})" if change.kind in ("interval", "cluster") else change.name,
+            f"{_said(change.one)} -> {_said(change.other)}",
+            change.text if change.by is None else f"by {change.by:+.6g}",
+        )
+        for change in changes
+    ]
+    for line in aligned(rows, indent="  "):
+        typer.echo(line)
+
+
+def _said(value: str | None) -> str:
+    return "(none)" if value is None else value
+
+
+def _spell(fields: Mapping[str, str]) -> None:
+    from metaeval.cli.listing import show_list
+    from metaeval.experiment.explain import explain as explain_fields
+
+    rows = [(found.name, found.value, found.text, found.setting) for found in explain_fields(fields)]
+    show_list(("field", "value", "what it says", "set by"), rows)
+
+
+def _own(rows: Mapping[str, Mapping[str, str]], shared: Mapping[str, str]) -> None:
+    from metaeval.cli.listing import show_list
+    from metaeval.experiment.explain import explain as explain_fields
+
+    lines = [
+        (name, found.name, found.value, found.text)
+        for name, fields in rows.items()
+        for found in explain_fields({key: value for key, value in fields.items() if key not in shared})
+    ]
+    show_list(("row", "field", "value", "what it says"), lines)
+
+
+def _again(fields: Mapping[str, str]) -> None:
+    import shlex
+
+    from metaeval.experiment.recipe import recipe
+
+    made = recipe(fields)
+    typer.echo(f"\nThe number again:\n  {shlex.join(made.words)}")
+    for caveat in made.caveats:
+        typer.echo(f"  - {caveat}")

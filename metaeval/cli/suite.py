@@ -1,0 +1,195 @@
+"""Commands over several data sets: tables, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metaeval.cli import options as opt
+from metaeval.cli.written import say_written
+
+if TYPE_CHECKING:
+    from metaeval.experiment.able import LeftOut
+    from metaeval.experiment.suite import Suite
+    from metaeval.report.result import Result
+
+_DataSets = Annotated[
+    str | None, typer.Option("--dataset", "-d", help="Data sets, by name, with commas.", metavar="NAMES")
+]
+
+
+def tables(
+    config: opt.Config = None,
+    protocol: opt.ProtocolNames = None,
+    metric: opt.MetricNames = None,
+    dataset: _DataSets = None,
+    split: opt.Split = None,
+    data: opt.Data = None,
+    unit: opt.Unit = None,
+    pool: opt.Pool = None,
+    results: opt.Results = None,
+    store: opt.Store = None,
+    budget: opt.Budget = None,
+    set_: opt.Set = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Run a suite and write its tables, as in a paper.
+
+    One run for each data set; a metric that cannot be run here is left out and
+    named. Without -c and -d: the shipped mini corpus.
+
+    \b
+    Examples:
+      metaeval tables
+      metaeval tables -c offline --data ../shared/data
+      metaeval tables -d wice,factcheck_gpt -m overlap,rouge --data ../shared/data
+      metaeval tables -c base-paper
+    """
+    suite = _suite(locals())
+    found, left_out = _run(suite, quiet)
+    _need(found, left_out)
+    _write_tables(suite, found, left_out, quiet)
+    _warn(left_out)
+
+
+def figures(
+    config: opt.Config = None,
+    protocol: opt.ProtocolNames = None,
+    metric: opt.MetricNames = None,
+    dataset: _DataSets = None,
+    split: opt.Split = None,
+    data: opt.Data = None,
+    unit: opt.Unit = None,
+    pool: opt.Pool = None,
+    results: opt.Results = None,
+    store: opt.Store = None,
+    budget: opt.Budget = None,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="Measure each metric's speed too (scores at most 200 pairs afresh).")
+    ] = False,
+    set_: opt.Set = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Write a suite's figures, from its tables' files or a run.
+
+    \b
+    Examples:
+      metaeval figures
+      metaeval figures -c offline --data ../shared/data
+      metaeval figures -d wice -m overlap,rouge --cost --data ../shared/data
+    """
+    from metaeval.experiment.suite_files import read_record
+
+    suite = _suite(locals())
+    found, left_out = read_record(suite)
+    if not any(found):
+        found, left_out = _run(suite, quiet)
+    _need(found, left_out)
+    _write_figures(suite, found, cost)
+    _warn(left_out)
+
+
+def _suite(given: dict[str, object]) -> Suite:
+    from metaeval.experiment.suite import read_suite
+
+    names = {"metric": "metrics", "protocol": "protocols"}
+    own = ("protocol", "metric", "split", "data", "unit", "pool", "results", "store", "budget")
+    settings = {names.get(key, key): given[key] for key in own}
+    config, dataset, overrides = given["config"], given["dataset"], given["set_"]
+    datasets = [name.strip() for name in str(dataset).split(",") if name.strip()] if dataset else []
+    return read_suite(
+        config if isinstance(config, Path) else None,
+        settings,
+        overrides if isinstance(overrides, list) else [],
+        datasets,
+    )
+
+
+def _run(suite: Suite, quiet: bool) -> tuple[list[list[Result]], list[LeftOut]]:
+    """Run every data set and write its results, each as soon as it is there; the results run by run."""
+    from metaeval.cli.progress import scoring_progress
+    from metaeval.experiment.suite import run_suite
+    from metaeval.experiment.suite_files import write_part, write_record
+
+    results: list[list[Result]] = []
+    files: list[list[Path]] = []
+    left_out: list[LeftOut] = []
+    with scoring_progress(quiet) as progress:
+        for part in run_suite(suite, progress):
+            written = write_part(part)
+            results.append(part.results)
+            files.append([path for path in written if path.suffix == ".json" and path.name != "manifest.json"])
+            left_out += part.left_out
+            if written and not quiet:
+                typer.echo(f"Written: {written[0].parent}/")
+    write_record(suite, files, left_out)
+    return results, left_out
+
+
+def _named(left_out: Sequence[LeftOut]) -> list[tuple[str, str]]:
+    """What was left out, and why, each reason once."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in left_out:
+        reasons.setdefault((one.metric, one.reason), []).append(one.dataset)
+    return [
+        (f"{metric} on {', '.join(datasets)}" if metric else f"data set {', '.join(datasets)}", reason)
+        for (metric, reason), datasets in reasons.items()
+    ]
+
+
+def _say_left_out(left_out: Sequence[LeftOut]) -> None:
+    for what, reason in _named(left_out):
+        typer.echo(f"Left out: {what}: {reason}", err=True)
+
+
+def _need(found: Sequence[Sequence[Result]], left_out: Sequence[LeftOut]) -> None:
+    from metaeval.errors import UserError
+
+    if not any(found):
+        _say_left_out(left_out)
+        raise UserError("Nothing could be run; the lines above say why.")
+
+
+def _warn(left_out: Sequence[LeftOut]) -> None:
+    """At the end, where it is read: the tables themselves are of what was run."""
+    if left_out:
+        _say_left_out(left_out)
+        typer.echo(f"Warning: {len(left_out)} left out, and not in what was written.", err=True)
+
+
+def _write_tables(suite: Suite, found: Sequence[Sequence[Result]], left_out: Sequence[LeftOut], quiet: bool) -> None:
+    from metaeval.errors import UserError
+    from metaeval.report.page import draw, write_page
+    from metaeval.report.paper.files import write_paper
+
+    results = [result for part in found for result in part]
+    written = write_paper(results, suite.folder, _named(left_out))
+    try:
+        pictures = draw(results)
+    except UserError as error:
+        pictures = []
+        typer.echo(f"The page has no figures: {error}", err=True)
+    written.append(write_page(results, suite.folder / "report.html", pictures, title=suite.name))
+    if not quiet:
+        for path in written:
+            if path.suffix == ".txt":
+                typer.echo(path.read_text(encoding="utf-8"))
+    say_written(written)
+
+
+def _write_figures(suite: Suite, found: Sequence[Sequence[Result]], cost: bool) -> None:
+    from metaeval.experiment.cost import measure, write_costs
+    from metaeval.experiment.pictures import write_cost_quality, write_ndcg_bars
+    from metaeval.files import safe_name
+
+    written = write_ndcg_bars([result for results in found for result in results], suite.folder)
+    if cost:
+        for run, results in zip(suite.runs, found, strict=True):
+            ran = {row.metric for result in results for row in result.rows if row.kind == "metric"}
+            costs = list(measure(run.model_copy(update={"metrics": tuple(m for m in run.metrics if m in ran)})))
+            path = write_costs(costs, suite.folder / f"cost-{safe_name(run.dataset)}-{run.unit}.csv")
+            written += [path, *write_cost_quality(costs, results, suite.folder)]
+    say_written(written)

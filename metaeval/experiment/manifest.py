@@ -1,0 +1,109 @@
+"""The manifest: what stands beside result files and not in them (when, where, versions, hashes), and its check."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.columns import FILE_PREFIX
+from metaeval.files import read_text, sha256_file, write_text
+from metaeval.report.result import Result
+from metaeval.scoring.scorefile import manifest_path
+
+NAME = "manifest.json"
+_VERSIONED = (
+    *("metaeval", "numpy", "scipy", "numba", "pyarrow", "bm25s", "rouge-score", "matplotlib"),
+    *("torch", "transformers", "tokenizers"),
+)
+
+
+class Kept(StrEnum):
+    """What a manifest says of a file beside it."""
+
+    SAME = "the file is as it was written"
+    CHANGED = "the file has changed since it was written"
+    UNLISTED = "the manifest beside the file does not list it"
+    NO_MANIFEST = "no manifest stands beside the file, so nothing is known of it"
+
+
+def manifest(config: RunConfig, results: Sequence[Result], written: Sequence[Path]) -> dict[str, Any]:
+    """What made these files, as JSON: settings, time, machine, versions, and the SHA-256 of all that went in and out.
+
+    files: each written file's hash, by its name in its folder. scores: that of every score file read, and of its own
+    manifest, by path. data: the content hash of what was judged. Result files hold none of this but the last.
+    """
+    return {
+        "config": config.model_dump(mode="json"),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": sys.version.split()[0],
+        "machine": f"{platform.system()} {platform.machine()}",
+        "versions": {name: found for name in _VERSIONED if (found := _version(name))},
+        "data": {f"{result.data.name}/{result.data.split}": result.data.fingerprint for result in results},
+        "scores": {str(path): sha256_file(path) for path in _scores_read(config)},
+        "files": {path.name: sha256_file(path) for path in written},
+    }
+
+
+def write_manifests(config: RunConfig, results: Sequence[Result], written: Sequence[Path]) -> list[Path]:
+    """Write a manifest into each folder of the written files; the paths.
+
+    Files that an earlier run left in the folder stay listed, under `earlier`: their settings were others.
+    """
+    paths = []
+    for folder in dict.fromkeys(path.parent for path in written):
+        own = [path for path in written if path.parent == folder]
+        made = manifest(config, results, own)
+        before = _read(folder / NAME)
+        earlier = {**_hashes(before, "earlier"), **_hashes(before, "files")}
+        made["earlier"] = {
+            name: found for name, found in earlier.items() if name not in made["files"] and (folder / name).is_file()
+        }
+        write_text(folder / NAME, json.dumps(made, indent=1, sort_keys=True) + "\n")
+        paths.append(folder / NAME)
+    return paths
+
+
+def check(path: Path) -> Kept:
+    """Hold a written file against the manifest beside it."""
+    found = _read(path.parent / NAME)
+    if not found:
+        return Kept.NO_MANIFEST
+    known = {**_hashes(found, "earlier"), **_hashes(found, "files")}.get(path.name)
+    if known is None:
+        return Kept.UNLISTED
+    return Kept.SAME if sha256_file(path) == known else Kept.CHANGED
+
+
+def _scores_read(config: RunConfig) -> list[Path]:
+    files = [Path(name.removeprefix(FILE_PREFIX)) for name in config.metrics if name.startswith(FILE_PREFIX)]
+    return [path for file in files for path in (file, manifest_path(file)) if path.is_file()]
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """A manifest, empty where there is none that can be read: a broken one must not stop the next run."""
+    try:
+        found = json.loads(read_text(path))
+    except (UserError, json.JSONDecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _hashes(manifest: Mapping[str, Any], key: str) -> dict[str, str]:
+    found = manifest.get(key)
+    return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

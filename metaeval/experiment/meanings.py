@@ -1,0 +1,187 @@
+"""What each field of a signature means, in a plain sentence, and the setting that changes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A field's meaning for one value, and the setting of a run that changes it (empty: no setting does)."""
+
+    text: str
+    setting: str = ""
+
+
+DATA = re.compile(r"(?P<name>.+)/(?P<split>[^/@]+)@(?P<hash>[0-9a-f]+)")
+METRIC = re.compile(r"(?P<known_as>.+?)(?:=(?P<base>[\w.-]+))?@v(?P<version>\d+)(?:\((?P<options>.*)\))?")
+CHUNKS = re.compile(r"(?P<mode>sentences|whole-sentences|words)-(?P<size>\d+)")
+SCORE_FILE = "@scores"
+PUBLISHED = "@published"
+
+_MODES = {
+    "sentences": "whole sentences packed in order; a longer sentence is cut",
+    "whole-sentences": "whole sentences packed in order; a longer sentence is a chunk of its own",
+    "words": "fixed windows, wherever sentences end",
+}
+_UNITS = {
+    "chunk": "one row for each statement and chunk of a document that it cites",
+    "citation": "one row for each statement and cited document; its score is made from the document's chunks",
+    "rating": "one row for each text that people rated",
+}
+_PROTOCOLS = {
+    "correlation": "how the score runs with the level: Pearson, Spearman, Kendall tau-b",
+    "classification": "how well the score tells two levels apart: ROC-AUC, ties count one half",
+    "retrieval": "how well the score ranks the candidates of a statement: NDCG and its kin",
+    "decision": "how good the level is that the score is cut into, at thresholds from other groups of rows",
+}
+_TIES = {
+    "expected": "candidates of one score count with the exact mean over their orders",
+    "worst": "candidates of one score stand in the order that is worst for the metric",
+    "best": "candidates of one score stand in the order that is best for the metric",
+}
+_GAINS = {
+    "linear": "NDCG's gain of a candidate is its level: 2, 1, 0",
+    "exponential": "NDCG's gain of a candidate is 2^level - 1: 3, 1, 0",
+}
+_OVER = {"max": "the best over its document's chunks", "mean": "the mean over its document's chunks"}
+_CUT = {"longest": "the longer of the two texts is cut", "both": "both texts are cut"}
+
+
+def meaning(name: str, value: str) -> Meaning | None:
+    """What a field of this name and value says; None for a field that is not known here."""
+    found = _BY_VALUE.get(name)
+    if found is not None:
+        return found(value)
+    if name in _FIXED:
+        text, setting = _FIXED[name]
+        return Meaning(text.format(value=value), setting)
+    return None
+
+
+def metric_parts(value: str) -> Mapping[str, str]:
+    """A metric field's parts: known_as, base, version, options; empty where it is a score file's or unreadable.
+
+    `base` is the registered metric behind a variant's name, and the name itself where there is no variant.
+    """
+    match = None if value.endswith((SCORE_FILE, PUBLISHED)) else METRIC.fullmatch(value)
+    if match is None:
+        return {}
+    parts = match.groupdict(default="")
+    return {**parts, "base": parts["base"] or parts["known_as"]}
+
+
+def _data(value: str) -> Meaning:
+    match = DATA.fullmatch(value)
+    if match is None:
+        return Meaning(f"the data: {value}", "dataset, split, data, dataset_options")
+    return Meaning(
+        f"split {match['split']!r} of {match['name']}; the content that was read has the hash {match['hash']}",
+        "dataset, split, data, dataset_options",
+    )
+
+
+def _chunks(value: str) -> Meaning:
+    match = CHUNKS.fullmatch(value)
+    setting = "chunk.size, chunk.mode"
+    if match is None:
+        return Meaning(f"documents are cut into chunks by the rule {value}", setting)
+    return Meaning(f"chunks of at most {int(match['size']):,} words: {_MODES[match['mode']]}", setting)
+
+
+def _sentences(value: str) -> Meaning:
+    kinds = {"published": "the split that the data set publishes"}
+    said = " and ".join(kinds.get(part, f"the splitter {part}") for part in value.split("+"))
+    return Meaning(f"the sentences that chunks are packed from: {said}")
+
+
+def _evidence(value: str) -> Meaning:
+    threshold = value.removeprefix("jaccard-")
+    return Meaning(
+        "evidence given as text goes to the document sentence of highest Jaccard similarity of word sets, at least "
+        f"{threshold}; evidence given as sentence indices needs no rule",
+        "evidence_threshold",
+    )
+
+
+def _pool(value: str) -> Meaning:
+    more = value.removeprefix("bm25:")
+    added = f", and the {more} best chunks of all other documents by BM25, as level none" if more != value else ""
+    return Meaning(f"a statement's candidates for retrieval: the chunks of the documents that it cites{added}", "pool")
+
+
+def _metric(value: str) -> Meaning:
+    if value.endswith(SCORE_FILE):
+        return Meaning(
+            f"scores called {value.removesuffix(SCORE_FILE)!r}, read from a file and made elsewhere", "metrics"
+        )
+    if value.endswith(PUBLISHED):
+        return Meaning(f"scores of {value.removesuffix(PUBLISHED)!r} that were published with the data", "dataset")
+    parts = metric_parts(value)
+    if not parts:
+        return Meaning(f"the metric: {value}", "metrics, metric_options")
+    name, base = parts["known_as"], parts["base"]
+    variant = f" (a variant of {base})" if name != base else ""
+    options = f", with the options {parts['options']}" if parts["options"] else ", which has no options"
+    return Meaning(f"{name}{variant}, version {parts['version']} of its code{options}", "metrics, metric_options")
+
+
+def _interval(value: str) -> Meaning:
+    how, _, level = value.rpartition("-")
+    named = {"cluster-percentile": "percentile", "cluster-bca": "BCa (bias-corrected and accelerated)"}.get(how, how)
+    return Meaning(
+        f"{named} interval at level {level} from a bootstrap that draws whole groups", "interval.level, interval.method"
+    )
+
+
+def _resamples(value: str) -> Meaning:
+    return Meaning("no resamples, so no intervals" if value == "0" else f"{value} resamples", "interval.resamples")
+
+
+def _chosen(known: Mapping[str, str], setting: str) -> Callable[[str], Meaning]:
+    return lambda value: Meaning(known.get(value, value), setting)
+
+
+_BY_VALUE: Mapping[str, Callable[[str], Meaning]] = {
+    "data": _data,
+    "unit": _chosen(_UNITS, "unit"),
+    "chunks": _chunks,
+    "sentences": _sentences,
+    "evidence": _evidence,
+    "pool": _pool,
+    "over-chunks": lambda value: Meaning(f"a citation's score is {_OVER.get(value, value)}", "aggregate"),
+    "metric": _metric,
+    "truncation": lambda value: Meaning(
+        f"beyond the input limit {_CUT.get(value, f'the {value} is cut')}", "(the metric's)"
+    ),
+    "protocol": _chosen(_PROTOCOLS, "protocols"),
+    "ties": _chosen(_TIES, "protocol_options.retrieval.ties"),
+    "gains": _chosen(_GAINS, "protocol_options.retrieval.gains"),
+    "interval": _interval,
+    "B": _resamples,
+}
+
+_FIXED: Mapping[str, tuple[str, str]] = {
+    "levels": ("the number that each human label stands for: {value}", ""),
+    "file": ("the score file's bytes have a SHA-256 that begins so: {value}", "metrics=scores:FILE"),
+    "scores": ("the scores that were published with the data have a SHA-256 that begins so: {value}", ""),
+    "folds": ("thresholds are chosen in {value} folds of whole groups", "protocol_options.decision.folds"),
+    "objective": ("what the thresholds are chosen for: {value}", "protocol_options.decision.objective"),
+    "control": ("a score that costs nothing, for comparison: {value}", "controls"),
+    "checkpoint": ("the model, and the hash of the files that were read: {value}", "metric_options"),
+    "dtype": ("the number type that the model computes in: {value}", "metric_options (dtype)"),
+    "template": ("how statement and source become one input: {value}", ""),
+    "splitter": ("what cuts texts into sentences for the metric: {value}", ""),
+    "code": ("where the metric's own code stands, and its hash: {value}", ""),
+    "worker": ("the program that scored, and the version that it gives itself: {value}", "metrics=worker:COMMAND"),
+    "files": ("the files that the worker's command names, with their hashes: {value}", ""),
+    "members": ("the hash of the identities of the metrics that are combined: {value}", "metrics=ensemble:A+B"),
+    "over-sources": ("the score also depends on the job's other sources, whose hash begins with {value}", ""),
+    "by": ("what a resample draws whole: each {value} of rows", ""),
+    "seed": ("the resamples are drawn from seed {value}", "interval.seed"),
+    "metaeval": ("version {value} of metaeval", ""),
+    "numpy": ("version {value} of NumPy", ""),
+    "scipy": ("version {value} of SciPy", ""),
+}

@@ -1,0 +1,185 @@
+"""The multiverse: every metric's headline value and rank under each combination of choices that a paper leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from metaeval.config import RunConfig, load_run
+from metaeval.corpus.model import Corpus
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.columns import check_names
+from metaeval.experiment.evaluation import find_protocols
+from metaeval.experiment.job import load_corpus
+from metaeval.experiment.run import run
+from metaeval.report.result import Result, Value
+
+HEADLINE = {"correlation": "spearman", "classification": "overall", "retrieval": "ndcg@5"}
+"""The measure that metrics are ranked by; of another protocol, the first of its table."""
+
+TIES = "ties"
+DEFAULT_AXES: Mapping[str, tuple[str, ...]] = {
+    "chunk.size": ("100", "150", "250"),
+    "evidence_threshold": ("0.3", "0.5", "0.7"),
+    "unit": ("chunk", "citation"),
+    "pool": ("own", "bm25:20"),
+    TIES: ("expected", "worst", "best"),
+}
+# Values alone, and retrieval's three orders of tied scores from one result.
+_PLAIN = (
+    "controls=false",
+    "interval.resamples=0",
+    "comparison.permutations=0",
+    "protocol_options.retrieval.ties=expected",
+)
+_ONLY_RETRIEVAL = ("pool", TIES)  # choices that the other protocols' rows do not depend on
+_EVIDENCE = "evidence_threshold"  # of no use with unit=citation: a citation has its level without evidence
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """One metric under one specification. `rank` is 1 + the number of metrics above it.
+
+    value is None where undefined; rank too, and where all metrics have one value, so that nothing is ranked: NDCG
+    over pools of a single candidate is 1 for every metric.
+    choices: axis -> value; of an axis that the protocol or the unit does not depend on there is none.
+    """
+
+    protocol: str
+    measure: str
+    choices: Mapping[str, str]
+    metric: str
+    value: float | None
+    rank: int | None
+
+
+@dataclass(frozen=True)
+class Multiverse:
+    """All outlooks of one data set, and the combinations that could not be run, with the reason of each.
+
+    held: axes kept at one value because the data do not depend on them, with that value.
+    """
+
+    dataset: str
+    split: str
+    held: Mapping[str, str]
+    outlooks: list[Outlook]
+    skipped: list[tuple[Mapping[str, str], str]]
+
+
+def read_axes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The default axes, with those of 'NAME=V1,V2' in their place or beside them; one value holds an axis fixed.
+
+    NAME is a setting of a run (chunk.size, metric_options.rouge.stem ...) or `ties`.
+    """
+    axes = dict(DEFAULT_AXES)
+    for text in given:
+        name, equals, values = text.partition("=")
+        parts = tuple(dict.fromkeys(part.strip() for part in values.split(",") if part.strip()))
+        if not equals or not name.strip() or not parts:
+            raise UserError(f"An axis is NAME=VALUE,VALUE, for example chunk.size=100,150; got {text!r}.")
+        axes[name.strip()] = parts
+    for value in axes[TIES]:
+        if value not in DEFAULT_AXES[TIES]:
+            raise unknown("tie policy", value, DEFAULT_AXES[TIES])
+    return axes
+
+
+def explore(
+    config: RunConfig, axes: Mapping[str, Sequence[str]], tick: Callable[[int, int], None] | None = None
+) -> Multiverse:
+    """Run every combination of the axes that makes a difference, without intervals; scores come from the store.
+
+    tick: called before each combination, with (combinations done, all of them).
+
+    A combination that the data do not allow (chunks without marked evidence) is skipped. Raises `UserError` for a
+    wrong axis or value before anything is scored, and when no combination can be run.
+    """
+    protocols = [protocol.name for protocol, _ in find_protocols(config)]
+    for choices in _combinations(axes):
+        _configured(config, choices)
+    check_names(config)
+    corpus, name, split = load_corpus(config)
+    held = _without_effect(corpus, axes, config.evidence_threshold)
+    axes = {**axes, **{axis: (value,) for axis, value in held.items()}}
+    found = Multiverse(name, split, held, [], [])
+    plan = list(_combinations(axes))
+    for number, choices in enumerate(plan):
+        if tick:
+            tick(number, len(plan))
+        chosen = _configured(config, choices)
+        wanted = tuple(protocol for protocol in protocols if _has_part(protocol, choices, axes))
+        if not wanted:
+            continue
+        try:
+            results = run(chosen.model_copy(update={"protocols": wanted}), corpus=corpus)
+        except UserError as error:
+            found.skipped.append((choices, str(error)))
+            continue
+        found.outlooks.extend(outlook for result in results for outlook in _outlooks(result, choices, axes))
+    if not found.outlooks:
+        raise UserError(f"No combination of choices can be run: {found.skipped[0][1] if found.skipped else 'none'}")
+    return found
+
+
+def _without_effect(corpus: Corpus, axes: Mapping[str, Sequence[str]], threshold: float) -> dict[str, str]:
+    """The rule for evidence places no sentence where all evidence is given as sentence indices."""
+    if _EVIDENCE not in axes or any(citation.evidence.texts for citation in corpus.citations):
+        return {}
+    return {_EVIDENCE: str(threshold)}
+
+
+def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """Each combination of settings once, without `ties`, which is read off one result."""
+    names = [name for name in axes if name != TIES]
+    for values in product(*(axes[name] for name in names)):
+        choices = dict(zip(names, values, strict=True))
+        if choices.get("unit") == "citation":
+            if choices.get("pool", "own") != "own":
+                continue  # a pool adds chunks that nobody cites
+            if _EVIDENCE in axes and choices[_EVIDENCE] != axes[_EVIDENCE][0]:
+                continue
+        yield choices
+
+
+def _configured(config: RunConfig, choices: Mapping[str, str]) -> RunConfig:
+    values: dict[str, Any] = config.model_dump(mode="python", exclude={"controls", "interval", "comparison"})
+    overrides = [f"{name}={value}" for name, value in choices.items()]
+    return load_run(None, values, [*overrides, *_PLAIN])
+
+
+def _has_part(protocol: str, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a protocol has a specification of its own here: pools beyond the first are retrieval's alone."""
+    return protocol == "retrieval" or "pool" not in axes or choices["pool"] == axes["pool"][0]
+
+
+def _outlooks(result: Result, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> Iterator[Outlook]:
+    measure = HEADLINE.get(result.protocol, result.columns[0].key)
+    retrieval = result.protocol == "retrieval"
+    said = {
+        name: value
+        for name, value in choices.items()
+        if (retrieval or name not in _ONLY_RETRIEVAL) and (choices.get("unit") != "citation" or name != _EVIDENCE)
+    }
+    for policy in axes[TIES] if retrieval else ("",):
+        values = {row.metric: _value(row.values.get(measure), policy) for row in result.rows}
+        whole = {**said, TIES: policy} if policy else said
+        for metric, rank in _ranks(values).items():
+            yield Outlook(result.protocol, measure, whole, metric, values[metric], rank)
+
+
+def _ranks(values: Mapping[str, float | None]) -> dict[str, int | None]:
+    known = [value for value in values.values() if value is not None]
+    if len(known) > 1 and len(set(known)) == 1:
+        return dict.fromkeys(values)
+    return {
+        metric: None if value is None else 1 + sum(other > value for other in known) for metric, value in values.items()
+    }
+
+
+def _value(found: Value | None, policy: str) -> float | None:
+    if found is None or policy in ("", "expected") or found.ties is None:
+        return None if found is None else found.value
+    return found.ties[0] if policy == "worst" else found.ties[1]

@@ -1,0 +1,95 @@
+"""Figures from results and from what was learnt beside them; the report room draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metaeval.experiment.cost import Cost
+from metaeval.experiment.multiverse import HEADLINE, Multiverse, Outlook
+from metaeval.experiment.spread import by_protocol, specification
+from metaeval.files import safe_name
+from metaeval.report.result import Result, Value
+
+if TYPE_CHECKING:
+    from metaeval.report.figures.cost_quality import CostPoint
+
+_RATE = "pairs per second of CPU time"
+_MONEY = "USD per 1,000 pairs"
+
+# Every function raises `UserError`, with the command to type, when matplotlib is not installed.
+
+
+def write_ndcg_bars(results: Sequence[Result], folder: Path) -> list[Path]:
+    """The base paper's figure 3, one for each retrieval result; the paths."""
+    from metaeval.report.figures.canvas import save_figure
+    from metaeval.report.figures.ndcg_bars import ndcg_bars
+
+    written: list[Path] = []
+    for result in results:
+        if result.protocol == "retrieval":
+            written += save_figure(ndcg_bars(result), folder / f"figure-3-ndcg-{_name(result)}")
+    return written
+
+
+def write_cost_quality(costs: Sequence[Cost], results: Sequence[Result], folder: Path) -> list[Path]:
+    """For each result, its headline measure against what the metrics cost: speed, and money where any is paid."""
+    from metaeval.report.figures.canvas import save_figure
+    from metaeval.report.figures.cost_quality import cost_quality
+
+    written: list[Path] = []
+    axes = {
+        _RATE: {cost.metric: cost.pairs_per_second for cost in costs},
+        _MONEY: {cost.metric: cost.usd_per_1000 for cost in costs},
+    }
+    for result in results:
+        column = next((one for one in result.columns if one.key == HEADLINE.get(result.protocol)), None)
+        if column is None:
+            continue
+        for axis, known in axes.items():
+            points = [
+                _point(row.metric, cost, row.values[column.key], column.scale)
+                for row in result.rows
+                if (cost := known.get(row.metric)) and row.values[column.key].value is not None
+            ]
+            if points:
+                kind = "speed" if axis == _RATE else "money"
+                stem = folder / f"cost-quality-{kind}-{result.protocol}-{_name(result)}"
+                written += save_figure(cost_quality(points, axis, column.label), stem)
+    return written
+
+
+def write_rank_stability(found: Multiverse, folder: Path) -> list[Path]:
+    """How far each metric's rank moves, one figure for each protocol; specifications that rank all metrics."""
+    from metaeval.report.figures.canvas import save_figure
+    from metaeval.report.figures.rank_stability import rank_stability
+
+    written: list[Path] = []
+    for protocol, outlooks in by_protocol(found.outlooks):
+        if ranks := _ranks(outlooks):
+            figure = rank_stability(ranks, f"{found.dataset}, {found.split}: {outlooks[0].measure}")
+            written += save_figure(figure, folder / f"rank-stability-{protocol}")
+    return written
+
+
+def _ranks(outlooks: Sequence[Outlook]) -> dict[str, list[float]]:
+    metrics = list(dict.fromkeys(outlook.metric for outlook in outlooks))
+    found = {(specification(one), one.metric): one.rank for one in outlooks}
+    whole = [
+        key
+        for key in dict.fromkeys(specification(one) for one in outlooks)
+        if all(found.get((key, metric)) is not None for metric in metrics)
+    ]
+    return {metric: [float(found[key, metric] or 0) for key in whole] for metric in metrics} if whole else {}
+
+
+def _point(metric: str, cost: float, value: Value, scale: float) -> CostPoint:
+    from metaeval.report.figures.cost_quality import CostPoint
+
+    low, high = (None if end is None else end * scale for end in (value.low, value.high))
+    return CostPoint(metric, cost, (value.value or 0.0) * scale, low, high)
+
+
+def _name(result: Result) -> str:
+    return safe_name("-".join((result.data.name, result.data.split, result.unit)))

@@ -1,0 +1,142 @@
+"""explain and diff as typed: the command that explain gives makes the same signature, and diff ends as diff does."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=5", "-q")
+
+
+@pytest.fixture
+def rows(cli, tmp_path):
+    """Run with ARGS into FOLDER: the rows of each result file, {protocol: {metric: row}}."""
+
+    def of(folder, *args):
+        ended = cli(*args, "--results", folder, "-q")
+        assert (ended.code, ended.out.count("Written")) == (0, 1)
+        files = [path for path in (tmp_path / folder).glob("*/*.json") if path.name != "manifest.json"]
+        read = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
+        return {name: {row["metric"]: row for row in result["rows"]} for name, result in read.items()}
+
+    return of
+
+
+def command_of(out):
+    """The words of the command under 'The number again:', without the program's name."""
+    line = out.partition("The number again:\n")[2].splitlines()[0]
+    program, *words = shlex.split(line)
+    assert program == "metaeval"
+    return words
+
+
+@pytest.mark.parametrize(
+    ("metric", "protocol", "settings"),
+    [
+        ("overlap", "classification", ()),
+        ("rouge-2", "retrieval", ("-u", "citation", "--set", "aggregate=mean")),
+        ("rouge", "retrieval", ("--pool", "bm25:2", "--set", "protocol_options.retrieval.gains=exponential")),
+        ("overlap", "correlation", ("--set", "chunk.mode=words", "--set", "chunk.size=40", "--set", "interval.seed=3")),
+        ("overlap", "correlation", ("--set", "metric_options.overlap.content_only=false")),
+        ("bm25", "classification", ("--set", "evidence_threshold=0.25", "--set", "interval.level=0.9")),
+        ("random", "classification", ()),  # a control
+    ],
+)
+def test_the_command_that_explain_gives_makes_the_number_again(cli, rows, metric, protocol, settings):
+    asked = "overlap" if metric == "random" else metric
+    first = rows("first", "run", "-m", asked, "-p", protocol, *settings, *QUICK[:-1])[protocol][metric]
+
+    ended = cli("explain", first["signature"])
+
+    assert ended.code == 0
+    again = rows("again", *command_of(ended.out))[protocol][metric]
+    assert again["signature"] == first["signature"]
+    assert again["values"] == first["values"]
+
+
+def test_a_result_file_says_what_its_rows_share_and_what_is_a_rows_own(cli, tmp_path):
+    cli("run", "-m", "overlap,rouge", "-p", "retrieval", *QUICK)
+    file = "results/mini-all-chunk/retrieval.json"
+
+    whole, one = cli("explain", file), cli("explain", file, "rouge")
+
+    assert (whole.code, one.code) == (0, 0)
+    shared, _, own = whole.out.partition("Each row's own:")
+    assert "chunks of at most 150 words" in shared
+    assert "chunks of at most" not in own
+    assert own.count("rouge, version 1") == 1
+    assert "metaeval run -m rouge -p retrieval" in one.out
+
+
+def test_unknown_fields_are_shown_and_stop_nothing(cli):
+    ended = cli("explain", "phase:full moon|unit:chunk|tide:low")
+
+    assert ended.code == 0
+    lines = {line.split()[0]: line for line in ended.out.splitlines() if line.strip()}
+    assert "full moon" in lines["phase"]
+    assert "one row for each statement and chunk" in lines["unit"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("explain", "hello"), "Not a signature"),
+        (("explain", ""), "Not a signature"),
+        (("explain", "nowhere.json"), "Cannot read nowhere.json"),
+        (("explain", "unit:chunk", "overlap"), "for a result file only"),
+        (("diff", "unit:chunk", "hello"), "Not a signature"),
+        (("diff", "unit:chunk", "nowhere.json"), "Cannot read nowhere.json"),
+    ],
+)
+def test_what_is_neither_signature_nor_result_is_refused(refused, args, said):
+    assert said in refused(*args)
+
+
+def test_a_row_that_the_file_lacks_is_refused_with_the_nearest(cli, refused):
+    cli("run", "-m", "overlap", "-p", "retrieval", *QUICK)
+
+    assert "Did you mean 'overlap'" in refused("explain", "results/mini-all-chunk/retrieval.json", "overlp")
+
+
+def test_diff_ends_with_0_where_nothing_differs(cli):
+    cli("run", "-m", "overlap", *QUICK, "--results", "one")
+    cli("run", "-m", "overlap", *QUICK, "--results", "two")
+
+    ended = cli("diff", "one/mini-all-chunk/retrieval.json", "two/mini-all-chunk/retrieval.json")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("The same in every choice, and every number of ")
+    assert cli("diff", "unit:chunk|B:5", "unit:chunk|B:5").out == "The same in every choice.\n"
+
+
+def test_diff_ends_with_1_and_names_each_choice_and_number(cli):
+    cli("run", "-m", "overlap", *QUICK, "--results", "one")
+    cli("run", "-m", "overlap", *QUICK, "--results", "two", "--set", "chunk.size=60")
+    files = [f"{folder}/mini-all-chunk/classification.json" for folder in ("one", "two")]
+    values = [
+        next(row for row in json.loads(Path(file).read_text(encoding="utf-8"))["rows"] if row["metric"] == "overlap")
+        for file in files
+    ]
+    before, after = (row["values"]["overall"]["value"] for row in values)
+
+    ended = cli("diff", *files, "--metric", "overlap")
+
+    assert ended.code == 1
+    assert "sentences-150 -> sentences-60" in ended.out
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("  overall  ")]
+    assert f"{before:.6g} -> {after:.6g}" in line
+    assert f"by {after - before:+.6g}" in line
+    assert cli("diff", "unit:chunk|B:5", "unit:citation|B:5").code == 1
+
+
+@pytest.mark.parametrize("command", ["explain", "diff"])
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    ended = cli(command, "--help")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert f"metaeval {command}" in ended.out.partition("Examples:")[2]
+    assert len(ended.out.splitlines()) <= 45

@@ -1,0 +1,156 @@
+"""tables, figures and multiverse as typed."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=5")
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+PICTURES = {".png", ".pdf", ".svg"}
+
+
+def test_tables_without_anything_are_of_the_shipped_corpus(cli):
+    ended = cli("tables", "-m", "overlap,rouge", *QUICK)
+
+    assert ended.code == 0
+    names = {path.name for path in Path("results/mini").iterdir()}
+    assert {"suite.json", "table-1-levels.csv", "table-2-correlation.tex", "table-3-classification.md"} <= names
+    assert {path.stem for path in Path("results/mini-all-chunk").glob("*.json")} >= {"correlation", "retrieval"}
+    assert "Spearman" in ended.out
+
+
+def test_what_cannot_run_is_left_out_with_a_warning(cli, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    ended = cli("tables", "-m", "overlap,llm-discrete", "-p", "correlation", *QUICK)
+
+    assert ended.code == 0
+    assert "Left out: llm-discrete on mini: " in ended.err
+    assert "OPENAI_API_KEY" in ended.err
+    assert ended.err.splitlines()[-1].startswith("Warning: 1 left out")
+    (one,) = json.loads(Path("results/mini/suite.json").read_text(encoding="utf-8"))["left_out"]
+    assert (one["dataset"], one["metric"]) == ("mini", "llm-discrete")
+    assert "OPENAI_API_KEY" in one["reason"]
+
+
+def test_with_nothing_left_it_ends_with_2(cli, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    ended = cli("tables", "-m", "llm-discrete", "-d", "mini,wice", "--data", ".", *QUICK)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert "Left out: llm-discrete on mini: " in ended.err
+    assert "Left out: data set wice: " in ended.err
+    assert ended.err.splitlines()[-1] == "metaeval: Nothing could be run; the lines above say why."
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not here")
+def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli):
+    settings = ("-m", "overlap", "-p", "classification", "--set", "interval.resamples=0", "--set", "controls=false")
+
+    ended = cli("tables", "-c", "offline", "--data", SHARED, *settings)
+
+    assert (ended.code, "Left out" in ended.err) == (0, False)
+    rows = list(
+        csv.DictReader(Path("results/offline/table-3-classification.csv").read_text(encoding="utf-8").splitlines())
+    )
+    assert {(row["dataset"], row["unit"]) for row in rows} == {
+        ("wice", "chunk"),
+        ("expertqa", "citation"),
+        ("factcheck_gpt", "chunk"),
+        ("qasem", "citation"),
+    }
+
+
+def test_figures_are_drawn_from_the_tables_files_where_they_are(cli):
+    settings = ("-m", "overlap,rouge", "-p", "retrieval", *QUICK)
+    assert cli("tables", *settings, "-q").code == 0
+    Path("results/scores.sqlite").write_bytes(b"not a store any more")
+
+    ended = cli("figures", *settings)
+
+    assert ended.code == 0
+    drawn = {path.suffix for path in Path("results/mini").glob("figure-3-ndcg-*")}
+    assert drawn == PICTURES
+
+
+def test_tables_that_failed_do_not_keep_figures_from_running(cli, write_corpus):
+    settings = ("-d", "jsonl", "--data", "small.jsonl", "-m", "overlap", "-p", "retrieval", *QUICK)
+    assert cli("tables", *settings).code == 2
+    write_corpus()
+
+    assert cli("figures", *settings).code == 0
+    assert list(Path("results/jsonl").glob("figure-3-ndcg-*.png"))
+
+
+def test_figures_run_what_is_not_there_and_measure_speed_on_request(cli):
+    ended = cli("figures", "-m", "overlap,rouge", "-p", "correlation", "--cost", *QUICK)
+
+    assert ended.code == 0
+    rows = list(csv.DictReader(Path("results/mini/cost-mini-chunk.csv").read_text(encoding="utf-8").splitlines()))
+    assert [(row["metric"], row["pairs"]) for row in rows] == [("overlap", "200"), ("rouge", "200")]
+    assert all(float(row["pairs_per_second"]) > 0 for row in rows)
+    assert {path.suffix for path in Path("results/mini").glob("cost-quality-speed-*")} == PICTURES
+
+
+def test_the_multiverse_writes_its_report_beside_every_outlook(cli):
+    axes = ("-a", "chunk.size=60,150", "--axes", "unit=chunk", "-a", "pool=own")
+
+    ended = cli("multiverse", "-m", "overlap,rouge,bm25", *axes)
+
+    assert ended.code == 0
+    assert "## retrieval: ndcg@5 over 6 specifications" in ended.out  # 2 chunk sizes, 3 tie policies
+    folder = Path("results/multiverse/mini-all")
+    assert {"multiverse.csv", "multiverse.json", "multiverse.md"} <= {path.name for path in folder.iterdir()}
+    assert {path.suffix for path in folder.glob("rank-stability-*")} == PICTURES
+    assert (folder / "multiverse.md").read_text(encoding="utf-8").strip() in ended.out
+
+
+def test_without_matplotlib_the_multiverse_says_so_in_one_line_and_writes_the_rest(cli, monkeypatch):
+    import sys
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # importing it is an ImportError, as where it is missing
+
+    ended = cli("multiverse", "-m", "overlap,rouge", "-p", "correlation", "-a", "chunk.size=150", "-q")
+
+    assert ended.code == 0
+    (line,) = ended.err.splitlines()
+    assert line.startswith("No figure: ")
+    assert "pip install" in line
+    assert Path("results/multiverse/mini-all/multiverse.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("tables", "-c", "ofline"), "Did you mean 'offline'"),
+        (("tables", "-p", "corelation"), "Did you mean 'correlation'"),
+        (("tables", "-u", "chunks"), "unit"),
+        (("multiverse", "-a", "chunk.size"), "An axis is NAME=VALUE"),
+        (("multiverse", "-a", "ties=middle"), "Known: best, expected, worst"),
+        (("multiverse", "-d", "wiki"), "Unknown dataset"),
+        (("figures", "-m", ""), "No metric is asked for"),
+    ],
+)
+def test_wrong_input_is_one_sentence(cli, args, said):
+    ended = cli(*args)
+
+    assert ended.code == 2
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("command", ["tables", "figures", "multiverse"])
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    ended = cli(command, "--help")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert f"metaeval {command}" in ended.out.partition("Examples:")[2]
+    assert len(ended.out.splitlines()) <= 45

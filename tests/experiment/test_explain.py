@@ -1,0 +1,188 @@
+"""Explain: every field of a real signature has its sentence; what two rows differ in is named, and nothing else."""
+
+import json
+
+import pytest
+
+from metaeval.config import load_run
+from metaeval.errors import UserError
+from metaeval.experiment.explain import compare, explain, read_rows, read_signature
+from metaeval.experiment.meanings import meaning, metric_parts
+from metaeval.experiment.recipe import recipe
+from metaeval.experiment.run import run, write_results
+
+QUICK = ("interval.resamples=5",)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Result files of the shipped corpus: {(name, protocol): path}, of two runs that differ in the chunks."""
+    found = {}
+    for name, more in (("one", ()), ("other", ("chunk.size=60",))):
+        folder = tmp_path_factory.mktemp(name)
+        config = load_run(None, {"metrics": "overlap,rouge-2", "results": folder}, [*QUICK, *more])
+        for path in write_results(config, run(config)):
+            found[name, path.stem] = path.with_suffix(".json")
+    return found
+
+
+def texts(path):
+    return {row["metric"]: row["signature"] for row in json.loads(path.read_text(encoding="utf-8"))["rows"]}
+
+
+@pytest.mark.parametrize("protocol", ["correlation", "classification", "retrieval"])
+def test_every_field_of_a_real_signature_has_a_sentence(results, protocol):
+    for text in texts(results["one", protocol]).values():
+        fields = read_signature(text)
+        said = explain(fields)
+        assert [(one.name, one.value) for one in said] == list(fields.items())
+        assert [one.name for one in said if not one.text] == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said", "setting"),
+    [
+        ("data", "wice/dev@0123456789ab", "split 'dev' of wice", "dataset"),
+        ("data", "a/b/dev@0123", "split 'dev' of a/b", "dataset"),
+        ("chunks", "words-1000", "at most 1,000 words: fixed windows", "chunk.size"),
+        ("evidence", "jaccard-0.25", "at least 0.25", "evidence_threshold"),
+        ("pool", "bm25:20", "the 20 best chunks of all other documents", "pool"),
+        ("over-chunks", "mean", "the mean over its document's chunks", "aggregate"),
+        ("metric", "mine@scores", "read from a file", "metrics"),
+        ("metric", "rouge-2=rouge@v1(variant=rouge2)", "rouge-2 (a variant of rouge), version 1", "metric_options"),
+        ("gains", "exponential", "2^level - 1", "protocol_options.retrieval.gains"),
+        ("interval", "cluster-bca-0.9", "BCa (bias-corrected and accelerated) interval at level 0.9", "interval"),
+        ("B", "0", "no intervals", "interval.resamples"),
+        ("seed", "7", "seed 7", "interval.seed"),
+        ("checkpoint", "a/b@sha256:00", "hash of the files", "metric_options"),
+        ("ties", "worst", "the order that is worst", "protocol_options.retrieval.ties"),
+        ("metric", "BLEU@published", "published with the data", "dataset"),
+        ("data", "whatever", "whatever", "dataset"),
+        ("metric", "a metric of another time", "a metric of another time", "metric"),
+    ],
+)
+def test_a_value_is_spelled_out_with_its_setting(field, value, said, setting):
+    found = meaning(field, value)
+
+    assert said in found.text
+    assert setting in found.setting
+
+
+def test_a_field_that_is_not_known_is_shown_as_it_is():
+    (one,) = explain({"phase": "moon:full"})
+
+    assert (one.name, one.value, one.text, one.setting) == ("phase", "moon:full", "", "")
+
+
+def test_another_version_than_the_installed_one_is_said():
+    (one,) = explain({"numpy": "1.0.0"})
+
+    assert "version 1.0.0 of NumPy; here it is " in one.text
+
+
+@pytest.mark.parametrize(
+    ("value", "known_as", "base", "options"),
+    [
+        ("overlap@v1(content_only=True)", "overlap", "overlap", "content_only=True"),
+        ("overlap@v12", "overlap", "overlap", ""),
+        ("nli:org/model-a@b=nli@v1(score=ent)", "nli:org/model-a@b", "nli", "score=ent"),
+        ("worker:python w.py --x=y=worker@v1", "worker:python w.py --x=y", "worker", ""),
+    ],
+)
+def test_a_metrics_name_and_options_are_told_apart(value, known_as, base, options):
+    parts = metric_parts(value)
+
+    assert (parts["known_as"], parts["base"], parts["options"]) == (known_as, base, options)
+
+
+def test_a_signature_compared_with_itself_differs_in_nothing(results):
+    text = texts(results["one", "retrieval"])["overlap"]
+
+    assert compare(text, text) == {"": []}
+
+
+def test_a_changed_choice_is_named_with_both_values(results):
+    one, other = (texts(results[name, "retrieval"])["overlap"] for name in ("one", "other"))
+
+    ((change,),) = compare(one, other).values()
+
+    assert (change.kind, change.name, change.one, change.other) == ("field", "chunks", "sentences-150", "sentences-60")
+    assert "at most 150 words" in change.text
+    assert "at most 60 words" in change.text
+
+
+def test_result_files_are_compared_row_by_row_with_their_numbers(results):
+    paths = [results[name, "classification"] for name in ("one", "other")]
+    rows = [{row["metric"]: row for row in json.loads(path.read_text())["rows"]} for path in paths]
+
+    found = compare(*map(str, paths))
+
+    assert set(found) == set(rows[0])
+    for name, changes in found.items():
+        assert ("field", "chunks") in {(change.kind, change.name) for change in changes}
+        before, after = (row[name]["values"]["overall"]["value"] for row in rows)
+        told = [change.by for change in changes if (change.kind, change.name) == ("value", "overall")]
+        assert told == ([] if before == after else [after - before])
+    # A constant's AUC is one half whatever the chunks.
+    assert "overall" not in {change.name for change in found["constant"] if change.kind == "value"}
+    assert any(change.kind == "value" for change in found["overlap"])
+
+
+def test_a_file_compared_with_its_copy_differs_in_nothing(results, tmp_path):
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(results["one", "retrieval"].read_bytes())
+
+    found = compare(str(results["one", "retrieval"]), str(copy))
+
+    assert not any(found.values())
+
+
+def test_a_row_that_one_file_lacks_is_a_change(results, tmp_path):
+    data = json.loads(results["one", "retrieval"].read_text(encoding="utf-8"))
+    data["rows"] = [row for row in data["rows"] if row["metric"] != "rouge-2"]
+    less = tmp_path / "less.json"
+    less.write_text(json.dumps(data), encoding="utf-8")
+
+    found = compare(str(results["one", "retrieval"]), str(less))
+
+    assert [(change.kind, change.one, change.other) for change in found["rouge-2"]] == [("row", "there", None)]
+    assert not any(changes for name, changes in found.items() if name != "rouge-2")
+
+
+def test_what_cannot_be_compared_is_refused(results):
+    retrieval, correlation = (str(results["one", name]) for name in ("retrieval", "correlation"))
+
+    for pair in ((retrieval, correlation), (retrieval, "unit:chunk"), ("unit:chunk", "chunk")):
+        with pytest.raises(UserError):
+            compare(*pair)
+    with pytest.raises(UserError, match="Did you mean 'overlap'"):
+        read_rows(retrieval, "overlapp")
+
+
+def test_the_recipe_says_only_what_is_not_the_default(results):
+    made = recipe(read_signature(texts(results["one", "retrieval"])["rouge-2"]))
+
+    assert made.words == ["metaeval", "run", "-m", "rouge-2", "-p", "retrieval", "--set", "interval.resamples=5"]
+    assert made.caveats == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "words", "caveat"),
+    [
+        ({"data": "small/all@0123", "metric": "overlap@v1(content_only=True)"}, "jsonl --data CORPUS", "calls itself"),
+        ({"data": "wice/dev@0123", "metric": "overlap@v1"}, "-d wice --split dev", "--data FOLDER"),
+        ({"data": "mini/all@0123", "metric": "mine@scores", "file": "sha256:0123"}, "evaluate FILE", "sha256:0123"),
+        ({"data": "expertqa/all@0123", "unit": "citation", "metric": "overlap@v1"}, "-d expertqa -u", "Options of the"),
+        ({"data": "frank/all@0123", "unit": "rating", "metric": "BLEU@published"}, "metaeval evaluate -d frank", ""),
+        ({"data": "mini/all@0123", "control": "oracle"}, "-m overlap", "'oracle'"),
+        ({"data": "mini/all@0123", "metric": "nobody@v1"}, "-m nobody", "cannot be made here"),
+        ({"data": "mini/all@0123", "metric": "overlap@v99"}, "-m overlap", "at version 1 here"),
+        ({"data": "mini/all@0123", "metric": "overlap@v1(odd=1)"}, "-m overlap", "odd=1"),
+        ({}, "-m overlap", "data set cannot be read"),
+    ],
+)
+def test_what_a_signature_cannot_tell_is_said(fields, words, caveat):
+    made = recipe(fields)
+
+    assert words in " ".join(made.words)
+    assert caveat in " ".join(made.caveats)

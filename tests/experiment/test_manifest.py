@@ -1,0 +1,145 @@
+"""The manifest: hashes of what went in and out, the check of a file, and result files that depend on nothing else."""
+
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metaeval.config import RunConfig, load_run
+from metaeval.corpus.jsonl import write_corpus
+from metaeval.experiment.job import load_corpus
+from metaeval.experiment.manifest import Kept, check, manifest, write_manifests
+from metaeval.experiment.run import run, write_results
+from metaeval.report.result import save_result
+from metaeval.scoring.scorefile import manifest_path
+
+SEED = 20_240_615
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A quick run's configuration, results and files, with its manifest."""
+    config = load_run(
+        None, {"metrics": "overlap", "protocols": "correlation", "results": tmp_path}, ["interval.resamples=5"]
+    )
+    results = run(config)
+    paths = write_results(config, results)
+    write_manifests(config, results, paths)
+    return config, results, paths
+
+
+def test_every_written_file_has_its_hash(written):
+    config, results, paths = written
+
+    files = manifest(config, results, paths)["files"]
+
+    # hashlib on the whole file, against the block-wise reading of the library.
+    assert files == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    assert {Path(name).suffix for name in files} == {".json", ".txt", ".md", ".tex", ".csv"}
+
+
+def test_it_names_settings_versions_machine_time_and_data(written):
+    config, results, paths = written
+
+    made = manifest(config, results, paths)
+
+    assert RunConfig.model_validate(made["config"]) == config
+    assert set(made["versions"]) >= {"metaeval", "numpy", "scipy"}
+    assert made["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert made["machine"]
+    assert made["finished"].endswith("+00:00")
+    assert made["data"] == {"mini/all": load_corpus(config)[0].fingerprint}
+
+
+def test_score_files_and_their_manifests_are_hashed(tmp_path):
+    scores = tmp_path / "mine.jsonl"
+    scores.write_text('{"pair_id": "a", "score": 1}\n', encoding="utf-8")
+    manifest_path(scores).write_text("{}", encoding="utf-8")
+    config = RunConfig(metrics=(f"scores:{scores}", "overlap"))
+
+    found = manifest(config, [], [])["scores"]
+
+    assert found == {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in (scores, manifest_path(scores))
+    }
+
+
+def test_a_file_is_known_as_it_was_written_and_no_longer_after_a_change(written):
+    _, _, paths = written
+    file = next(path for path in paths if path.suffix == ".json")
+    assert check(file) is Kept.SAME
+
+    file.write_bytes(file.read_bytes() + b"\n")
+
+    assert check(file) is Kept.CHANGED
+
+
+def test_a_file_without_a_manifest_or_not_in_it_is_said_to_be_so(written, tmp_path):
+    _, _, paths = written
+    stranger = paths[0].with_name("stranger.json")
+    alone = tmp_path / "alone" / "result.json"
+    alone.parent.mkdir()
+    for path in (stranger, alone):
+        path.write_text("{}", encoding="utf-8")
+
+    assert check(stranger) is Kept.UNLISTED
+    assert check(alone) is Kept.NO_MANIFEST
+
+
+@pytest.mark.parametrize("broken", ["", "[]", "{", '{"files": 3}'])
+def test_a_broken_manifest_stops_nothing_and_lists_nothing(written, broken):
+    config, results, paths = written
+    (paths[0].parent / "manifest.json").write_text(broken, encoding="utf-8")
+
+    assert check(paths[0]) in (Kept.NO_MANIFEST, Kept.UNLISTED)
+    write_manifests(config, results, paths)
+    assert check(paths[0]) is Kept.SAME
+
+
+def test_what_an_earlier_run_left_in_the_folder_stays_listed(written):
+    config, _, paths = written
+    other = config.model_copy(update={"protocols": ("classification",)})
+    (result,) = run(other)
+    later = paths[0].with_name("classification.json")
+    save_result(result, later)
+    paths[-1].unlink()
+
+    write_manifests(other, [result], [later])
+
+    kept = json.loads((later.parent / "manifest.json").read_text(encoding="utf-8"))
+    assert set(kept["files"]) == {"classification.json"}
+    assert set(kept["earlier"]) == {path.name for path in paths[:-1]}
+    assert kept["config"]["protocols"] == ["classification"]
+    assert [check(path) for path in (later, *paths[:-1])] == [Kept.SAME] * len(paths)
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    """The shipped corpus as a file, and with its rows in another order."""
+    folder = tmp_path_factory.mktemp("corpora")
+    corpus, _, _ = load_corpus(RunConfig())
+    write_corpus(corpus, folder / "kept.jsonl")
+    header, *lines = (folder / "kept.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    random.Random(SEED).shuffle(lines)
+    (folder / "shuffled.jsonl").write_text(header + "".join(lines), encoding="utf-8")
+    return folder
+
+
+def test_result_files_depend_on_neither_threads_nor_hashing_nor_the_order_of_rows(corpora, tmp_path):
+    found = []
+    for number, (threads, hashing, name) in enumerate([("1", "0", "kept"), ("2", "12345", "shuffled")]):
+        folder = tmp_path / str(number)
+        settings = ("-m", "overlap,bm25,rouge", "--set", "interval.resamples=20", "-q", "--results", str(folder))
+        command = (sys.executable, "-m", "metaeval", "run", "-d", "jsonl", "--data", str(corpora / f"{name}.jsonl"))
+        environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": hashing}
+        subprocess.run((*command, *settings), env={**os.environ, **environment}, check=True, capture_output=True)
+        files = {path.name: path.read_bytes() for path in folder.glob("*/*") if path.name != "manifest.json"}
+        assert len(files) == 15  # three protocols in five formats
+        found.append(files)
+
+    assert found[0] == found[1]

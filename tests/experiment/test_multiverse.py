@@ -1,0 +1,214 @@
+"""The multiverse: which combinations are run, that each outlook is what a run of its own gives, and the summary."""
+
+import csv
+import json
+
+import pytest
+from scipy.stats import f_oneway, rankdata
+
+from metaeval.config import load_run
+from metaeval.errors import UserError
+from metaeval.experiment.multiverse import DEFAULT_AXES, Outlook, explore, read_axes
+from metaeval.experiment.multiverse_files import markdown, write_multiverse
+from metaeval.experiment.run import run
+from metaeval.experiment.spread import influences, specification, standings, swaps
+
+METRICS = "overlap,rouge,bm25"
+AXES = ("chunk.size=60,150", "pool=own,bm25:3")
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    return {"metrics": METRICS, "results": tmp_path_factory.mktemp("multiverse")}
+
+
+@pytest.fixture(scope="module")
+def found(settings):
+    """All three protocols on the shipped corpus over chunk sizes, units, pools and tie policies."""
+    return explore(load_run(None, settings), read_axes(AXES))
+
+
+def test_given_axes_take_the_place_of_their_defaults_or_stand_beside_them():
+    axes = read_axes(["chunk.size=100", "aggregate=max, mean,max"])
+
+    assert axes == {**DEFAULT_AXES, "chunk.size": ("100",), "aggregate": ("max", "mean")}
+
+
+@pytest.mark.parametrize(
+    ("axis", "said"),
+    [
+        ("chunk.size", "got 'chunk.size'"),
+        ("=1,2", "got '=1,2'"),
+        ("unit=", "got 'unit='"),
+        ("unit= , ", "got 'unit= , '"),
+        ("ties=wurst", "Did you mean 'worst'"),
+    ],
+)
+def test_a_wrong_axis_is_refused(axis, said):
+    with pytest.raises(UserError) as refusal:
+        read_axes([axis])
+    assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("axis", "said"),
+    [("chunk.sise=1,2", "Did you mean 'size'"), ("unit=chunk,page", "'page'"), ("pool=bm25:0", "bm25:K")],
+)
+def test_an_axis_that_no_run_takes_is_refused_before_anything_is_scored(settings, tmp_path, axis, said):
+    config = load_run(None, {**settings, "results": tmp_path / "untouched"})
+
+    with pytest.raises(UserError) as refusal:
+        explore(config, read_axes([axis]))
+    assert said in str(refusal.value)
+    assert not (tmp_path / "untouched").exists()
+
+
+def test_each_protocol_has_the_combinations_that_make_a_difference_to_it(found):
+    # Chunks: 2 sizes x 2 pools x 3 tie policies; citations, which have no pool: 2 sizes x 3 policies. The pool and the
+    # ties are retrieval's alone: elsewhere 2 sizes x 2 units. The shipped evidence is sentence indices: one threshold.
+    counts = {}
+    for outlook in found.outlooks:
+        counts.setdefault(outlook.protocol, set()).add(specification(outlook))
+    assert {protocol: len(keys) for protocol, keys in counts.items()} == {
+        "correlation": 2 * 2,
+        "classification": 2 * 2,
+        "retrieval": 2 * 2 * 3 + 2 * 3,
+    }
+    assert len(found.outlooks) == 3 * (4 + 4 + 18)
+    assert found.held == {"evidence_threshold": "0.5"}
+    assert found.skipped == []
+
+
+@pytest.mark.parametrize(
+    ("protocol", "measure", "overrides", "choices"),
+    [
+        ("correlation", "spearman", (), {"chunk.size": "150", "unit": "chunk"}),
+        ("classification", "overall", ("unit=citation", "chunk.size=60"), {"chunk.size": "60", "unit": "citation"}),
+        ("retrieval", "ndcg@5", ("pool=bm25:3",), {"chunk.size": "150", "pool": "bm25:3", "ties": "expected"}),
+        (
+            "retrieval",
+            "ndcg@5",
+            ("protocol_options.retrieval.ties=worst",),
+            {"chunk.size": "150", "unit": "chunk", "pool": "own", "ties": "worst"},
+        ),
+    ],
+)
+def test_an_outlook_is_what_a_run_of_its_own_gives(settings, found, protocol, measure, overrides, choices):
+    (result,) = run(load_run(None, {**settings, "protocols": protocol}, [*overrides, "interval.resamples=0"]))
+    values = {row.metric: row.values[measure].value for row in result.rows if row.kind == "metric"}
+
+    here = [o for o in found.outlooks if o.protocol == protocol and choices.items() <= o.choices.items()]
+
+    assert {o.metric: o.value for o in here} == values
+    ranks = rankdata([-value for value in values.values()], method="min")
+    assert [o.rank for o in here] == list(ranks)
+
+
+def test_where_every_metric_has_one_value_nothing_is_ranked(settings):
+    config = load_run(None, {**settings, "metrics": "rouge,rouge-1", "protocols": "classification"})
+
+    found = explore(config, {"metric_options.rouge.variant": ("rouge1", "rougeL")})
+
+    # With the option, both are ROUGE-1; without it, one of the two is above the other.
+    ranks = {o.choices["metric_options.rouge.variant"]: [] for o in found.outlooks}
+    for outlook in found.outlooks:
+        ranks[outlook.choices["metric_options.rouge.variant"]].append(outlook.rank)
+    assert ranks["rouge1"] == [None, None]
+    assert sorted(ranks["rougeL"]) == [1, 2]
+
+
+def test_a_combination_that_the_data_do_not_allow_is_skipped_with_its_reason(settings, tmp_path):
+    rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "plain"}]
+    for number, level in enumerate(("full", "partial", "none") * 3):
+        text = f"The river rose {number} metres. Then it fell again. Nobody saw it in town {number}."
+        rows += [
+            {"type": "document", "id": f"d{number}", "text": text},
+            {"type": "statement", "id": f"s{number}", "text": f"It rose {number} metres.", "group": f"g{number}"},
+            {"type": "citation", "statement": f"s{number}", "document": f"d{number}", "level": level},
+        ]
+    file = tmp_path / "plain.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    config = load_run(None, {**settings, "dataset": "jsonl", "data": file, "protocols": "correlation"})
+
+    found = explore(config, {"chunk.size": ("5",), "unit": ("chunk", "citation")})
+
+    assert {outlook.choices["unit"] for outlook in found.outlooks} == {"citation"}
+    ((choices, reason),) = found.skipped
+    assert choices["unit"] == "chunk"
+    assert "unit=citation" in reason
+    assert "1 combinations could not be run" in markdown(found)
+    with pytest.raises(UserError, match="No combination of choices can be run"):
+        explore(config, {"chunk.size": ("5",), "unit": ("chunk",)})
+
+
+def outlooks(ranks):
+    """Outlooks of one protocol from {metric: {(axis value, ...): rank}} over the axes a and b; value = -rank."""
+    return [
+        Outlook("p", "m", dict(zip("ab", key, strict=True)), metric, None if rank is None else -float(rank), rank)
+        for metric, found in ranks.items()
+        for key, rank in found.items()
+    ]
+
+
+def test_standings_count_first_places_and_span_ranks():
+    found = standings(
+        outlooks({"x": {("1", "1"): 1, ("1", "2"): 1, ("2", "1"): 2}, "y": {("1", "1"): 2, ("1", "2"): 1}})
+    )
+
+    assert [(one.metric, one.first, one.specifications, one.ranks, one.values) for one in found] == [
+        ("x", 2, 3, (1, 2), (-2.0, -1.0)),
+        ("y", 1, 2, (1, 2), (-2.0, -1.0)),
+    ]
+    assert found[0].share_first == 2 / 3
+
+
+def test_a_choices_share_is_that_of_a_one_way_analysis_of_variance():
+    ranks = {("1", "1"): 1, ("1", "2"): 2, ("2", "1"): 3, ("2", "2"): 3, ("3", "1"): 1, ("3", "2"): 3}
+
+    shares = {one.axis: one.share for one in influences(outlooks({"x": ranks}))}
+
+    # Axis a: level means 1.5, 3, 2 about 13/6: between = 2 (4/9 + 25/36 + 1/36) = 7/3; total = 33 - 169/6 = 29/6.
+    assert shares["a"] == pytest.approx(14 / 29, abs=1e-12)
+    # Axis b: level means 5/3 and 8/3: between = 3 (1/4 + 1/4) = 3/2; 3/2 over 29/6 is 9/29. So by scipy's F too:
+    # eta^2 = F (k - 1) / (F (k - 1) + n - k) with k = 2, n = 6.
+    assert shares["b"] == pytest.approx(9 / 29, abs=1e-12)
+    f = f_oneway([1, 3, 1], [2, 3, 3]).statistic
+    assert shares["b"] == pytest.approx(f / (f + 4), abs=1e-12)
+
+
+def test_no_rank_that_moves_leaves_no_share_and_a_single_value_is_no_choice():
+    found = influences(outlooks({"x": {("1", "1"): 1, ("2", "1"): 1}, "y": {("1", "1"): 2, ("2", "1"): 2}}))
+
+    assert [(one.axis, one.share) for one in found] == [("a", None)]
+
+
+def test_only_pairs_that_change_places_are_swaps():
+    x = {("1", "1"): 1, ("1", "2"): 1, ("2", "1"): 2}
+    y = {("1", "1"): 2, ("1", "2"): 2, ("2", "1"): 1}
+    z = {("1", "1"): 3, ("1", "2"): 3, ("2", "1"): None}
+
+    found = swaps(outlooks({"x": x, "y": y, "z": z}))
+
+    assert [(one.one, one.other, one.one_above, one.other_above) for one in found] == [("x", "y", 2, 1)]
+
+
+def test_the_files_hold_every_outlook_and_repeat_byte_for_byte(found, tmp_path):
+    first, second = write_multiverse(found, tmp_path / "a"), write_multiverse(found, tmp_path / "b")
+
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    rows = list(csv.DictReader((tmp_path / "a" / "multiverse.csv").read_text(encoding="utf-8").splitlines()))
+    assert [(row["metric"], float(row["value"])) for row in rows] == [(o.metric, o.value) for o in found.outlooks]
+    assert {row["pool"] for row in rows if row["protocol"] == "correlation"} == {""}
+    data = json.loads((tmp_path / "a" / "multiverse.json").read_text(encoding="utf-8"))
+    assert len(data["outlooks"]) == len(found.outlooks)
+    assert set(data["summary"]) == {"correlation", "classification", "retrieval"}
+
+
+def test_the_report_names_the_choices_that_move_ranks_and_what_was_held(found):
+    text = markdown(found)
+
+    assert "`evidence_threshold` was held at 0.5" in text
+    for protocol in ("correlation", "classification", "retrieval"):
+        assert f"## {protocol}: " in text
+    assert "Ranks move most with `" in text
+    assert "| overlap |" in text

@@ -1,0 +1,204 @@
+"""A suite: what its file says, that a data set's results are those of a run of its own, and what is left out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval.config import load_run
+from metaeval.errors import UserError
+from metaeval.experiment.able import LeftOut, run_able
+from metaeval.experiment.evaluation import find_protocols
+from metaeval.experiment.job import find_dataset
+from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.run import run
+from metaeval.experiment.suite import read_suite, run_suite
+from metaeval.experiment.suite_files import read_record, write_part, write_record
+
+QUICK = ("interval.resamples=5", "comparison.permutations=5")
+
+
+@pytest.fixture
+def suite_file(tmp_path, monkeypatch):
+    """Write a suite's YAML, in an empty folder with an empty cache."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+
+    def write(text):
+        path = tmp_path / "mine.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_each_data_set_has_its_own_settings_over_the_suites(suite_file):
+    file = suite_file(
+        "datasets: [mini, {dataset: gensearch, split: dev, unit: citation, options: {unusable: drop}}]\n"
+        "metrics: [overlap]\nchunk: {size: 100}\n"
+    )
+
+    suite = read_suite(file, {"results": "there"}, ["chunk.mode=words"])
+
+    one, other = suite.runs
+    assert (suite.name, suite.folder) == ("mine", Path("there/mine"))
+    assert (one.dataset, one.unit, one.dataset_options) == ("mini", "chunk", {})
+    assert (other.dataset, other.split, other.unit) == ("gensearch", "dev", "citation")
+    assert other.dataset_options == {"unusable": "drop"}
+    assert {(run.metrics, run.chunk.size, run.chunk.mode) for run in suite.runs} == {(("overlap",), 100, "words")}
+
+
+def test_data_sets_asked_for_keep_the_settings_that_the_file_gives_them(suite_file):
+    file = suite_file("datasets: [wice, {dataset: qasem, unit: citation}]\n")
+
+    runs = read_suite(file, {}, datasets=["qasem", "mini"]).runs
+
+    assert [(run.dataset, run.unit) for run in runs] == [("qasem", "citation"), ("mini", "chunk")]
+
+
+def test_a_settings_of_the_command_goes_before_a_data_sets_own(suite_file):
+    (run_,) = read_suite(suite_file("datasets: [{dataset: qasem, unit: citation}]\n"), {"unit": "chunk"}).runs
+
+    assert run_.unit == "chunk"
+
+
+@pytest.mark.parametrize(
+    ("datasets", "name", "runs"), [((), "mini", ["mini"]), (("wice", "qasem"), "wice+qasem", ["wice", "qasem"])]
+)
+def test_without_a_file_it_is_named_after_its_data_sets(datasets, name, runs):
+    suite = read_suite(None, {}, datasets=datasets)
+
+    assert (suite.name, [run.dataset for run in suite.runs]) == (name, runs)
+
+
+def test_an_experiment_of_one_data_set_is_a_suite_of_one(suite_file):
+    assert [run.dataset for run in read_suite(suite_file("dataset: wice\n"), {}).runs] == ["wice"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("datasets: wice\n", "a list of names"),
+        ("datasets: []\n", "a list of names"),
+        ("datasets: [3]\n", "is 3"),
+        ("datasets: [{split: dev}]\n", "it should be a name, or a mapping"),
+        ("datasets: [{dataset: wice, units: chunk}]\n", "Did you mean 'unit'"),
+        ("dataset: mini\ndatasets: [wice]\n", "both 'dataset' and 'datasets'"),
+        ("datasets: [wice]\nmetric: [overlap]\n", "Did you mean 'metrics'"),
+        ("datasets: [wice\n", "not YAML"),
+    ],
+)
+def test_a_wrong_suite_is_refused_in_one_sentence(suite_file, text, said):
+    with pytest.raises(UserError) as refusal:
+        read_suite(suite_file(text), {})
+    assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["base-paper", "offline"])
+def test_the_shipped_suites_name_things_that_exist(name):
+    for run_ in read_suite(Path(name), {}).runs:
+        dataset, split, options = find_dataset(run_.dataset)
+        assert (run_.split or split or dataset.default_split) in dataset.files
+        assert options.keys() <= dataset.options.keys()
+        assert len([load_metric(metric, run_) for metric in run_.metrics]) in (5, 9)
+        assert [protocol.name for protocol, _ in find_protocols(run_)] == ["correlation", "classification", "retrieval"]
+
+
+def test_the_base_papers_metrics_stand_in_its_order():
+    # Table 2 of arXiv 2406.15264: GPT-3.5-CON, GPT-3.5-DIS, FactCC, SummaC-ZS, SummaC-Conv, AlignScore, AutoAIS,
+    # BERTScore, BARTScore.
+    (run_,) = read_suite(Path("base-paper"), {}).runs
+
+    assert run_.metrics == tuple(
+        "llm-continuous llm-discrete factcc summac-zs summac-conv alignscore autoais bertscore bartscore".split()
+    )
+    assert (run_.dataset, run_.unit) == ("gensearch", "chunk")
+
+
+def test_a_data_sets_results_are_those_of_a_run_of_its_own(suite_file):
+    suite = read_suite(suite_file("datasets: [mini]\nmetrics: [overlap]\n"), {}, QUICK)
+
+    (part,) = run_suite(suite)
+
+    assert part.results == run(load_run(None, {"metrics": "overlap"}, QUICK))
+    assert part.left_out == []
+
+
+def test_a_data_set_that_is_not_to_be_had_does_not_lose_the_others(suite_file, tmp_path):
+    suite = read_suite(suite_file("datasets: [wice, mini]\nmetrics: [overlap]\n"), {"data": tmp_path}, QUICK)
+
+    missing, there = run_suite(suite)
+
+    assert missing.results == []
+    ((dataset, metric, reason),) = [(one.dataset, one.metric, one.reason) for one in missing.left_out]
+    assert (dataset, metric) == ("wice", "")
+    assert "test.jsonl" in reason
+    assert len(there.results) == 3
+
+
+FAILING = """
+from metaeval import Metric, MetricCard, PairScore
+
+
+class Failing(Metric):
+    card = MetricCard(name="failing", family="test", summary="stops", paper="none", licence="none")
+
+    def score(self, sources, statements):
+        raise RuntimeError("out of order")
+"""
+
+
+def test_metrics_that_cannot_run_are_left_out_with_their_reasons(suite_file, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("failing_here.py").write_text(FAILING, encoding="utf-8")
+    names = ("overlap", "llm-discrete", "nobody", "failing_here:Failing", "scores:nowhere.jsonl", "factcc")
+    options = {"factcc": {"folder": "no/such/folder"}, "overlap": {"content_only": False}}
+    config = load_run(None, {"metrics": names, "metric_options": options, "protocols": "correlation"}, QUICK)
+
+    (result,), left_out = run_able(config)
+
+    assert [row.metric for row in result.rows if row.kind == "metric"] == ["overlap"]
+    assert "content_only=False" in result.rows[0].signature
+    reasons = {one.metric: one.reason for one in left_out}
+    assert set(reasons) == set(names) - {"overlap"}
+    assert "OPENAI_API_KEY" in reasons["llm-discrete"]
+    assert "Unknown metric 'nobody'" in reasons["nobody"]
+    assert "RuntimeError: out of order" in reasons["failing_here:Failing"]
+    assert "nowhere.jsonl" in reasons["scores:nowhere.jsonl"]
+    assert "no/such/folder" in reasons["factcc"]
+
+
+def test_an_ensemble_goes_with_a_member_that_cannot_run(suite_file, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    names = "overlap,ensemble:overlap+rouge,ensemble:overlap+llm-discrete"
+
+    (result,), left_out = run_able(load_run(None, {"metrics": names, "protocols": "correlation"}, QUICK))
+
+    assert [row.metric for row in result.rows if row.kind == "metric"] == ["overlap", "ensemble:overlap+rouge"]
+    assert [one.metric for one in left_out] == ["ensemble:overlap+llm-discrete"]
+
+
+def test_with_no_metric_left_there_is_no_result(suite_file):
+    assert run_able(load_run(None, {"metrics": "nobody"}, QUICK))[0] == []
+
+
+def test_a_wrong_protocol_is_no_metrics_fault(suite_file):
+    with pytest.raises(UserError, match="Unknown protocol"):
+        run_able(load_run(None, {"metrics": "overlap", "protocols": "corelation"}))
+
+
+def test_the_record_is_read_back_for_this_very_suite_only(suite_file, tmp_path):
+    file = suite_file("datasets: [mini]\nmetrics: [overlap, nobody]\nprotocols: [correlation, retrieval]\n")
+    suite = read_suite(file, {}, QUICK)
+    (part,) = run_suite(suite)
+    results = [path for path in write_part(part) if path.suffix == ".json"]
+
+    path = write_record(suite, [[path for path in results if path.name != "manifest.json"]], part.left_out)
+
+    assert path == Path("results/mine/suite.json")
+    assert read_record(suite) == ([part.results], [LeftOut("mini", "nobody", part.left_out[0].reason)])
+    assert read_record(read_suite(file, {}, [*QUICK, "chunk.size=10"])) == ([], [])
+    for broken in ("{", "[]", json.dumps({**json.loads(path.read_text()), "results": [["nowhere.json"]]})):
+        path.write_text(broken, encoding="utf-8")
+        assert read_record(suite) == ([], [])
