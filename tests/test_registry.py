@@ -43,7 +43,7 @@ def test_registered_datasets_and_protocols_carry_their_own_names(kind, contract)
 
 
 def test_names_come_sorted():
-    assert registry.names("protocol") == ["classification", "correlation", "retrieval"]
+    assert registry.names("protocol") == ["classification", "correlation", "decision", "retrieval"]
 
 
 def test_listing_names_imports_nothing_that_they_stand_for():

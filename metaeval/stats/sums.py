@@ -14,12 +14,14 @@ def weighted_sums(moments: Floats, tile: Tile | Floats) -> Floats:
 
     Groups are added in their order, so that no digit depends on R or on the machine's matrix product.
     """
-    loops = compiled(moments.size * tile.shape[1])
-    if loops is None and moments.shape[1]:
-        weights = tile.astype(np.float64)
-        return np.stack([column_sum(weights * moment[:, None]) for moment in moments.T])
     total = np.zeros((moments.shape[1], tile.shape[1]))
-    loops.sum_groups(np.ascontiguousarray(moments), tile, total)
+    loops = compiled(moments.size * tile.shape[1])
+    if loops is not None:
+        loops.sum_groups(np.ascontiguousarray(moments), tile, total)
+        return total
+    weights = tile.astype(np.float64)
+    for own, moment in enumerate(moments.T):
+        total[own] = column_sum(weights * moment[:, None])
     return total
 
 

@@ -22,14 +22,14 @@ NAMES = {
     "format of pairs": (("pairs", "x.csv"), ["x.csv", ".jsonl or .parquet"]),
     "result to print": (("table", "x.json"), ["Cannot read x.json", "No such file"]),
     "experiment": ((*RUN, "-c", "wicee"), ["experiment 'wicee'", "Did you mean 'wice'?", "path of a YAML file"]),
-    "configuration file": ((*RUN, "-c", "no.yaml"), ["'no.yaml'", "mini-citation, wice", "that exists"]),
+    "configuration file": ((*RUN, "-c", "no.yaml"), ["'no.yaml'", "mini-citation, offline, wice", "that exists"]),
     "nothing to score": (("run", "-m", ""), ["No metric is asked for", "--metric overlap"]),
     "nothing but commas": (("run", "-m", ",,"), ["No metric is asked for"]),
     "no protocol": ((*RUN, "-p", ""), ["No protocol is asked for", "'all'"]),
 }
 SETTINGS = {
     "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?", "Known: aggregate, budget, chunk"]),
-    "nested name": ("interval.sed=3", ["'interval.sed'", "Did you mean 'seed'?", "Known: level, resamples, seed."]),
+    "nested name": ("interval.sed=3", ["'interval.sed'", "Did you mean 'seed'?", "Known: level, method, resamples, seed."]),
     "no equals sign": ("seed", ["--set takes key=value", "--set interval.seed=3", "'seed'"]),
     "no key": ("=3", ["--set takes key=value"]),
     "value below its range": ("chunk.size=0", ["'chunk.size'", "is 0", "greater than or equal to 1"]),

@@ -1,0 +1,135 @@
+"""Rated sets at the command line: from the published files, or one's own, to tables with the paper's numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval.report.result import load_result
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+published_files = pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+QUICK = tuple(f"--set={key}" for key in ("interval.resamples=0", "comparison.permutations=0", "controls=false"))
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A rated set of one's own, and the options that read it."""
+    rows = [
+        {"id": f"r{n}", "group": f"g{n // 2}", "gold": n % 3, "text": f"text {n}", "scores": {"known": n % 4}}
+        for n in range(12)
+    ]
+    (tmp_path / "my_ratings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ("-d", "ratings", "--data", "my_ratings.jsonl", *QUICK)
+
+
+def values(path):
+    """Value and published value of every measure of every metric in a result file."""
+    rows = load_result(path).rows
+    return {row.metric: {key: (one.value, one.published) for key, one in row.values.items()} for row in rows}
+
+
+# FRANK's paper on all data, Pearson and Spearman with the system held constant: the README of ../shared/data.
+@published_files
+def test_frank_gives_the_papers_numbers_beside_its_own(cli, tmp_path):
+    paper = {
+        "BLEU": (0.10, 0.07),
+        "METEOR": (0.14, 0.11),
+        "ROUGE-L": (0.13, 0.09),
+        "BERTScore-P article": (0.27, 0.24),
+        "FactCC": (0.20, 0.30),
+        "QAGS": (0.06, 0.08),
+        "DAE": (0.16, 0.14),
+    }
+    ended = cli("evaluate", "-d", "frank", "--data", DATA, "-p", "correlation", *QUICK)
+    assert ended.code == 0
+    assert "FactCC" in ended.out
+    found = values(tmp_path / "results/frank-all-rating/correlation.json")
+    assert len(found) == 15
+    for metric, numbers in paper.items():
+        ours, published = zip(*(found[metric][key] for key in ("partial_pearson", "residual_spearman")), strict=True)
+        assert published == numbers
+        assert ours == pytest.approx(numbers, abs=0.005)
+    # Nothing was published for the other measures, and nothing of the paper is put beside them.
+    assert {one[1] for one in found["BERTScore-R"].values()} == {None}
+    assert {metric[key][1] for metric in found.values() for key in ("pearson", "partial_spearman")} == {None}
+
+
+@published_files
+def test_part_of_frank_stands_beside_no_published_number(cli, tmp_path):
+    subset = ("--set", "dataset_options.subset=xsum")
+    for options, name in ((("--split", "test"), "test"), (subset, "all")):
+        assert cli("evaluate", "-d", "frank", "--data", DATA, "-p", "correlation", *options, *QUICK, "-q").code == 0
+        path = tmp_path / f"results/frank-{name}-rating/correlation.json"
+        assert {one[1] for row in values(path).values() for one in row.values()} == {None}
+        assert load_result(path).published == ""
+    assert load_result(path).data.dropped == {"ratings of the other subset (subset=xsum)": 1250}
+    assert "|subset:xsum|" in load_result(path).rows[0].signature
+
+
+# Spearman with graded faithfulness in the paper: the README of ../shared/data.
+@published_files
+def test_xsum_gives_the_papers_numbers_beside_its_own(cli, tmp_path):
+    paper = {"ROUGE-1": 0.197, "ROUGE-2": 0.162, "ROUGE-L": 0.162, "BERTScore": 0.190, "Entailment": 0.431}
+    assert cli("evaluate", "-d", "xsum_hallucination", "--data", DATA, *QUICK).code == 0
+    found = values(tmp_path / "results/xsum_hallucination-all-rating/correlation.json")
+    for metric, number in paper.items():
+        assert found[metric]["spearman"] == (pytest.approx(number, abs=0.0005), number)
+    names = ("correlation", "classification", "retrieval")
+    results = [load_result(tmp_path / f"results/xsum_hallucination-all-rating/{name}.json") for name in names]
+    assert [result.columns[0].key for result in results] == ["pearson", "concordance", "ndcg@5"]
+    assert "Maynez" in results[0].published
+    assert results[1].published == ""
+
+
+def test_ratings_and_scores_of_ones_own(cli, own, tmp_path):
+    lines = [{"pair_id": f"r{n}", "score": n % 3} for n in range(11)]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ended = cli("evaluate", "mine.jsonl", *own)
+    assert ended.code == 0
+    assert "my_ratings" in ended.out
+    result = load_result(tmp_path / "results/my_ratings-all-rating/correlation.json")
+    assert [(row.metric, row.scored, row.unscored) for row in result.rows] == [("known", 12, 0), ("mine", 11, 1)]
+    # The scores of 'mine' are the ratings themselves.
+    assert result.rows[1].values["spearman"].value == pytest.approx(1, abs=1e-12)
+
+
+def test_a_score_file_of_which_less_is_more_faithful(cli, own, tmp_path):
+    lines = [{"pair_id": f"r{n}", "score": -(n % 3)} for n in range(12)]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "mine.jsonl.manifest.json").write_text('{"metric": "errors", "direction": -1}')
+    assert cli("evaluate", "mine.jsonl", *own, "-q").code == 0
+    found = values(tmp_path / "results/my_ratings-all-rating/correlation.json")
+    assert found["errors"]["kendall"][0] == pytest.approx(1, abs=1e-12)
+
+
+def test_scores_of_other_texts_are_refused(refused, own, tmp_path):
+    (tmp_path / "mine.jsonl").write_text('{"pair_id": "r0", "score": 1}\n{"pair_id": "q1", "score": 1}\n')
+    said = refused("evaluate", "mine.jsonl", *own)
+    assert (
+        "1 of the 2 ids in mine.jsonl are not ratings of my_ratings (all), for example 'q1' (a rating's id: 'r0')"
+        in said
+    )
+
+
+@pytest.mark.parametrize(
+    "command", [("run",), ("pairs", "p.jsonl"), ("score",), ("data", "convert", "frank", "f.jsonl")]
+)
+def test_what_needs_documents_points_to_evaluate(refused, command):
+    name = () if command[0] == "data" else ("-d", "frank")
+    assert "evaluate scores with 'metaeval evaluate -d frank'" in refused(*command, *name)
+
+
+def test_a_data_set_without_published_scores_needs_a_score_file(cli):
+    ended = cli("evaluate", "-d", "wice")
+    assert ended.code == 2
+    assert "Invalid value for SCORES: none is given, and wice has no published scores." in " ".join(ended.err.split())
+
+
+@published_files
+@pytest.mark.parametrize("name", ["frank", "xsum_hallucination"])
+def test_rated_sets_are_listed_shown_and_verified(cli, name):
+    assert name in cli("data", "list").out
+    assert "https://raw.githubusercontent.com/" in cli("data", "show", name).out
+    ended = cli("data", "verify", name, "--data", DATA)
+    assert (ended.code, ended.out.count("ok ")) == (0, 2)
