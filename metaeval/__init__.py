@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from metaeval.api import evaluate_scores, load_corpus, pairs, run, score
+    from metaeval.api import evaluate_scores, load_corpus, load_ratings, pairs, run, score
     from metaeval.config import RunConfig
     from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+    from metaeval.corpus.ratings import Rating, Ratings
     from metaeval.report.result import Result
     from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 _HOMES = {
-    "metaeval.api": ("evaluate_scores", "load_corpus", "pairs", "run", "score"),
+    "metaeval.api": ("evaluate_scores", "load_corpus", "load_ratings", "pairs", "run", "score"),
     "metaeval.config": ("RunConfig",),
     "metaeval.corpus.model": ("Citation", "Corpus", "Document", "Evidence", "Statement", "SupportLevel"),
+    "metaeval.corpus.ratings": ("Rating", "Ratings"),
     "metaeval.report.result": ("Result",),
     "metaeval.scoring.contract": ("Metric", "MetricCard", "MetricOptions", "PairScore", "Status"),
 }
@@ -39,6 +41,8 @@ __all__ = [
     "MetricCard",
     "MetricOptions",
     "PairScore",
+    "Rating",
+    "Ratings",
     "Result",
     "RunConfig",
     "Statement",
@@ -47,6 +51,7 @@ __all__ = [
     "__version__",
     "evaluate_scores",
     "load_corpus",
+    "load_ratings",
     "pairs",
     "run",
     "score",

@@ -30,6 +30,16 @@ ALLOWED = {
         "metaeval.llm",
         "metaeval.errors",
     ),
+    "metaeval.citation": (
+        "metaeval.citation",
+        "metaeval.scoring.contract",
+        "metaeval.scoring.backends.sentences",
+        "metaeval.corpus",
+        "metaeval.stats",
+        "metaeval.llm",
+        "metaeval.errors",
+        "metaeval.files",
+    ),
     "metaeval.report": ("metaeval.report", "metaeval.errors", "metaeval.files"),
     "metaeval.config": ("metaeval.corpus", "metaeval.errors", "metaeval.files"),
     "metaeval.experiment": (
