@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from metaeval.stats.draws import bootstrap, swaps
 from protocols.contract import Judgements, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import interval_of, regroup
+from protocols.estimation import ONE_GROUP, interval_of, regroup
 
 Floats = NDArray[np.float64]
 
@@ -63,8 +63,11 @@ def compare(
         mine, theirs = (outcome.replicates for outcome in outcomes)
     p_values = _permute(protocol, pair, permutations, resampling.seed, options, keys)
     groups = np.unique(one.group[both]).size
+    # Rows of a measure may come from one group where those of others do not.
+    lone = {key for outcome in outcomes for key, estimate in outcome.estimates.items() if estimate.note == ONE_GROUP}
+    rows, level = int(both.sum()), resampling.level
     return {
-        key: _difference(mine[key] - theirs[key], p_values.get(key, np.nan), int(both.sum()), groups, resampling.level)
+        key: _difference(mine[key] - theirs[key], p_values.get(key, np.nan), rows, 1 if key in lone else groups, level)
         for key in keys
     }
 

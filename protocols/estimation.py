@@ -17,6 +17,7 @@ from protocols.contract import Estimate, Judgements, Replicates, Resampling
 _COLLAPSE_ALARM = 0.05
 
 NO_SCORES = "no scored pairs"
+ONE_GROUP = "no interval: all pairs come from one group"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def interval_of(
     if resampled.size == 0:
         return None, ""
     if groups < 2:
-        return None, "no interval: all pairs come from one group"
+        return None, ONE_GROUP
     lost = int(np.isnan(resampled).sum())
     if left_out is None:
         interval = percentile_interval(resampled, level)

@@ -101,6 +101,8 @@ def _spread(values: Floats, weight: Floats) -> float:
 
 def _pearson(x: Floats, y: Floats, weight: Floats) -> float:
     """Pearson correlation of two columns that both vary, a row counted `weight` times."""
+    # Scaling by a power of two is exact and keeps sums of huge scores finite.
+    x, y = (np.ldexp(column, -int(np.frexp(np.abs(column).max())[1])) for column in (x, y))
     x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
     x, y = x / np.abs(x).max(), y / np.abs(y).max()
     r = np.sum(weight * x * y) / np.sqrt(np.sum(weight * x * x)) / np.sqrt(np.sum(weight * y * y))

@@ -108,10 +108,12 @@ def _cut_points(score: Floats, gold: Ints, weight: Floats, n_levels: int) -> tup
     np.cumsum(by_level.reshape(n_blocks, n_levels), axis=0, out=below[1:])
     distinct = np.unique(score)
     lower, upper = distinct[:-1], distinct[1:]
-    middle = lower + (upper - lower) / 2
+    middle = lower / 2 + upper / 2
+    with np.errstate(over="ignore"):
+        between = upper - lower
     # Between neighbouring floats there is no middle: a score from the threshold on counts as above.
     cuts = np.concatenate(([-np.inf], np.where(middle > lower, middle, upper), [np.inf]))
-    gap = np.concatenate(([0.0], upper - lower, [0.0]))
+    gap = np.concatenate(([0.0], between, [0.0]))
     if cuts.size - 2 > CUT_POINTS:
         rows = np.bincount(block, minlength=n_blocks).cumsum()[:-1]
         wanted = np.arange(1, CUT_POINTS + 1) / (CUT_POINTS + 1) * score.size

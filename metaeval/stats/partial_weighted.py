@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from metaeval.stats.columns import Bools, Floats, Ints, column_sum, in_strips, ratio
 from metaeval.stats.draws import Prepared, Tile
-from metaeval.stats.partial import residual_spearman, within_strata
+from metaeval.stats.partial import RESIDUAL_TIES, within_strata
 from metaeval.stats.pearson import SUSPICIOUS
 from metaeval.stats.rows import check_lengths, check_rows
 from metaeval.stats.ties import block_sizes, centred_midranks, tie_blocks
@@ -55,14 +55,36 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
     check_rows(score, gold, group, n_groups)
     check_lengths(score=score, stratum=stratum)
 
+    code, n_strata = tie_blocks(stratum.astype(np.float64))
+    x, y = _unit(within_strata(score, code)), _unit(within_strata(gold, code))
+
     def one(weights: Tile) -> float:
-        rows = np.repeat(np.arange(group.size), weights[group].astype(np.int64))
-        return residual_spearman(score[rows], gold[rows], stratum[rows])
+        drawn = weights[group] > 0
+        w, stratum_of = weights[group[drawn]].astype(np.float64), code[drawn]
+        sizes = np.maximum(np.bincount(stratum_of, weights=w, minlength=n_strata), 1)
+        by_score, by_gold = (_residual_ranks(values[drawn], w, stratum_of, sizes) for values in (x, y))
+        spread = np.sqrt(w @ by_score**2) * np.sqrt(w @ by_gold**2)
+        return float(np.clip(w @ (by_score * by_gold) / spread, -1, 1)) if spread > 0 else float("nan")
 
     def evaluate(tile: Tile) -> Floats:
         return np.array([one(column) for column in tile.T])
 
     return Prepared(evaluate, np.unique(group).size)
+
+
+def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats) -> Floats:
+    """Centred midranks of values (m,) of these weights, less their stratum's mean; all 0 where nothing is left."""
+    residual = values - (np.bincount(stratum, weights=weight * values, minlength=sizes.size) / sizes)[stratum]
+    largest = np.abs(residual).max(initial=0)
+    if largest <= SUSPICIOUS * np.abs(values).max(initial=0):
+        return np.zeros(values.size)
+    order = np.argsort(residual)
+    # As in `rank_residuals`: rounding must not order what is tied.
+    block = np.concatenate(([0], np.cumsum(np.diff(residual[order]) > RESIDUAL_TIES * largest)))
+    tied = np.bincount(block, weights=weight[order])
+    ranks = np.empty(values.size)
+    ranks[order] = (np.cumsum(tied) - tied / 2 - weight.sum() / 2)[block]
+    return ranks
 
 
 Moments = Callable[[Floats], tuple[Floats, Floats, Floats, Floats, Floats, Floats]]

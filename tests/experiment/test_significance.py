@@ -1,0 +1,138 @@
+"""Every pair of metrics of a table: which are tested, how p is adjusted, which cluster a metric falls into."""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+import pytest
+from scipy.stats import false_discovery_control
+
+from metaeval.config import ComparisonConfig
+from metaeval.experiment.significance import clusters, significance
+from metaeval.report import result as results
+from protocols import classification, correlation
+from protocols.comparison import compare
+from protocols.contract import Judgements, Outcome, Protocol, Resampling
+
+RESAMPLING = Resampling(n=50, seed=1)
+NOISE = {"best": 0.5, "good": 1.2, "as good": 1.2, "bad": 4.0}
+
+
+def metrics(protocol: Protocol, noise: dict[str, float] = NOISE, n: int = 240) -> dict[str, tuple[Judgements, Outcome]]:
+    """Metrics that are the gold with more and more noise, on groups of four rows."""
+    rng = np.random.default_rng(0)
+    gold, codes = rng.choice([0.0, 1, 2], n), np.arange(n)
+    given = {
+        name: Judgements(gold, gold + spread * rng.normal(size=n), codes // 4, codes) for name, spread in noise.items()
+    }
+    return {name: (rows, protocol.evaluate(rows, RESAMPLING, {})) for name, rows in given.items()}
+
+
+def found(permutations: int = 199, alpha: float = 0.05, keys: tuple[str, ...] = ("spearman",)) -> results.Significance:
+    settings = ComparisonConfig(permutations=permutations, alpha=alpha)
+    answer = significance(correlation.PROTOCOL, {}, RESAMPLING, settings, metrics(correlation.PROTOCOL), keys)
+    assert answer is not None
+    return answer
+
+
+def by_hand_holm(p: list[float]) -> list[float]:
+    """The k-th smallest of m times (m - k + 1), never less than one before it, at most 1."""
+    adjusted, least = [0.0] * len(p), 0.0
+    for k, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        least = max(least, p[place] * (len(p) - k))
+        adjusted[place] = min(least, 1.0)
+    return adjusted
+
+
+def test_every_pair_once_under_every_measure() -> None:
+    keys = ("pearson", "spearman")
+    pairs = [(one.measure, one.one, one.other) for one in found(keys=keys).comparisons]
+    names = list(NOISE)
+    assert pairs == [(key, a, b) for key in keys for i, a in enumerate(names) for b in names[i + 1 :]]
+
+
+def test_values_are_those_of_the_comparison_of_the_two_alone() -> None:
+    given = metrics(correlation.PROTOCOL)
+    answer = found()
+    for one in answer.comparisons:
+        pair = given[one.one], given[one.other]
+        alone = compare(
+            *(correlation.PROTOCOL, (pair[0][0], pair[1][0]), (pair[0][1], pair[1][1])),
+            *(RESAMPLING, answer.permutations, {}, ("spearman",)),
+        )["spearman"]
+        assert (one.difference, one.low, one.high, one.p) == (alone.value, alone.low, alone.high, alone.p)
+        assert one.rows == 240
+
+
+def test_p_is_adjusted_over_the_pairs_of_a_measure() -> None:
+    # Benjamini and Hochberg: scipy's false_discovery_control. Holm: written out above.
+    answer = found(keys=("pearson", "spearman"))
+    for key in ("pearson", "spearman"):
+        rows = [one for one in answer.comparisons if one.measure == key]
+        raw = [one.p for one in rows]
+        assert [one.bh for one in rows] == pytest.approx(list(false_discovery_control(raw)), abs=1e-15)
+        assert [one.holm for one in rows] == pytest.approx(by_hand_holm(raw), abs=1e-15)
+
+
+@pytest.mark.parametrize(("permutations", "alpha"), [(1, 0.05), (19, 0.01), (5000, 0.05)])
+def test_enough_permutations_for_holm_to_reach_alpha(permutations: int, alpha: float) -> None:
+    # Six pairs: the least p, 1 / (1 + B), times six must lie below alpha; twice as many are made.
+    answer = found(permutations, alpha)
+    assert answer.permutations == max(permutations, ceil(2 * 6 / alpha))
+    assert 6 / (1 + answer.permutations) < alpha
+    assert min(one.holm for one in answer.comparisons if one.holm is not None) <= alpha
+
+
+def test_an_undefined_pair_is_not_counted_among_those_adjusted_for() -> None:
+    # A constant metric has no correlation: its three pairs have no p, and Holm multiplies by the other three at most.
+    given = metrics(correlation.PROTOCOL, {"best": 0.5, "good": 1.2, "bad": 4.0})
+    rows = given["best"][0]
+    flat = rows.with_score(np.full(rows.gold.size, 0.3))
+    given["flat"] = flat, correlation.PROTOCOL.evaluate(flat, RESAMPLING, {})
+    settings = ComparisonConfig(permutations=239)
+    answer = significance(correlation.PROTOCOL, {}, RESAMPLING, settings, given, ("spearman",))
+    assert answer is not None
+    undefined = [one for one in answer.comparisons if "flat" in (one.one, one.other)]
+    assert [(one.p, one.holm, one.bh, one.difference) for one in undefined] == [(None, None, None, None)] * 3
+    defined = [one for one in answer.comparisons if "flat" not in (one.one, one.other)]
+    assert [one.holm for one in defined] == pytest.approx(by_hand_holm([one.p for one in defined]), abs=1e-15)
+
+
+def test_nothing_to_test() -> None:
+    given = metrics(classification.PROTOCOL, {"alone": 1.0})
+    call = classification.PROTOCOL, {}, RESAMPLING
+    assert significance(*call, ComparisonConfig(), given, ("overall",)) is None
+    two = metrics(classification.PROTOCOL, {"a": 1.0, "b": 1.0})
+    assert significance(*call, ComparisonConfig(permutations=0), two, ("overall",)) is None
+
+
+def test_clusters_separate_what_the_test_separates() -> None:
+    given, answer = metrics(correlation.PROTOCOL), found()
+    values = {
+        name: {"spearman": results.Value(value=outcome.estimates["spearman"].value)}
+        for name, (_, outcome) in given.items()
+    }
+    differ = {(one.one, one.other): one.holm is not None and one.holm <= 0.05 for one in answer.comparisons}
+    assert differ == {
+        **dict.fromkeys([("best", "good"), ("best", "as good"), ("best", "bad"), ("good", "bad")], True),
+        ("good", "as good"): False,
+        ("as good", "bad"): True,
+    }
+    placed = {name: place["spearman"] for name, place in clusters(answer, values).items()}
+    assert placed == {"best": 1, "good": 2, "as good": 2, "bad": 3}
+
+
+def test_a_metric_without_a_value_is_in_no_cluster() -> None:
+    pair = results.Comparison(measure="kendall", one="a", other="b", rows=9, difference=0.4, p=0.01, holm=0.03, bh=0.03)
+    none = results.Comparison(measure="kendall", one="a", other="c", rows=9, difference=None, note="undefined")
+    answer = results.Significance(permutations=120, seed=0, alpha=0.05, comparisons=[pair, none])
+    values = {name: {"kendall": results.Value(value=value)} for name, value in (("a", 0.7), ("b", 0.3), ("c", None))}
+    assert clusters(answer, values) == {"a": {"kendall": 1}, "b": {"kendall": 2}, "c": {}}
+
+
+def test_a_measure_that_is_not_tested_has_no_clusters() -> None:
+    untested = results.Comparison(measure="residual_spearman", one="a", other="b", rows=9, difference=0.4)
+    answer = results.Significance(permutations=120, seed=0, alpha=0.05, comparisons=[untested])
+    values = {name: {"residual_spearman": results.Value(value=0.5)} for name in "ab"}
+    assert clusters(answer, values) == {"a": {}, "b": {}}

@@ -1,0 +1,170 @@
+"""Three-way decisions: against scikit-learn on the decisions themselves, out of fold, undefined with a reason."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa_score, f1_score
+
+from metaeval.stats.draws import bootstrap
+from protocols.comparison import compare
+from protocols.contract import Estimate, Judgements, Outcome, Resampling
+from protocols.decision import MEASURES, PROTOCOL, decide, evaluate
+
+Floats = NDArray[np.float64]
+POINT = Resampling(n=0)
+
+# Of gold and decided levels.
+OFFICIAL: dict[str, Callable[[Floats, Floats], float]] = {
+    "macro_f1": lambda gold, level: f1_score(gold, level, average="macro"),
+    "balanced_accuracy": balanced_accuracy_score,
+    "kappa": lambda gold, level: cohen_kappa_score(gold, level, weights="quadratic"),
+    "accuracy": accuracy_score,
+}
+
+
+def sample(n_groups: int = 40, rows: int = 6, seed: int = 0) -> Judgements:
+    rng = np.random.default_rng(seed)
+    group = rng.permutation(np.repeat(np.arange(n_groups), rows))
+    gold = rng.choice([0.0, 1.0, 2.0], group.size)
+    return Judgements(gold, np.round(gold + rng.normal(size=group.size), 2), group, group)
+
+
+def check_undefined(outcome: Outcome, note: str) -> None:
+    assert set(outcome.estimates) == set(MEASURES)
+    for estimate in outcome.estimates.values():
+        assert estimate == Estimate(None, note=note)
+    assert all(np.isnan(values).all() for values in outcome.replicates.values())
+    assert outcome.scored + outcome.unscored + sum(outcome.excluded.values()) == outcome.total
+
+
+@pytest.mark.parametrize("options", [{}, {"folds": "3"}, {"folds": "10", "objective": "balanced-accuracy"}])
+def test_agrees_with_scikit_learn_on_the_decisions(options: dict[str, str]) -> None:
+    given = sample()
+    decided = decide(given, options)
+    outcome = evaluate(given, POINT, options)
+    for key, official in OFFICIAL.items():
+        assert outcome.estimates[key].value == pytest.approx(official(given.gold, decided.score), abs=1e-12)
+
+
+def test_options_reach_the_decisions() -> None:
+    given = sample()
+    found = [
+        decide(given, options).score.tolist() for options in ({}, {"folds": "3"}, {"objective": "balanced-accuracy"})
+    ]
+    assert found[0] not in found[1:]
+    assert decide(given, {"folds": "5", "objective": "macro-f1"}).score.tolist() == found[0]
+    assert [values[0] for values in PROTOCOL.options.values()] == ["5", "macro-f1"]
+
+
+def test_the_interval_is_that_of_the_decisions_of_resampled_groups() -> None:
+    # Decisions stay as they are, groups are drawn: scikit-learn on rows repeated by the weights of their group.
+    given = sample()
+    decided = decide(given, {})
+    outcome = evaluate(given, Resampling(n=40, seed=2), {})
+    weightings = np.concatenate(list(bootstrap(40, 40, 2)), axis=1).T[1:]
+    for key, official in OFFICIAL.items():
+        values = []
+        for weights in weightings:
+            repeats = weights[given.group]
+            values.append(official(np.repeat(given.gold, repeats), np.repeat(decided.score, repeats)))
+        ends = outcome.estimates[key].low, outcome.estimates[key].high
+        assert ends == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=1e-12)
+
+
+def test_a_group_is_decided_without_its_own_gold() -> None:
+    # Whatever the gold of one group, its rows get the same decisions: thresholds come from other groups alone.
+    given = sample(n_groups=10, rows=20)
+    decided = decide(given, {})
+    moved = False
+    for code in range(10):
+        mine = given.group == code
+        again = decide(dataclasses.replace(given, gold=np.where(mine, 2 - given.gold, given.gold)), {})
+        assert again.score[mine].tolist() == decided.score[mine].tolist()
+        moved |= (again.score[~mine] != decided.score[~mine]).any()
+    assert moved  # while other groups' decisions do hang on it
+
+
+def test_levels_far_apart_are_decided_right_and_a_constant_is_one_level() -> None:
+    given = sample()
+    assert {e.value for e in evaluate(given.with_score(given.gold * 10), POINT, {}).estimates.values()} == {1.0}
+    constant = evaluate(given.with_score(np.full(240, 0.1)), POINT, {}).estimates
+    # One decided level for all: recalls 1, 0, 0, and chance agreement.
+    assert constant["balanced_accuracy"].value == pytest.approx(1 / 3, abs=1e-12)
+    assert constant["kappa"].value == pytest.approx(0, abs=1e-12)
+
+
+def test_names_of_groups_and_a_monotone_transform_change_nothing() -> None:
+    given = sample()
+    plain = evaluate(given, Resampling(n=20), {})
+    assert evaluate(given.with_group(given.group * 1000 + 7), Resampling(n=20), {}) == plain
+    doubled = evaluate(given.with_score(given.score * 2**40), Resampling(n=20), {})
+    assert {key: e.value for key, e in doubled.estimates.items()} == {
+        key: e.value for key, e in plain.estimates.items()
+    }
+
+
+@pytest.mark.parametrize(("absent", "name"), [(0.0, "NONE"), (1.0, "PARTIAL"), (2.0, "FULL")])
+def test_a_level_without_scored_rows(absent: float, name: str) -> None:
+    given = sample()
+    unscored = given.with_score(np.where(given.gold == absent, np.nan, given.score))
+    check_undefined(evaluate(unscored, Resampling(n=20), {}), f"no scored {name} pairs")
+    assert evaluate(unscored, POINT, {}).unscored == (given.gold == absent).sum()
+
+
+def test_fewer_groups_than_folds() -> None:
+    given = sample(n_groups=4, rows=30)
+    check_undefined(evaluate(given, Resampling(n=20), {}), "4 groups cannot be cut into 5 folds")
+    assert evaluate(given, POINT, {"folds": "3"}).estimates["accuracy"].value is not None
+
+
+def test_no_scores_and_no_rows() -> None:
+    given = sample()
+    check_undefined(evaluate(given.with_score(np.full(240, np.nan)), Resampling(n=20), {}), "no scored pairs")
+    check_undefined(evaluate(given.rows(np.zeros(240, dtype=bool)), Resampling(n=20), {}), "no scored pairs")
+
+
+def test_gold_off_the_three_levels_is_excluded() -> None:
+    given = sample()
+    off = np.arange(240) % 6 == 0
+    beyond = dataclasses.replace(given, gold=np.where(off, 0.5, given.gold))
+    outcome = evaluate(beyond, POINT, {})
+    assert outcome.excluded == {"gold level other than 0, 1 or 2": 40}
+    assert outcome.scored == 200
+    assert outcome.estimates == evaluate(given.rows(~off), POINT, {}).estimates
+
+
+@pytest.mark.parametrize("stray", [0.5, 3.0, -1.0])
+def test_a_comparison_leaves_out_what_the_table_leaves_out(stray: float) -> None:
+    given = sample()
+    other = given.with_score(np.round(given.score + np.random.default_rng(5).normal(size=240), 2))
+    off = np.arange(240) % 6 == 0
+
+    def held(one: Judgements, two: Judgements) -> dict[str, float | None]:
+        outcomes = evaluate(one, Resampling(n=20), {}), evaluate(two, Resampling(n=20), {})
+        found = compare(PROTOCOL, (one, two), outcomes, Resampling(n=20), 99, {}, tuple(MEASURES))
+        return {key: difference.p for key, difference in found.items()}
+
+    strayed = [dataclasses.replace(rows, gold=np.where(off, stray, rows.gold)) for rows in (given, other)]
+    known = [rows.rows(~off) for rows in (given, other)]
+    assert np.unique(known[0].group).size == 40
+    assert held(*strayed) == held(*known)
+
+
+@pytest.mark.parametrize("lost", ["level", "groups"])
+def test_a_comparison_of_what_cannot_be_decided_says_so(lost: str) -> None:
+    given = sample()
+    if lost == "level":
+        given = dataclasses.replace(given, gold=np.where(given.gold == 1, 0.0, given.gold))
+    else:
+        given = given.with_group(given.group % 3)
+    other = given.with_score(np.where(np.arange(240) < 20, np.nan, -given.score))
+    for two in (other, given.with_score(-given.score)):
+        outcomes = evaluate(given, Resampling(n=20), {}), evaluate(two, Resampling(n=20), {})
+        found = compare(PROTOCOL, (given, two), outcomes, Resampling(n=20), 99, {}, ("macro_f1",))["macro_f1"]
+        assert (found.value, found.low, found.p) == (None, None, None)
+        assert found.note == "undefined for one of the two"

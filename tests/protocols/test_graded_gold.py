@@ -1,0 +1,236 @@
+"""Gold off the three-level scale, and input that no protocol was made for: a value, or none with a reason."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats as scipy_stats
+from sklearn.metrics import ndcg_score, roc_auc_score
+
+from protocols import classification, correlation, decision, retrieval
+from protocols.comparison import compare
+from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampling
+
+Floats = NDArray[np.float64]
+POINT = Resampling(n=0)
+PROTOCOLS = [correlation.PROTOCOL, classification.PROTOCOL, retrieval.PROTOCOL, decision.PROTOCOL]
+every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+
+
+def rated(values: list[float], n: int = 120, seed: int = 0) -> Judgements:
+    """Ratings drawn from `values`, off the three-level scale; pools of four rows, groups of two pools."""
+    rng = np.random.default_rng(seed)
+    gold, pool = rng.choice(np.array(values, dtype=float), n), np.arange(n) // 4
+    return Judgements(gold, np.round(gold + rng.normal(size=n), 1), pool // 2, pool, levels=False)
+
+
+def small(gold: list[float], score: list[float]) -> Judgements:
+    codes = np.arange(len(gold))
+    return Judgements(np.array(gold, dtype=float), np.array(score, dtype=float), codes, codes // 2, levels=False)
+
+
+def won(score: Floats, gold: Floats) -> float:
+    """Concordance by looking at every pair of rows."""
+    higher, lower = np.nonzero(gold[:, None] > gold[None, :])
+    return float(np.mean((np.sign(score[higher] - score[lower]) + 1) / 2))
+
+
+@pytest.mark.parametrize("values", [[0, 1], [0, 2], [-1, 1], [3.5, 4.0]])
+def test_two_values_are_told_apart_by_roc_auc(values: list[float]) -> None:
+    given = rated(values)
+    assert classification.PROTOCOL.shown(given) == ("auc",)
+    outcome = classification.evaluate(given, POINT, {})
+    assert list(outcome.estimates) == ["auc"]
+    expected = roc_auc_score(given.gold == max(values), given.score)
+    assert outcome.estimates["auc"].value == pytest.approx(expected, abs=1e-12)
+    assert outcome.excluded == {}
+
+
+@pytest.mark.parametrize("values", [[0, 1, 2], [1, 2, 3, 4, 5], [0, 0.25, 0.5, 1], np.linspace(-1, 1, 60).tolist()])
+def test_more_values_are_told_apart_by_concordance(values: list[float]) -> None:
+    given = rated(values)
+    assert classification.PROTOCOL.shown(given) == ("concordance",)
+    outcome = classification.evaluate(given, Resampling(n=50), {})
+    estimate = outcome.estimates["concordance"]
+    assert estimate.value == pytest.approx(won(given.score, given.gold), abs=1e-12)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low < estimate.value < estimate.high
+
+
+def test_concordance_is_bounded_by_what_unscored_rows_can_do() -> None:
+    # Gold 1 2 3 with scores .1 .5 and none: the pair (1, 2) is won, the two with the third row are lost or won.
+    estimate = classification.evaluate(small([1, 2, 3], [0.1, 0.5, math.nan]), POINT, {}).estimates["concordance"]
+    assert estimate.value == 1
+    assert estimate.bounds == pytest.approx((1 / 3, 1.0), abs=1e-15)
+    # With one scored row nothing is known: no value, and all pairs lost or won.
+    alone = classification.evaluate(small([1, 2, 3], [0.1, math.nan, math.nan]), POINT, {}).estimates["concordance"]
+    assert alone == Estimate(None, bounds=(0.0, 1.0), note="one gold level only")
+
+
+@pytest.mark.parametrize("values", [[0, 1], [1, 2, 3, 4, 5]])
+def test_bounds_hold_every_refill(values: list[float]) -> None:
+    given = rated(values)
+    rng = np.random.default_rng(2)
+    missing = rng.random(120) < 0.15
+    (estimate,) = classification.evaluate(
+        given.with_score(np.where(missing, np.nan, given.score)), POINT, {}
+    ).estimates.values()
+    assert estimate.bounds is not None
+    for _ in range(30):
+        score = np.where(missing, np.round(3 * rng.normal(size=120), 1), given.score)
+        assert estimate.bounds[0] < won(score, given.gold) < estimate.bounds[1]
+
+
+@pytest.mark.parametrize("values", [[0, 1], [0, 2], [-3, 0.5, 8], np.linspace(0, 1, 40).tolist()])
+def test_correlation_takes_any_gold(values: list[float]) -> None:
+    given = rated(values)
+    found = {key: estimate.value for key, estimate in correlation.evaluate(given, POINT, {}).estimates.items()}
+    columns = given.score, given.gold
+    official = scipy_stats.pearsonr(*columns), scipy_stats.spearmanr(*columns), scipy_stats.kendalltau(*columns)
+    assert list(found.values()) == pytest.approx([coefficient.statistic for coefficient in official], abs=1e-12)
+
+
+@pytest.mark.parametrize("values", [[0, 1], [0, 2], [0, 0.5, 1, 3]])
+def test_retrieval_gains_are_the_gold_and_support_begins_at_1(values: list[float]) -> None:
+    given = rated(values)
+    outcome = retrieval.evaluate(given, POINT, {})
+    pools = [given.rows(given.pool == code) for code in np.unique(given.pool)]
+    supported = [pool for pool in pools if pool.gold.max() >= 1]
+    expected = np.mean([ndcg_score([pool.gold], [pool.score], k=5) for pool in supported])
+    assert outcome.estimates["ndcg@5"].value == pytest.approx(expected, abs=1e-12)
+    assert sum(outcome.excluded.values()) == 4 * (len(pools) - len(supported))
+
+
+def test_retrieval_refuses_negative_gold() -> None:
+    with pytest.raises(ValueError, match=r"gold levels must not be negative in a retrieval pool, got -1\.0"):
+        retrieval.evaluate(rated([-1, 0, 1]), POINT, {})
+
+
+@pytest.mark.parametrize(("values", "parts"), [([0, 1], ["ps_ns"]), ([0, 2], ["fs_ns"]), ([1, 2], ["fs_ps"])])
+def test_two_of_three_levels_leave_one_area(values: list[float], parts: list[str]) -> None:
+    given = dataclasses.replace(rated(values), levels=True)
+    found = classification.evaluate(given, Resampling(n=20), {}).estimates
+    assert [key for key in classification.PAIRS if found[key].value is not None] == parts
+    assert found[parts[0]].value == pytest.approx(roc_auc_score(given.gold == values[1], given.score), abs=1e-12)
+    assert found["overall"].value is None
+    assert found["overall"].note.startswith("undefined: ")
+
+
+def check(outcome: Outcome) -> None:
+    assert outcome.scored + outcome.unscored + sum(outcome.excluded.values()) == outcome.total
+    for estimate in outcome.estimates.values():
+        numbers = [estimate.value, estimate.low, estimate.high, *(estimate.ties or ()), *(estimate.bounds or ())]
+        assert all(math.isfinite(number) for number in numbers if number is not None)
+        assert estimate.note or estimate.value is not None
+
+
+MISSING = np.where(np.arange(120) % 7 == 0, np.nan, 0.0)
+EDGES = {
+    "one level": rated([2]),
+    "one level, zero": rated([0]),
+    "one level, some unscored": (lambda rows: rows.with_score(rows.score + MISSING))(rated([1])),
+    "all unscored": rated([0, 1]).with_score(np.full(120, np.nan)),
+    "one scored": rated([0, 1]).with_score(np.where(np.arange(120) == 3, 0.5, np.nan)),
+    "one value": rated([0, 1, 2]).with_score(np.full(120, 0.1)),
+    "one value, some unscored": rated([0, 1, 2]).with_score(0.1 + MISSING),
+    "groups of one row": (lambda rows: dataclasses.replace(rows, group=np.arange(120), pool=np.arange(120)))(
+        rated([0, 2])
+    ),
+    "binary": rated([0, 1]),
+    "binary, one group": dataclasses.replace(rated([0, 2]), group=np.zeros(120, dtype=np.int64)),
+    "graded": rated(np.linspace(0, 5, 50).tolist()),
+    "graded, some unscored": (lambda rows: rows.with_score(rows.score + MISSING))(rated([0, 0.5, 1, 3, 4])),
+    "as far apart as floats are": rated([0, 1, 2]).with_score(np.where(np.arange(120) < 60, -1.7e308, 1.7e308)),
+    "as small as floats are": rated([0, 1, 2]).with_score(np.arange(120) * 5e-324),
+    "nothing": rated([0, 1]).rows(np.zeros(120, dtype=bool)),
+}
+
+
+@every_protocol
+@pytest.mark.parametrize("edge", list(EDGES))
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("levels", [False, True], ids=["ratings", "levels"])
+def test_edge_matrix(protocol: Protocol, edge: str, method: str, levels: bool) -> None:
+    # RuntimeWarnings are errors in this suite, so that this says too: no 0 / 0 and no mean of NaN on the way.
+    given = dataclasses.replace(EDGES[edge], levels=levels)
+    outcome = protocol.evaluate(given, Resampling(n=20, method=method), {})  # type: ignore[arg-type]
+    check(outcome)
+    keys = [key for key in protocol.shown(given) if key in outcome.estimates]
+    mirrored = given.with_score(-given.score)
+    outcomes = outcome, protocol.evaluate(mirrored, Resampling(n=20), {})
+    for key, found in compare(protocol, (given, mirrored), outcomes, Resampling(n=20), 19, {}, keys).items():
+        numbers = [number for number in (found.value, found.low, found.high, found.p) if number is not None]
+        assert all(math.isfinite(number) for number in numbers)
+        assert (found.value is None) <= bool(found.note), key
+        assert found.p is None or 1 / 20 <= found.p <= 1
+
+
+@pytest.mark.parametrize("edge", ["one level", "one level, zero", "all unscored", "nothing"])
+def test_what_has_no_value_is_never_0(edge: str) -> None:
+    for protocol in (correlation.PROTOCOL, classification.PROTOCOL):
+        assert {estimate.value for estimate in protocol.evaluate(EDGES[edge], POINT, {}).estimates.values()} == {None}
+
+
+def test_a_metric_of_one_value() -> None:
+    given = EDGES["one value"]
+    for estimate in correlation.evaluate(given, POINT, {}).estimates.values():
+        assert (estimate.value, estimate.note) == (None, "constant score")
+    # Every pair is tied and counts one half.
+    assert classification.evaluate(given, POINT, {}).estimates["concordance"].value == 0.5
+    # Pools of four, ties expected: scikit-learn's default.
+    pools = [given.rows(given.pool == code) for code in np.unique(given.pool)]
+    expected = np.mean([ndcg_score([p.gold], [p.score], k=5) for p in pools if p.gold.max() >= 1])
+    assert retrieval.evaluate(given, POINT, {}).estimates["ndcg@5"].value == pytest.approx(expected, abs=1e-12)
+
+
+@every_protocol
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_gold_must_be_finite(protocol: Protocol, bad: float) -> None:
+    gold = rated([0, 1]).gold.copy()
+    gold[7] = bad
+    with pytest.raises(ValueError, match=rf"Gold levels must be finite numbers, but row 7 has {bad}"):
+        protocol.evaluate(dataclasses.replace(rated([0, 1]), gold=gold), POINT, {})
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS[:3], ids=lambda protocol: protocol.name)
+def test_tens_of_thousands_of_groups(protocol: Protocol) -> None:
+    n = 30_000
+    rng = np.random.default_rng(0)
+    gold, codes = rng.choice([0.0, 1, 2], n), np.arange(n)
+    given = Judgements(gold, gold + rng.normal(size=n), codes, codes)
+    outcome = protocol.evaluate(given, Resampling(n=20), {})
+    check(outcome)
+    for estimate in outcome.estimates.values():
+        assert estimate.value is not None
+        assert estimate.low is not None
+        assert estimate.low <= estimate.value
+
+
+def test_a_comparison_leaves_out_what_the_table_leaves_out() -> None:
+    # Gold beyond the levels in a three-level table, and pools that hold no support though they hold a gain of .5.
+    # Their scores are the lowest of both metrics, so that the ranks of all other rows keep their order without them.
+    three = dataclasses.replace(rated([0, 1, 2]), levels=True)
+    stray = np.arange(120) % 5 == 0
+    strayed = dataclasses.replace(three, gold=np.where(stray, 3 + np.arange(120) / 100, three.gold))
+    weak = rated([0, 1, 2])
+    lost = weak.pool % 2 == 0
+    weakened = dataclasses.replace(weak, gold=np.where(lost, 0.5 * (np.arange(120) % 4 == 1), weak.gold))
+    rng = np.random.default_rng(1)
+    for protocol, given, kept, keys in (
+        (classification.PROTOCOL, strayed, ~stray, ("fs_ns", "overall", "ap_full")),
+        (retrieval.PROTOCOL, weakened, ~lost, ("ndcg@5", "mrr")),
+    ):
+        given = given.with_score(np.where(kept, given.score, -100.0))
+        other = given.with_score(np.where(kept, given.score + rng.normal(size=120), -100.0))
+        assert np.unique(given.group[kept]).size == np.unique(given.group).size
+        found = []
+        for pair in ((given, other), (given.rows(kept), other.rows(kept))):
+            outcomes = tuple(protocol.evaluate(rows, Resampling(n=20), {}) for rows in pair)
+            of_pair = compare(protocol, pair, outcomes, Resampling(n=20), 99, {}, keys)
+            found.append([(one.value, one.low, one.high, one.p) for one in of_pair.values()])
+        assert found[0] == found[1]

@@ -1,0 +1,131 @@
+"""The same digits whatever the number of threads, the hash seed, the order of rows, and with or without numba."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.stats import kernels
+from protocols import classification, correlation, decision, retrieval
+from protocols.comparison import compare
+from protocols.contract import Judgements, Protocol, Resampling
+
+PROTOCOLS = [correlation.PROTOCOL, classification.PROTOCOL, retrieval.PROTOCOL, decision.PROTOCOL]
+
+# Every protocol, both intervals, comparisons of two metrics with unlike missing rows; enough rows for compiled loops.
+DIGITS = """
+import hashlib
+import sys
+if sys.argv[1] == "without numba":
+    sys.modules["numba"] = None
+import numpy as np
+from metaeval.stats import kernels
+from protocols import classification, correlation, decision, retrieval
+from protocols.comparison import compare
+from protocols.contract import Judgements, Resampling
+
+rng = np.random.default_rng(0)
+n = 9000
+pool = np.sort(rng.integers(0, 1500, n))
+gold = rng.choice([0.0, 1.0, 2.0], n)
+one = np.where(rng.random(n) < 0.02, np.nan, gold + rng.normal(size=n))
+other = np.where(rng.random(n) < 0.02, np.nan, np.round(gold + rng.normal(size=n), 1))
+graded = np.round(gold + rng.random(n), 2)
+system = rng.integers(0, 4, n)
+for levels, rated in ((True, gold), (False, graded)):
+    pair = [Judgements(rated, score, pool // 5, pool, system if levels else None, levels) for score in (one, other)]
+    if not levels:
+        pair = [rows.rows(np.arange(n) < 1500) for rows in pair]
+    for protocol in (correlation, classification, retrieval, decision)[: 4 if levels else 2]:
+        resampling = Resampling(n=130, method="bca" if protocol is classification else "percentile")
+        outcomes = [protocol.evaluate(rows, resampling, {}) for rows in pair]
+        keys = protocol.PROTOCOL.shown(pair[0])[:4]
+        found = compare(protocol.PROTOCOL, pair, outcomes, resampling, 70, {}, keys)
+        digits = hashlib.sha256()
+        for outcome in outcomes:
+            for key, values in outcome.replicates.items():
+                digits.update(key.encode() + values.tobytes())
+        print(levels, protocol.__name__, digits.hexdigest(), outcomes[0].estimates, found)
+print("compiled:", kernels._loops() is not None, file=sys.stderr)
+"""
+
+
+def digits(numba: str, **environment: str) -> tuple[str, str]:
+    """What a fresh process computes, and whether it ran compiled loops."""
+    done = subprocess.run(
+        [sys.executable, "-c", DIGITS, numba],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr.strip().splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def usual() -> str:
+    found, compiled = digits("with numba", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONHASHSEED="0")
+    assert found.count("\n") == 6
+    assert compiled == f"compiled: {kernels.find_spec('numba') is not None}"
+    return found
+
+
+def test_threads_and_hash_seed_move_no_digit(usual: str) -> None:
+    found, _ = digits("with numba", OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", PYTHONHASHSEED="12345")
+    assert found == usual
+
+
+def test_without_numba_no_digit_differs(usual: str) -> None:
+    pytest.importorskip("numba")
+    found, compiled = digits("without numba", OMP_NUM_THREADS="2", PYTHONHASHSEED="7")
+    assert compiled == "compiled: False"
+    assert found == usual
+
+
+def _sample() -> tuple[Judgements, Judgements]:
+    rng = np.random.default_rng(3)
+    pool = np.sort(rng.integers(0, 150, 800))
+    gold = rng.choice([0.0, 1.0, 2.0], 800)
+    scores = gold + rng.normal(size=800), np.round(gold + rng.normal(size=800), 1)
+    one, other = (Judgements(gold, np.where(rng.random(800) < 0.05, np.nan, s), pool // 4, pool) for s in scores)
+    return one, other
+
+
+def _shuffled(rows: Judgements) -> Judgements:
+    order = np.random.default_rng(1).permutation(rows.gold.size)
+    return dataclasses.replace(
+        rows, gold=rows.gold[order], score=rows.score[order], group=rows.group[order], pool=rows.pool[order]
+    )
+
+
+def _bytes(values: Mapping[str, np.ndarray]) -> dict[str, bytes]:
+    # Pearson's r adds products in the order of the rows, which may move the last bit; it is held to 1e-12 elsewhere.
+    return {key: column.tobytes() for key, column in values.items() if key != "pearson"}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+@pytest.mark.parametrize("numba", [True, False])
+def test_order_of_rows_moves_no_digit(protocol: Protocol, numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if numba:
+        pytest.importorskip("numba")
+        monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
+    else:
+        monkeypatch.setattr(kernels, "compiled", lambda work: None)
+        for name in ("level_wins", "auc", "sums", "pools", "ndcg", "orders"):
+            monkeypatch.setattr(f"metaeval.stats.{name}.compiled", lambda work: None)
+    found = []
+    for pair in (_sample(), tuple(_shuffled(rows) for rows in _sample())):
+        outcomes = [protocol.evaluate(rows, Resampling(n=60), {}) for rows in pair]
+        keys = [key for key in outcomes[0].estimates if key != "pearson"]
+        held = compare(protocol, pair, outcomes, Resampling(n=60), 79, {}, keys)  # type: ignore[arg-type]
+        found.append(([_bytes(outcome.replicates) for outcome in outcomes], held))
+        assert found[0] == found[-1]
