@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from metaeval.experiment.explain import Change
+    from metaeval.experiment.explaining.explain import Change
 
 _OF = Annotated[str, typer.Argument(help="A signature (in quotes), or a result file.", metavar="SIGNATURE|RESULT")]
 
@@ -31,7 +31,7 @@ def explain(
       metaeval explain results/mini-all-chunk/retrieval.json overlap
     """
     from metaeval.errors import UserError
-    from metaeval.experiment.explain import is_file, read_rows, read_signature
+    from metaeval.experiment.explaining.explain import is_file, read_rows, read_signature
     from metaeval.experiment.manifest import check
 
     if metric is not None and not is_file(of):
@@ -71,7 +71,7 @@ def diff(
       metaeval diff old/retrieval.json new/retrieval.json
       metaeval diff old/retrieval.json new/retrieval.json --metric overlap
     """
-    from metaeval.experiment.explain import compare, is_file
+    from metaeval.experiment.explaining.explain import compare, is_file
 
     found = compare(one, other, metric)
     if not any(found.values()):
@@ -119,7 +119,7 @@ def _said(value: str | None) -> str:
 
 def _spell(fields: Mapping[str, str]) -> None:
     from metaeval.cli.listing import show_list
-    from metaeval.experiment.explain import explain as explain_fields
+    from metaeval.experiment.explaining.explain import explain as explain_fields
 
     rows = [(found.name, found.value, found.text, found.setting) for found in explain_fields(fields)]
     show_list(("field", "value", "what it says", "set by"), rows)
@@ -127,7 +127,7 @@ def _spell(fields: Mapping[str, str]) -> None:
 
 def _own(rows: Mapping[str, Mapping[str, str]], shared: Mapping[str, str]) -> None:
     from metaeval.cli.listing import show_list
-    from metaeval.experiment.explain import explain as explain_fields
+    from metaeval.experiment.explaining.explain import explain as explain_fields
 
     lines = [
         (name, found.name, found.value, found.text)
@@ -140,7 +140,7 @@ def _own(rows: Mapping[str, Mapping[str, str]], shared: Mapping[str, str]) -> No
 def _again(fields: Mapping[str, str]) -> None:
     import shlex
 
-    from metaeval.experiment.recipe import recipe
+    from metaeval.experiment.explaining.recipe import recipe
 
     made = recipe(fields)
     typer.echo(f"\nThe number again:\n  {shlex.join(made.words)}")

@@ -41,9 +41,9 @@ def multiverse(
     from metaeval.cli.progress import scoring_progress
     from metaeval.config import load_run
     from metaeval.errors import UserError
-    from metaeval.experiment.multiverse import explore, read_axes
-    from metaeval.experiment.multiverse_files import markdown, write_multiverse
-    from metaeval.experiment.pictures import write_rank_stability
+    from metaeval.experiment.suites.multiverse import explore, read_axes
+    from metaeval.experiment.suites.multiverse_files import markdown, write_multiverse
+    from metaeval.experiment.suites.pictures import write_rank_stability
     from metaeval.files import safe_name
 
     given = opt.settings(

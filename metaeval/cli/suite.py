@@ -12,8 +12,8 @@ from metaeval.cli import options as opt
 from metaeval.cli.written import say_written
 
 if TYPE_CHECKING:
-    from metaeval.experiment.able import LeftOut
-    from metaeval.experiment.suite import Suite
+    from metaeval.experiment.suites.able import LeftOut
+    from metaeval.experiment.suites.suite import Suite
     from metaeval.report.result import Result
 
 _DataSets = Annotated[
@@ -81,7 +81,7 @@ def figures(
       metaeval figures -c offline --data ../shared/data
       metaeval figures -d wice -m overlap,rouge --cost --data ../shared/data
     """
-    from metaeval.experiment.suite_files import read_record
+    from metaeval.experiment.suites.suite_files import read_record
 
     suite = _suite(locals())
     found, left_out = read_record(suite)
@@ -93,7 +93,7 @@ def figures(
 
 
 def _suite(given: dict[str, object]) -> Suite:
-    from metaeval.experiment.suite import read_suite
+    from metaeval.experiment.suites.suite import read_suite
 
     names = {"metric": "metrics", "protocol": "protocols"}
     own = ("protocol", "metric", "split", "data", "unit", "pool", "results", "store", "budget")
@@ -111,8 +111,8 @@ def _suite(given: dict[str, object]) -> Suite:
 def _run(suite: Suite, quiet: bool) -> tuple[list[list[Result]], list[LeftOut]]:
     """Run every data set and write its results, each as soon as it is there; the results run by run."""
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.suite import run_suite
-    from metaeval.experiment.suite_files import write_part, write_record
+    from metaeval.experiment.suites.suite import run_suite
+    from metaeval.experiment.suites.suite_files import write_part, write_record
 
     results: list[list[Result]] = []
     files: list[list[Path]] = []
@@ -181,8 +181,8 @@ def _write_tables(suite: Suite, found: Sequence[Sequence[Result]], left_out: Seq
 
 
 def _write_figures(suite: Suite, found: Sequence[Sequence[Result]], cost: bool) -> None:
-    from metaeval.experiment.cost import measure, write_costs
-    from metaeval.experiment.pictures import write_cost_quality, write_ndcg_bars
+    from metaeval.experiment.suites.cost import measure, write_costs
+    from metaeval.experiment.suites.pictures import write_cost_quality, write_ndcg_bars
     from metaeval.files import safe_name
 
     written = write_ndcg_bars([result for results in found for result in results], suite.folder)

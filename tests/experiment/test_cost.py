@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from metaeval.config import load_run
-from metaeval.experiment.cost import Cost, measure, sample, write_costs
+from metaeval.experiment.suites.cost import Cost, measure, sample, write_costs
 
 TEXTS = [(f"source {number}", f"statement {number}") for number in range(500)]
 

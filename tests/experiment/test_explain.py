@@ -6,9 +6,9 @@ import pytest
 
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.explain import compare, explain, read_rows, read_signature
-from metaeval.experiment.meanings import meaning, metric_parts
-from metaeval.experiment.recipe import recipe
+from metaeval.experiment.explaining.explain import compare, explain, read_rows, read_signature
+from metaeval.experiment.explaining.meanings import meaning, metric_parts
+from metaeval.experiment.explaining.recipe import recipe
 from metaeval.experiment.run import run, write_results
 
 QUICK = ("interval.resamples=5",)

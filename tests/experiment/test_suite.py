@@ -7,13 +7,13 @@ import pytest
 
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.able import LeftOut, run_able
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.job import find_dataset
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.run import run
-from metaeval.experiment.suite import read_suite, run_suite
-from metaeval.experiment.suite_files import read_record, write_part, write_record
+from metaeval.experiment.suites.able import LeftOut, run_able
+from metaeval.experiment.suites.suite import read_suite, run_suite
+from metaeval.experiment.suites.suite_files import read_record, write_part, write_record
 
 QUICK = ("interval.resamples=5", "comparison.permutations=5")
 

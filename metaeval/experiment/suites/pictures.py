@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metaeval.experiment.cost import Cost
-from metaeval.experiment.multiverse import HEADLINE, Multiverse, Outlook
-from metaeval.experiment.spread import by_protocol, specification
+from metaeval.experiment.suites.cost import Cost
+from metaeval.experiment.suites.multiverse import HEADLINE, Multiverse, Outlook
+from metaeval.experiment.suites.spread import by_protocol, specification
 from metaeval.files import safe_name
 from metaeval.report.result import Result, Value
 

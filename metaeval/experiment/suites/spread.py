@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from metaeval.experiment.multiverse import Outlook
+from metaeval.experiment.suites.multiverse import Outlook
 
 Specification = tuple[tuple[str, str], ...]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.errors import UserError
-from metaeval.experiment.able import LeftOut
 from metaeval.experiment.run import write_results
-from metaeval.experiment.suite import Part, Suite
+from metaeval.experiment.suites.able import LeftOut
+from metaeval.experiment.suites.suite import Part, Suite
 from metaeval.files import read_text, write_text
 from metaeval.report.result import Result, load_result
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.experiment.multiverse import Multiverse, Outlook
-from metaeval.experiment.spread import (
+from metaeval.experiment.suites.multiverse import Multiverse, Outlook
+from metaeval.experiment.suites.spread import (
     Influence,
     Standing,
     Swap,

@@ -10,8 +10,8 @@ from typing import Any
 from metaeval import registry
 from metaeval.config import RunConfig, variants
 from metaeval.errors import UserError
+from metaeval.experiment.explaining.meanings import CHUNKS, DATA, SCORE_FILE, metric_parts
 from metaeval.experiment.job import find_dataset
-from metaeval.experiment.meanings import CHUNKS, DATA, SCORE_FILE, metric_parts
 from metaeval.experiment.metrics import load_metric
 
 _OPTION = re.compile(r",(?=\w+=)")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metaeval import signature as signatures
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.meanings import meaning
+from metaeval.experiment.explaining.meanings import meaning
 from metaeval.report.result import Result, Row, Value, load_result
 
 _PACKAGES = ("metaeval", "numpy", "scipy")
