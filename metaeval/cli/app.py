@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import data, explain, metrics, multiverse, run, suite
+from metaeval.cli import calibrate, cite, compare, data, decide, explain, metrics, multiverse, power, run, suite
 from metaeval.errors import UserError
 
 
@@ -54,9 +54,14 @@ app.command("evaluate")(run.evaluate)
 app.command("table")(run.table)
 app.command("explain")(explain.explain)
 app.command("diff")(explain.diff)
+app.command("compare")(compare.compare)
+app.command("power")(power.power)
+app.command("decide")(decide.decide)
+app.command("calibrate")(calibrate.calibrate)
 app.command("tables")(suite.tables)
 app.command("figures")(suite.figures)
 app.command("multiverse")(multiverse.multiverse)
+app.add_typer(cite.app, name="cite")
 app.add_typer(data.app, name="data")
 app.add_typer(metrics.app, name="metrics")
 

@@ -1,0 +1,99 @@
+"""The command `decide`: scores as three-way decisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metaeval.cli import options as opt
+from metaeval.cli.compare import Metrics, configured, run_options
+from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
+from metaeval.cli.written import say_written
+
+if TYPE_CHECKING:
+    from metaeval.config import RunConfig
+
+
+def decide(
+    metrics: Metrics = None,
+    to: Annotated[
+        str | None, typer.Option(help="Apply thresholds of the data to this data set.", metavar="NAME")
+    ] = None,
+    to_split: Annotated[str | None, typer.Option(help="Its split.", metavar="NAME")] = None,
+    to_unit: Annotated[str | None, typer.Option(help="Its unit (default: --unit).", metavar="UNIT")] = None,
+    config: opt.Config = None,
+    dataset: opt.DatasetName = None,
+    split: opt.Split = None,
+    data: opt.Data = None,
+    unit: opt.Unit = None,
+    results: opt.Results = None,
+    store: opt.Store = None,
+    budget: opt.Budget = None,
+    set_: opt.Set = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Decide full, partial or none by thresholds, and calibrate scores.
+
+    Thresholds come from the other folds of the data (--set
+    protocol_options.decision.folds=10, ...objective=balanced-accuracy).
+
+    \b
+    Examples:
+      metaeval decide overlap rouge
+      metaeval decide overlap mine.jsonl -d wice --data ../shared/data
+      metaeval decide overlap -d wice --split dev --to wice --to-split test
+      metaeval decide overlap -d wice -u citation --to expertqa
+    """
+    from metaeval.cli.progress import scoring_progress
+    from metaeval.errors import UserError
+    from metaeval.experiment.deciding import decided, decision_table, prepare_decisions
+    from metaeval.experiment.decision_pictures import write_pictures
+    from metaeval.experiment.decision_sheets import decision_sheets
+    from metaeval.experiment.panel import load_panel
+    from metaeval.report.cells import lay_out
+    from metaeval.report.formats import write_tables
+    from metaeval.report.result import save_result
+
+    given = locals()
+    if to is None and (to_split or to_unit):
+        raise UserError("--to-split and --to-unit are about another data set: name it with --to.")
+    run = configured({**given, "protocol": None}, {**run_options(given, metrics), "protocols": "decision"})
+    other = _elsewhere(run, to, to_split, to_unit) if to else None
+    asked = bool(metrics) or isinstance(config, Path)
+    with scoring_progress(quiet) as progress:
+        panel = load_panel(run, asked, 1, progress)
+    frame, protocol = prepare_decisions(panel)
+    found = [decided(frame, column, protocol[1]) for column in panel.columns]
+    result = decision_table(panel, frame, protocol)
+    sheets = decision_sheets(panel, frame, protocol[1], found)
+    folder = sheet_folder(run.results, "decide", sheets[0])
+    save_result(result, folder / "decision.json")
+    written = [folder / "decision.json", *write_tables(result, folder / "decision")]
+    if other:
+        from metaeval.experiment.transfer import carried_over
+
+        with scoring_progress(quiet) as progress:
+            sheets.append(carried_over(panel, load_panel(other, asked, 1, progress)))
+    written += write_sheets(sheets, folder)
+    if not quiet:
+        show_grids([lay_out(result), *(sheet.grid for sheet in sheets if sheet.name != "reliability")])
+    try:
+        written += write_pictures(found, folder)
+    except UserError as error:  # matplotlib is not installed: all else is written
+        typer.echo(f"No figure: {error}", err=True)
+    say_written(sorted(written))
+
+
+def _elsewhere(run: RunConfig, to: str, split: str | None, unit: str | None) -> RunConfig:
+    """The same run on another data set; a data set's own options stay behind."""
+    from metaeval.config import RunConfig, validated
+    from metaeval.errors import UserError
+    from metaeval.experiment.columns import FILE_PREFIX
+
+    if any(name.startswith(FILE_PREFIX) for name in run.metrics):
+        raise UserError("A score file holds the scores of one data set: --to takes metrics by name.")
+    own = {"dataset": to, "split": split, "unit": unit or run.unit}
+    options = run.dataset_options if to == run.dataset else {}
+    return validated(RunConfig, {**run.model_dump(), **own, "dataset_options": options}, "the settings of --to")

@@ -1,0 +1,69 @@
+"""The command `power`: how much annotation it takes to tell two metrics apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metaeval.cli import options as opt
+from metaeval.cli.compare import Metrics, configured, run_options
+from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
+from metaeval.cli.written import say_written
+
+
+def power(
+    metrics: Metrics = None,
+    difference: Annotated[
+        str | None,
+        typer.Option(help="True differences, with commas, in the table's units (2: 2 points).", metavar="NUMBERS"),
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="Measure, by its key: overall, spearman, ndcg@5 ...", metavar="KEY")
+    ] = None,
+    config: opt.Config = None,
+    dataset: opt.DatasetName = None,
+    split: opt.Split = None,
+    data: opt.Data = None,
+    unit: opt.Unit = None,
+    pool: opt.Pool = None,
+    results: opt.Results = None,
+    store: opt.Store = None,
+    budget: opt.Budget = None,
+    set_: opt.Set = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Plan how many citations it takes to tell two metrics apart.
+
+    The data are the pilot: the spread of the two metrics' difference over its
+    groups. Without --difference: for the difference that the pilot shows.
+
+    \b
+    Examples:
+      metaeval power overlap rouge --difference 2
+      metaeval power overlap rouge --measure spearman --difference 0.01,0.02
+      metaeval power overlap mine.jsonl -d wice --data ../shared/data
+      metaeval power FactCC DAE -d frank --difference 1,2
+    """
+    from metaeval.cli.progress import scoring_progress
+    from metaeval.errors import UserError
+    from metaeval.experiment.panel import load_panel
+    from metaeval.experiment.plan_request import planned, read_differences
+    from metaeval.experiment.planning import plan_sheet
+
+    given = locals()
+    names = metrics or []
+    differences = read_differences(difference or "")
+    run = configured({**given, "protocol": None}, run_options(given, names))
+    asked = bool(names) or isinstance(config, Path)
+    if not asked or len(run.metrics) != 2:
+        raise UserError(f"A plan takes exactly two metrics; given: {', '.join(names) or 'none'}.")
+    protocol = planned(run, measure or "", differences)
+    with scoring_progress(quiet) as progress:
+        panel = load_panel(run, asked, progress=progress)
+    sheet = plan_sheet(panel, protocol, measure or "", differences)
+    written = write_sheets([sheet], sheet_folder(run.results, "power", sheet))
+    if not quiet:
+        show_grids([sheet.grid])
+    say_written(written)

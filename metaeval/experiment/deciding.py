@@ -1,0 +1,161 @@
+"""Out-of-fold decisions of each metric: thresholds, confusion, and how well its scores calibrate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.errors import UserError
+from metaeval.experiment.columns import Column, control_columns
+from metaeval.experiment.evaluation import evaluate, find_protocols
+from metaeval.experiment.frame import Frame
+from metaeval.experiment.panel import Asked, Panel, frame_of, judged
+from metaeval.experiment.rated import RatedSet
+from metaeval.report.result import Result
+from metaeval.stats.calibration import brier, calibrated, expected_calibration_error, reliability
+from metaeval.stats.confusion import decision_counts, level_f1, level_recall
+from metaeval.stats.decisions import Objective, nested_decisions
+from protocols.contract import Judgements
+
+LEVELS = ("none", "partial", "full")
+"""The levels by their gold value."""
+
+TARGETS: Mapping[str, int] = {"full": 2, "full or partial": 1}
+"""What a calibrated score is the chance of, with the lowest level that counts."""
+
+SEED = 0
+"""Of the folds; the decision protocol's."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Reliability of out-of-fold probabilities of one target: (bins,) each, NaN in empty bins."""
+
+    stated: Floats
+    found: Floats
+    rows: Ints
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Of one target: Brier score, that of the target's rate alone, and the expected calibration error."""
+
+    target: str
+    brier: float
+    brier_of_rate: float
+    error: float
+    bins: Bins
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One metric's out-of-fold decisions on its scored rows.
+
+    thresholds: (folds, 2), the scores from which partial and full are decided. counts: (3, 3), gold down, decided
+    across, from none to full. precision (NaN for a level never decided), recall, f1: (3,).
+    """
+
+    metric: str
+    thresholds: Floats
+    counts: Ints
+    precision: Floats
+    recall: Floats
+    f1: Floats
+    calibrations: tuple[Calibration, ...]
+
+
+def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
+    """The rows to decide, and the decision protocol with the run's options.
+
+    Raises `UserError` for data without the three levels.
+    """
+    ((protocol, options),) = find_protocols(panel.config)
+    if isinstance(panel.source, RatedSet):
+        raise UserError(f"Decisions are between full, partial and none, and {panel.source.name} holds ratings.")
+    frame = frame_of(panel, protocol)
+    absent = [name for level, name in enumerate(LEVELS) if not (frame.gold == level).any()]
+    if absent:
+        raise UserError(f"Decisions are between full, partial and none; {frame.name} has no {' and no '.join(absent)}.")
+    return frame, (protocol, options)
+
+
+def decision_table(panel: Panel, frame: Frame, asked: Asked) -> Result:
+    """The decision protocol's table of the panel's metrics, above the controls where the run wants them."""
+    columns = list(panel.columns)
+    if panel.config.controls and not isinstance(panel.source, RatedSet):
+        columns += control_columns(panel.source)
+    protocol, options = asked
+    return evaluate(frame, columns, protocol, options, panel.config)
+
+
+def decided(frame: Frame, column: Column, options: Mapping[str, str]) -> Decided:
+    """A metric's decisions and calibrated probabilities, with the folds and thresholds of the decision protocol.
+
+    Raises `UserError` where a level has no scored row, or there are fewer groups than folds.
+    """
+    rows = scored_rows(frame, column)
+    folds = folds_of(options)
+    check_scored(frame, column, folds)
+    gold = rows.gold.astype(np.int64)
+    predicted, thresholds = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective_of(options))
+    counts = decision_counts(predicted, gold, np.zeros(gold.size, dtype=np.int64), 1)[0]
+    hits, predictions = np.diagonal(counts), counts.sum(axis=0)
+    precision = np.divide(hits, predictions, out=np.full(len(LEVELS), np.nan), where=predictions > 0)
+    return Decided(
+        metric=column.name,
+        thresholds=thresholds,
+        counts=counts.astype(np.int64),
+        precision=precision,
+        recall=level_recall(counts),
+        f1=level_f1(counts),
+        calibrations=tuple(_calibration(rows, target, folds) for target in TARGETS),
+    )
+
+
+def scored_rows(frame: Frame, column: Column) -> Judgements:
+    """The rows that a metric scored."""
+    rows = judged(frame, column)
+    return rows.rows(~np.isnan(rows.score))
+
+
+def folds_of(options: Mapping[str, str]) -> int:
+    """The decision protocol's number of folds."""
+    return int(options["folds"])
+
+
+def objective_of(options: Mapping[str, str]) -> Objective:
+    """What the decision protocol's thresholds maximise."""
+    return "balanced-accuracy" if options["objective"] == "balanced-accuracy" else "macro-f1"
+
+
+def check_scored(frame: Frame, column: Column, folds: int) -> None:
+    """Refuse a metric without a scored row at some level, or in fewer groups than folds."""
+    rows = scored_rows(frame, column)
+    absent = [name for level, name in enumerate(LEVELS) if not (rows.gold == level).any()]
+    if absent:
+        raise UserError(f"Metric {column.name!r} scored no row of {frame.name} that is {' or '.join(absent)}.")
+    groups = np.unique(rows.group).size
+    if groups < folds:
+        raise UserError(
+            f"{folds} folds need {folds} groups, and {frame.name} has {groups} that {column.name} scored: "
+            "try --set protocol_options.decision.folds=3."
+        )
+
+
+def _calibration(rows: Judgements, target: str, folds: int) -> Calibration:
+    """Isotonic probabilities of the target, each from the groups of the other folds."""
+    positive = rows.gold >= TARGETS[target]
+    probability = calibrated(rows.score, positive, rows.group, "isotonic", folds, SEED)
+    return Calibration(
+        target=target,
+        brier=brier(probability, positive),
+        brier_of_rate=brier(np.full(positive.size, positive.mean()), positive),
+        error=expected_calibration_error(probability, positive),
+        bins=Bins(*reliability(probability, positive)),
+    )

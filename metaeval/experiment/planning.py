@@ -1,0 +1,166 @@
+"""How much annotation it takes to tell two metrics apart, with these data as a pilot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from metaeval.errors import UserError
+from metaeval.experiment.account import cell, make_sheet
+from metaeval.experiment.contrasts import Spread, spreads
+from metaeval.experiment.frame import Frame
+from metaeval.experiment.panel import Asked, Panel, frame_of, headline, judged, measure_of
+from metaeval.experiment.plan_request import raw_difference
+from metaeval.experiment.sheet import Sheet
+from metaeval.report.cells import units
+from metaeval.report.grid import Block, Cell, Group, Line, Note
+from metaeval.report.numerals import count, numeral, plain
+from metaeval.report.result import Column
+from metaeval.stats.power import detectable_difference, power_at, required_groups
+from protocols.contract import Measure
+
+POWERS = (0.8, 0.9)
+
+
+@dataclass(frozen=True)
+class Need:
+    """What it takes to find a true difference significant with chance `power`, at the pilot's mean rows a group.
+
+    power_now: the chance with as many groups as the pilot's. citations: None where the data have none.
+    """
+
+    difference: float
+    power_now: float
+    power: float
+    groups: int
+    rows: int
+    citations: int | None
+
+
+def needs(spread: Spread, rows: int, citations: int, differences: Sequence[float], alpha: float) -> list[Need]:
+    """What each true difference takes, from a pilot's spread over so many rows and citations (0: it has none).
+
+    Raises ValueError for a difference of 0, or a pilot without spread.
+    """
+    error = spread.standard_error or math.nan
+    found = []
+    for difference in differences:
+        now = power_at(difference, error, spread.groups, spread.groups, alpha)
+        for power in POWERS:
+            groups = required_groups(difference, error, spread.groups, alpha, power)
+            cited = math.ceil(groups * citations / spread.groups) if citations else None
+            found.append(Need(difference, now, power, groups, math.ceil(groups * rows / spread.groups), cited))
+    return found
+
+
+def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float]) -> Sheet:
+    """The plan for the panel's two metrics under one measure.
+
+    key: the measure, or "" for the protocol's headline. differences: in the units of the measure's table (points where
+    it prints per cent); none: the difference that was found. Raises `UserError` for a measure that is undefined here
+    or has no spread, and for a difference that is not above 0 or beyond the measure's scale.
+    """
+    protocol, options = asked
+    frame = frame_of(panel, protocol)
+    one, other = panel.columns
+    measure = measure_of(protocol, key) if key else headline(protocol, frame, one)
+    column = Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
+    spread = _spread(panel, asked, frame, measure)
+    asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
+    error = spread.standard_error
+    if error is None:
+        raise UserError(
+            f"{one.name} and {other.name} do not differ in any resample under {measure.label}: nothing to plan."
+        )
+    if not all(asked_for):
+        raise UserError(f"{one.name} and {other.name} are equal in {measure.label} here: name a --difference.")
+    alpha = panel.config.comparison.alpha
+    found_needs = needs(spread, frame.gold.size, frame.summary.citations, asked_for, alpha)
+    detectable = [detectable_difference(error, spread.groups, spread.groups, alpha, power) for power in POWERS]
+    records = [
+        {
+            "measure": measure.key,
+            "one": one.name,
+            "other": other.name,
+            "pilot_difference": spread.observed,
+            "standard_error": error,
+            "pilot_groups": spread.groups,
+            "detectable_80": detectable[0],
+            "detectable_90": detectable[1],
+            **asdict(need),
+        }
+        for need in found_needs
+    ]
+    said = cell(spread.observed, column=column, signed=True).number
+    return make_sheet(
+        panel,
+        frame,
+        f"power-{measure.key}",
+        f"What it takes to tell {plain(one.name)} from {plain(other.name)}: {plain(measure.label)}",
+        {"protocol": protocol.name, **options, "alpha": alpha},
+        ("true difference", _headings(frame), [Block("", _lines(found_needs, column))]),
+        records,
+        groups=_groups(),
+        notes=[
+            Note("found here", f"{said}, standard error {cell(error, column=column).number} over {_size(frame)}"),
+            Note(
+                "detectable",
+                f"with as many groups: {numeral(detectable[0], column)} at 80 % power, "
+                f"{numeral(detectable[1], column)} at 90 % (two-sided, alpha {alpha:g})",
+            ),
+            Note(
+                "planning",
+                "groups are what must be added: more rows in the same groups buy less; the new groups are taken to be "
+                "like these, and the standard error to fall with the root of their number",
+            ),
+        ],
+    )
+
+
+def _spread(panel: Panel, asked: Asked, frame: Frame, measure: Measure) -> Spread:
+    protocol, options = asked
+    pair = judged(frame, panel.columns[0]), judged(frame, panel.columns[1])
+    known = protocol.evaluate(pair[0], panel.resampling, options).estimates
+    if measure.key not in known:
+        raise UserError(f"{measure.label} is not a measure of {frame.name}: it has {', '.join(known)}.")
+    spread = spreads(protocol, options, panel.resampling, pair, [measure.key]).get(measure.key)
+    if spread is None or np.isnan(spread.observed):
+        why = known[measure.key].note or "for one of the two"
+        raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another --measure.")
+    if spread.groups < 2:
+        raise UserError(f"{frame.name} has one group: a pilot needs 2 or more.")
+    return spread
+
+
+def _size(frame: Frame) -> str:
+    parts = [count(frame.summary.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
+    if frame.summary.citations:
+        parts.append(count(frame.summary.citations, "citation"))
+    return ", ".join(parts)
+
+
+def _headings(frame: Frame) -> tuple[str, ...]:
+    rows = "citations" if frame.summary.citations else "ratings"
+    return ("power now", *(what for _ in POWERS for what in ("groups", rows)))
+
+
+def _groups() -> list[Group]:
+    return [Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)]
+
+
+def _lines(found: Sequence[Need], column: Column) -> tuple[Line, ...]:
+    """One for each difference."""
+    lines = []
+    for difference in dict.fromkeys(need.difference for need in found):
+        needs_ = [need for need in found if need.difference == difference]
+        numbers = [
+            number
+            for need in needs_
+            for number in (need.groups, need.rows if need.citations is None else need.citations)
+        ]
+        cells = (Cell(f"{100 * needs_[0].power_now:.0f} %"), *(Cell(f"{number:,}") for number in numbers))
+        lines.append(Line(numeral(difference, column), cells))
+    return tuple(lines)

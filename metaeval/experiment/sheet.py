@@ -1,0 +1,128 @@
+"""A sheet: one table of an analysis, as tidy data and as it is printed, and its files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from metaeval.errors import UserError
+from metaeval.files import read_text, write_text
+from metaeval.report import latex, markdown, terminal
+from metaeval.report.grid import Grid
+from metaeval.report.result import Data
+
+SCHEMA = "metaeval-sheet/1"
+
+_PAGE = 40
+"""Lines that a page of LaTeX holds."""
+
+Scalar = bool | int | float | str | None
+Record = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """name: of its files. data: what was judged. settings: what else the numbers depend on. records: one mapping a
+    row, all with the same fields; raw numbers, None where undefined. grid: as printed.
+    """
+
+    name: str
+    data: Data
+    settings: Record
+    records: Sequence[Record]
+    grid: Grid
+
+
+class SheetFile(BaseModel):
+    """A sheet read back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
+
+    schema_: Literal["metaeval-sheet/1"] = Field(default="metaeval-sheet/1", alias="schema")
+    name: str
+    data: Data
+    settings: dict[str, Scalar]
+    signatures: list[str]
+    records: list[dict[str, Scalar]]
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> SheetFile:
+        if len({tuple(sorted(record)) for record in self.records}) > 1:
+            raise ValueError("records must all have the same fields")
+        return self
+
+
+def known(value: float) -> float | None:
+    """A number of the statistics as it is stored: None where it is undefined."""
+    return None if math.isnan(value) else float(value)
+
+
+def write_sheet(sheet: Sheet, folder: Path) -> list[Path]:
+    """Write a sheet as JSON, text, Markdown, LaTeX and CSV into a folder; the paths. Same sheet, same bytes."""
+    texts = {
+        "json": _json(sheet),
+        "txt": terminal.text_of(sheet.grid),
+        "md": markdown.page_of(sheet.grid),
+        "tex": _tex(sheet.grid),
+        "csv": _csv(sheet),
+    }
+    paths = [folder / f"{sheet.name}.{suffix}" for suffix in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        write_text(path, text)
+    return paths
+
+
+def load_sheet(path: Path) -> SheetFile:
+    """Read a sheet's JSON; `UserError` names the field that is wrong."""
+    try:
+        data = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path} is not JSON (line {error.lineno}: {error.msg}).") from error
+    version = data.get("schema") if isinstance(data, dict) else None
+    if version != SCHEMA:
+        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}. Is it a sheet of an analysis?")
+    try:
+        return SheetFile.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{path}: field {where or 'file'}: {first['msg']}.") from error
+
+
+def _json(sheet: Sheet) -> str:
+    data = {
+        "schema": SCHEMA,
+        "name": sheet.name,
+        "data": sheet.data.model_dump(mode="json"),
+        "settings": dict(sheet.settings),
+        "signatures": list(sheet.grid.signatures),
+        "records": [dict(record) for record in sheet.records],
+    }
+    return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _tex(grid: Grid) -> str:
+    """LaTeX: one table, or one for each block where there are more lines than a page holds."""
+    if len(grid.lines) <= _PAGE or len(grid.blocks) < 2:
+        return latex.table_of(grid)
+    parts = [replace(grid, key=(*grid.key, block.title), blocks=(block,)) for block in grid.blocks]
+    return "\n".join(latex.table_of(part) for part in parts)
+
+
+def _csv(sheet: Sheet) -> str:
+    """One line a record, behind the data set's name and split; undefined is empty."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    fields = list(sheet.records[0]) if sheet.records else []
+    writer.writerow(["dataset", "split", *fields])
+    for record in sheet.records:
+        writer.writerow([sheet.data.name, sheet.data.split, *(record[field] for field in fields)])
+    return file.getvalue()

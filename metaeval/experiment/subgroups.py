@@ -1,0 +1,165 @@
+"""Metrics on parts of the data: each metric's headline measure on every part, with intervals and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from metaeval.errors import UserError
+from metaeval.experiment.account import cell, make_sheet
+from metaeval.experiment.panel import Asked, Panel, headline, judged, protocols_of
+from metaeval.experiment.parts import Division, Part, parts_of
+from metaeval.experiment.rated import RatedSet
+from metaeval.experiment.sheet import Record, Sheet
+from metaeval.files import sha256_json
+from metaeval.report.footnotes import letters
+from metaeval.report.grid import Block, Cell, Line, Note
+from metaeval.report.numerals import count, plain
+from metaeval.report.result import Column, Data, Value
+from protocols.contract import Judgements
+
+_TITLES: Mapping[Division, str] = {
+    "system": "generating system",
+    "dataset": "data set",
+    "length": "statement length",
+    "position": "place in the document",
+}
+
+FEW = 10
+"""Groups below which an interval is not to be trusted."""
+
+
+def by_part(panels: Sequence[Panel], by: Division) -> list[Sheet]:
+    """Each metric's headline measure on every part, one sheet for each protocol that reads the data.
+
+    panels: one, or with by="dataset" one a data set, with the same metrics. Raises `UserError` where the data cannot
+    be divided so.
+    """
+    sheets = []
+    for asked in _readable(panels, by):
+        parts = parts_of(panels, asked[0], by)
+        sheets.append(_sheet(panels, asked, by, parts))
+    # A protocol that tells nothing anywhere is left out, unless it is all that was asked for.
+    telling = [sheet for sheet in sheets if any(record["value"] is not None for record in sheet.records)]
+    return telling or sheets
+
+
+def _readable(panels: Sequence[Panel], by: Division) -> list[Asked]:
+    """The protocols that read every data set; a pool is no pool any more when its chunks are divided."""
+    found = protocols_of(panels[0])
+    for panel in panels[1:]:
+        names = {protocol.name for protocol, _ in protocols_of(panel)}
+        found = [asked for asked in found if asked[0].name in names]
+    if by in ("position", "system"):
+        cut = by == "position" or isinstance(panels[0].source, RatedSet)
+        found = [asked for asked in found if not (cut and asked[0].uses_pool)]
+    if not found:
+        raise UserError(f"No protocol of the run can be read by {by}: ask for correlation or classification.")
+    return found
+
+
+def _sheet(panels: Sequence[Panel], asked: Asked, by: Division, parts: Sequence[Part]) -> Sheet:
+    protocol, options = asked
+    measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
+    column = Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
+    records = [record for part in parts for record in _records(part, asked, by, measure.key)]
+    reasons = letters(Value(value=None, note=str(one["note"])) for one in records if one["value"] is None)
+    spelt = any(str(one["low"]).startswith("-") for one in records)
+    few = any(_groups(part) < FEW for part in parts)
+    headings = ("rows", "groups", *(plain(one.name) for one in panels[0].columns))
+    lines = [
+        _line(part, [one for one in records if one["part"] == part.name], column, reasons, spelt) for part in parts
+    ]
+    warned = (Note("†", f"fewer than {FEW} groups: the interval is too narrow, and moves with every group"),)
+    sheet = make_sheet(
+        panels[0],
+        parts[0].frame,
+        f"{protocol.name}-by-{by}",
+        f"{plain(protocol.title)}: {plain(measure.label)} by {_TITLES[by]}",
+        {"protocol": protocol.name, **options, "by-part": by},
+        (by, headings, [Block("", tuple(lines))]),
+        records,
+        footnotes=(*(warned if few else ()), *(Note(letter, reason) for reason, letter in reasons.items())),
+        data=_together([part.frame.summary for part in parts]) if by == "dataset" else None,
+    )
+    return replace(sheet, grid=replace(sheet.grid, footer=tuple(_own(note, panels[0]) for note in sheet.grid.footer)))
+
+
+def _own(note: Note, panel: Panel) -> Note:
+    """The note on resampling, of parts."""
+    interval = panel.config.interval
+    if note.label != "uncertainty" or not interval.resamples:
+        return note
+    how = "BCa" if interval.method == "bca" else interval.method
+    resampled = f"{count(interval.resamples, 'resample')} of each part's own groups, seed {interval.seed}"
+    return Note(note.label, f"{100 * interval.level:g} % {how} intervals, {resampled}")
+
+
+def _records(part: Part, asked: Asked, by: str, key: str) -> list[Record]:
+    protocol, options = asked
+    records: list[Record] = []
+    for column in part.panel.columns:
+        rows = judged(part.frame, column).rows(part.rows)
+        nothing = protocol.uses_pool and not _has_choice(rows)
+        outcome = protocol.evaluate(rows, part.panel.resampling, options)
+        missing = "no pool has candidates of unlike levels" if nothing else "not a measure of these data"
+        # Of two gold values, which a part may have alone, the concordance is called ROC-AUC.
+        names = (key, "auc") if key == "concordance" else (key,)
+        estimate = None if nothing else next((outcome.estimates[k] for k in names if k in outcome.estimates), None)
+        records.append(
+            {
+                "protocol": protocol.name,
+                "measure": key,
+                "by": by,
+                "part": part.name,
+                "metric": column.name,
+                "value": estimate.value if estimate else None,
+                "low": estimate.low if estimate else None,
+                "high": estimate.high if estimate else None,
+                "rows": rows.gold.size,
+                "scored": outcome.scored,
+                "groups": int(np.unique(rows.group).size),
+                "note": estimate.note if estimate else missing,
+            }
+        )
+    return records
+
+
+def _has_choice(rows: Judgements) -> bool:
+    """Whether some pool holds two levels: else every order of its candidates is as good as any other."""
+    cells = np.unique(np.stack((rows.pool, rows.gold), axis=1), axis=0)
+    return bool(cells.shape[0] > np.unique(rows.pool).size)
+
+
+def _line(part: Part, records: Sequence[Record], column: Column, reasons: Mapping[str, str], spelt: bool) -> Line:
+    groups = _groups(part)
+    cells = [Cell(f"{int(part.rows.sum()):,}"), Cell(f"{groups:,}", marks=("†",) if groups < FEW else ())]
+    for one in records:
+        value, low, high = (None if one[name] is None else float(str(one[name])) for name in ("value", "low", "high"))
+        letter = reasons.get(plain(str(one["note"])) or "undefined, no reason recorded", "") if value is None else ""
+        cells.append(cell(value, low, high, column, marks=(letter,) if letter else (), spelt=spelt))
+    return Line(plain(part.name), tuple(cells))
+
+
+def _groups(part: Part) -> int:
+    return int(np.unique(part.frame.group[part.rows]).size)
+
+
+def _together(data: Sequence[Data]) -> Data:
+    """Several data sets as one."""
+    levels: dict[str, int] = {}
+    for one in data:
+        for level, rows in one.levels.items():
+            levels[level] = levels.get(level, 0) + rows
+    return Data(
+        name="+".join(dict.fromkeys(one.name for one in data)),
+        split="+".join(dict.fromkeys(one.split for one in data)),
+        fingerprint=sha256_json([one.fingerprint for one in data]),
+        statements=sum(one.statements for one in data),
+        documents=sum(one.documents for one in data),
+        citations=sum(one.citations for one in data),
+        groups=sum(one.groups for one in data),
+        levels=levels,
+    )

@@ -1,0 +1,228 @@
+"""compare as typed: what is printed, what is written, and what is refused."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval.experiment.sheet import load_sheet
+from metaeval.report.result import load_result
+
+QUICK = ("--set", "interval.resamples=20", "--set", "comparison.permutations=20")
+FOLDER = Path("results/compare/mini-all-chunk")
+SUFFIXES = {".json", ".txt", ".md", ".tex", ".csv"}
+
+
+def written(stem, folder=FOLDER):
+    return {path.suffix for path in folder.iterdir() if path.stem == stem}
+
+
+def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(cli):
+    ended = cli("compare", "overlap", "rouge", *QUICK)
+
+    assert ended.code == 0
+    protocols = ("classification", "correlation", "retrieval")
+    for stem in (*(f"{name}-pairs" for name in protocols), "agreement", "complementarity"):
+        assert written(stem) == SUFFIXES
+    for name in protocols:
+        result, sheet = load_result(FOLDER / f"{name}.json"), load_sheet(FOLDER / f"{name}-pairs.json")
+        pairs = [(pair.measure, pair.difference, pair.p) for pair in result.significance.comparisons]
+        assert [(record["measure"], record["difference"], record["p"]) for record in sheet.records] == pairs
+    # With two metrics every measure is printed; closed forms where there are any.
+    assert all(label in ended.out for label in ("FS-NS", "Kendall", "NDCG@20", "DeLong", "Williams", "Steiger"))
+
+
+def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli):
+    ended = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", *QUICK)
+
+    assert ("Overall" in ended.out, "FS-PS" in ended.out) == (True, False)
+    # Four measures, three pairs.
+    rows = list(csv.DictReader((FOLDER / "classification-pairs.csv").read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == 4 * 3
+    assert "FS-PS" in (FOLDER / "classification-pairs.txt").read_text(encoding="utf-8")
+
+    again = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", "--full", *QUICK)
+    assert "FS-PS" in again.out
+
+
+def test_of_many_metrics_neighbours_by_value_are_printed(cli):
+    seven = range(7)
+    cli("score", "-m", "overlap", "--format", "jsonl", "-o", "mine", "-q")
+    lines = Path("mine/overlap.jsonl").read_text(encoding="utf-8").splitlines()
+    files = []
+    for number in seven:
+        # Seven metrics that differ: the k-th forgets every (k + 2)-th score's size.
+        rows = [json.loads(line) for line in lines]
+        for row in rows[:: number + 2]:
+            row["score"] = 0.1
+        path = Path(f"m{number}.jsonl")
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        files.append(path)
+
+    ended = cli("compare", *files, "-p", "correlation", *QUICK)
+
+    assert ended.code == 0
+    assert "neighbours by value, 6 of 21 pairs" in ended.out
+    rows = list(csv.DictReader((FOLDER / "correlation-pairs.csv").read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == 3 * 21
+
+
+def test_the_margin_decides_what_counts_as_equal(cli):
+    cli("compare", "overlap", "rouge", "-p", "correlation", "--margin", "0.9", "-q", *QUICK)
+    wide = [record["equivalent"] for record in load_sheet(FOLDER / "correlation-pairs.json").records]
+    cli("compare", "overlap", "rouge", "-p", "correlation", "--margin", "0.0001", "-q", *QUICK)
+    narrow = [record["equivalent"] for record in load_sheet(FOLDER / "correlation-pairs.json").records]
+
+    assert (wide, narrow) == ([True] * 3, [False] * 3)
+
+
+def test_an_analysis_of_its_own_is_printed_alone(cli):
+    ended = cli("compare", "overlap", "rouge", "--by", "length", "--bias", "-p", "correlation", *QUICK)
+
+    assert ended.code == 0
+    assert {path.stem for path in FOLDER.iterdir()} == {"correlation-by-length", "bias"}
+    properties = {record["of"] for record in load_sheet(FOLDER / "bias.json").records}
+    assert properties == {"statement length", "chunk length", "chunk position"}
+    assert "Spearman by statement length" in ended.out
+
+
+def test_of_citations_there_is_no_position(cli):
+    assert cli("compare", "overlap", "rouge", "--bias", "-u", "citation", "-q", *QUICK).code == 0
+
+    records = load_sheet(Path("results/compare/mini-all-citation/bias.json")).records
+    assert {record["of"] for record in records} == {"statement length", "document length"}
+
+
+def test_a_note_that_several_tables_share_is_said_once(cli):
+    ended = cli("compare", "overlap", "rouge", *QUICK)
+
+    assert ended.out.count("paired cluster permutation") == 1
+    assert "data:mini" not in ended.out  # signatures stand in the files
+    for stem in ("classification-pairs", "retrieval-pairs", "complementarity"):
+        text = (FOLDER / f"{stem}.txt").read_text(encoding="utf-8")
+        assert ("data:mini" in text, "resamples of 28 groups" in text) == (True, True)
+
+
+def test_a_score_file_is_a_metric(cli):
+    cli("score", "-m", "overlap", "--format", "jsonl", "-o", "mine", "-q")
+
+    ended = cli("compare", "rouge", "mine/overlap.jsonl", "-p", "correlation", "-q", *QUICK)
+
+    assert ended.code == 0
+    first = load_sheet(FOLDER / "correlation-pairs.json").records
+    cli("compare", "rouge", "overlap", "-p", "correlation", "-q", *QUICK)
+    assert [record["difference"] for record in first] == [
+        record["difference"] for record in load_sheet(FOLDER / "correlation-pairs.json").records
+    ]
+
+
+def test_data_sets_stand_beside_each_other(cli, write_corpus):
+    write_corpus(name="small.jsonl")
+    Path("configs/datasets").mkdir(parents=True)
+    Path("configs/datasets/mine.yaml").write_text("dataset: jsonl\n", encoding="utf-8")
+    Path("configs/datasets/yours.yaml").write_text("dataset: jsonl\n", encoding="utf-8")
+    data = ("-d", "mine,yours", "--data", "small.jsonl", "--set", "chunk.size=7")
+
+    ended = cli("compare", "overlap", "rouge", "--by", "dataset", *data, "-p", "correlation", *QUICK)
+
+    assert ended.code == 0
+    (path,) = Path("results/compare").glob("*/correlation-by-dataset.json")
+    assert len(load_sheet(path).records) == 4
+
+
+def ratings(path, systems=2, texts=True):
+    """Twelve articles with a text by each system; two published metrics of unlike quality."""
+    rows = []
+    for number in range(12 * systems):
+        gold = (number * 7) % 5
+        text = {"text": "word " * (1 + number % 4)} if texts else {}
+        row = {"id": f"r{number}", "group": f"a{number // systems}", "gold": gold, **text}
+        scores = {"good": gold + (number % 3) / 2, "poor": (number * 5) % 11}
+        rows.append({**row, "system": f"s{number % systems}", "scores": scores})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return ("-d", "ratings", "--data", str(path))
+
+
+def test_published_metrics_are_compared_by_name_or_all(cli, tmp_path):
+    data = ratings(tmp_path / "rated.jsonl")
+
+    assert cli("compare", *data, "-q", *QUICK).code == 0
+    (every,) = Path("results/compare").glob("*/correlation-pairs.json")
+    unnamed = every.read_bytes()
+    assert cli("compare", "good", "poor", *data, "--by", "system", "--bias", *QUICK).code == 0
+    assert cli("compare", "good", "poor", *data, "-q", *QUICK).code == 0
+    assert every.read_bytes() == unnamed
+    (by,) = Path("results/compare").glob("*/correlation-by-system.json")
+    assert [record["part"] for record in load_sheet(by).records] == ["all"] * 2 + ["s0"] * 2 + ["s1"] * 2
+
+
+def test_the_same_command_writes_the_same_bytes(cli):
+    def run():
+        cli("compare", "overlap", "rouge", "-q", *QUICK)
+        return {path.name: path.read_bytes() for path in FOLDER.iterdir()}
+
+    assert run() == run()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("overlap",), "takes 2 metrics or more, and 1 is given: 'overlap'"),
+        (("overlap", "overlap"), "'overlap' is named twice"),
+        (("overlp", "rouge"), "Did you mean 'overlap'"),
+        (("overlap", "none.jsonl"), "none.jsonl"),
+        (("overlap", "rouge", "--by", "lenght"), "Did you mean 'length'"),
+        (("overlap", "rouge", "--by", "system"), "mini does not say which system"),
+        (("overlap", "rouge", "--by", "position", "-u", "citation"), "needs unit=chunk"),
+        (("overlap", "rouge", "--by", "position", "-p", "retrieval"), "No protocol of the run can be read by position"),
+        (("overlap", "rouge", "--by", "dataset"), "--by dataset takes two data sets or more"),
+        (("overlap", "rouge", "-d", "mini,wice"), "are for --by dataset"),
+        (("overlap", "rouge", "-p", "corelation"), "Did you mean 'correlation'"),
+        (("overlap", "rouge", "--margin", "0"), "The margin is 0"),
+        (("overlap", "rouge", "--margin", "nan"), "The margin is nan"),
+        (("overlap", "rouge", "--set", "interval.resamples=0"), "interval.resamples is 0"),
+        (("overlap", "rouge", "--set", "comparison.permutations=0"), "comparison.permutations is 0"),
+        (("overlap", "rouge", "--set", "comparison.alpha=0.6"), "comparison.alpha is 0.6"),
+    ],
+)
+def test_wrong_input_is_one_sentence(refused, args, said):
+    assert said in refused("compare", *args)
+
+
+def test_wrong_input_about_ratings_is_one_sentence(refused, tmp_path):
+    data = ratings(tmp_path / "rated.jsonl", texts=False)
+
+    assert "Did you mean 'good'" in refused("compare", "god", "poor", *data)
+    assert "1 is given: 'good'" in refused("compare", "good", *data)
+    assert "lengths are not known" in refused("compare", *data, "--by", "length", *QUICK)
+    assert "rates whole texts" in refused("compare", *data, "--by", "position", *QUICK)
+
+
+def test_few_groups_have_no_stacks_and_all_else(cli, small):
+    ended = cli("compare", "overlap", "rouge", *small)
+
+    assert ended.code == 0
+    assert ended.err.splitlines()[-1].startswith("No gain of stacks: Complementarity takes 5 groups")
+    assert {path.name for path in Path("results/compare").glob("*/agreement.json")} == {"agreement.json"}
+
+
+def test_one_level_leaves_nothing_to_compare_and_says_so(refused, write_corpus, small_rows):
+    write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
+    data = ("-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7")
+
+    assert "All 27 rows of small are of one level" in refused("compare", "overlap", "rouge", *data, *QUICK)
+    assert "All 27 rows of small are of one level" in refused("compare", "overlap", "rouge", *data, "--bias", *QUICK)
+    assert "undefined on small" in refused("power", "overlap", "rouge", *data, *QUICK)
+
+
+@pytest.mark.parametrize("command", ["compare", "power", "decide"])
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    ended = cli(command, "--help")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert f"metaeval {command}" in ended.out.partition("Examples:")[2]
+    assert max(map(len, ended.out.splitlines())) <= columns

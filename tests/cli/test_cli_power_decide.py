@@ -1,0 +1,116 @@
+"""power and decide as typed: what is printed, what is written, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from metaeval.experiment.sheet import load_sheet
+from metaeval.report.result import load_result
+
+QUICK = ("--set", "interval.resamples=20", "--set", "comparison.permutations=20", "--set", "controls=false")
+
+
+def test_a_plan_says_what_each_difference_takes(cli):
+    ended = cli("power", "overlap", "rouge", "--difference", "2,5", *QUICK)
+
+    assert ended.code == 0
+    sheet = load_sheet(Path("results/power/mini-all-chunk/power-overall.json"))
+    assert [(record["difference"], record["power"]) for record in sheet.records] == [
+        (0.02, 0.8),
+        (0.02, 0.9),
+        (0.05, 0.8),
+        (0.05, 0.9),
+    ]
+    first = sheet.records[0]
+    # 322 citations in 28 groups of the shipped corpus.
+    assert first["citations"] == -(-first["groups"] * 322 // 28)
+    assert f"{first['groups']:,}" in ended.out
+    assert "28 groups, 1,054 chunk pairs, 322 citations" in " ".join(ended.out.split())
+
+
+def test_without_a_difference_the_pilots_own_is_planned_for(cli):
+    cli("power", "overlap", "rouge", "--measure", "spearman", "-q", *QUICK)
+
+    records = load_sheet(Path("results/power/mini-all-chunk/power-spearman.json")).records
+    assert {record["difference"] for record in records} == {abs(records[0]["pilot_difference"])}
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("overlap",), "exactly two metrics; given: overlap"),
+        (("overlap", "rouge", "bm25"), "exactly two metrics; given: overlap, rouge, bm25"),
+        ((), "exactly two metrics; given: none"),
+        (("overlap", "overlap"), "'overlap' is named twice"),
+        (("overlap", "rouge", "--measure", "spearmen"), "Did you mean 'spearman'"),
+        (("overlap", "rouge", "--measure", "concordance"), "Concordance is not a measure of mini"),
+        (("overlap", "rouge", "--difference", "two"), "got 'two'"),
+        (("overlap", "rouge", "--difference", "0"), "--difference is 0"),
+        (("overlap", "rouge", "--measure", "spearman", "--difference", "2"), "in parts of 1"),
+        (("overlap", "rouge", "--set", "interval.resamples=0"), "interval.resamples is 0"),
+    ],
+)
+def test_a_wrong_plan_is_one_sentence(refused, args, said):
+    assert said in refused("power", *args)
+
+
+def test_decisions_are_printed_written_and_drawn(cli):
+    ended = cli("decide", "overlap", "rouge", *QUICK)
+
+    assert ended.code == 0
+    folder = Path("results/decide/mini-all-chunk")
+    stems = {path.stem for path in folder.iterdir()}
+    assert {"decision", "decision-thresholds", "decision-levels", "calibration", "reliability"} <= stems
+    assert {path.suffix for path in folder.glob("confusion-overlap.*")} == {".png", ".pdf", ".svg"}
+    assert len(list(folder.glob("reliability-full_or_partial-rouge.*"))) == 3
+    result, levels = load_result(folder / "decision.json"), load_sheet(folder / "decision-levels.json")
+    f1 = [record["f1"] for record in levels.records if record["metric"] == "overlap"]
+    assert sum(f1) / 3 == pytest.approx(result.rows[0].values["macro_f1"].value)
+    assert "Thresholds, learnt on the other folds" in ended.out
+
+
+def test_thresholds_are_carried_to_another_data_set(cli):
+    ended = cli("decide", "overlap", "--to", "mini", "--to-unit", "citation", *QUICK)
+
+    assert ended.code == 0
+    assert "Thresholds of mini all on mini all" in ended.out
+    sheet = load_sheet(Path("results/decide/mini-all-chunk/transfer-to-mini-all-citation.json"))
+    assert {record["rows"] for record in sheet.records} == {322}
+
+
+def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(cli, monkeypatch):
+    import sys
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # importing it is an ImportError, as where it is missing
+
+    ended = cli("decide", "overlap", "-q", *QUICK)
+
+    assert ended.code == 0
+    assert [line.partition(":")[0] for line in ended.err.splitlines()] == ["No figure"]
+    assert Path("results/decide/mini-all-chunk/calibration.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("overlp",), "Did you mean 'overlap'"),
+        (("overlap", "overlap"), "'overlap' is named twice"),
+        (("overlap", "--to-split", "dev"), "name it with --to"),
+        (("overlap", "--to", "wcie"), "Did you mean 'wice'"),
+        (("overlap", "--to", "mini", "--to-unit", "chnk"), "'chnk'"),
+        (("some.jsonl", "--to", "mini"), "--to takes metrics by name"),
+        (("overlap", "--set", "protocol_options.decision.folds=4"), "folds is '4'"),
+    ],
+)
+def test_wrong_decisions_are_one_sentence(refused, args, said):
+    assert said in refused("decide", *args)
+
+
+def test_data_without_three_levels_or_with_few_groups_are_refused(refused, write_corpus, small_rows):
+    data = ("-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7")
+    write_corpus()
+    assert "5 folds need 5 groups, and small has 3" in refused("decide", "overlap", *data)
+    write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
+    assert "small has no partial and no full" in refused("decide", "overlap", *data)

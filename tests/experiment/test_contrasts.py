@@ -1,0 +1,139 @@
+"""What stands beside the permutation test: the same resamples as the table's, the rows of the closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr
+
+from metaeval import registry
+from metaeval.experiment.contrasts import closed_forms, contrasts, spread_of, spreads
+from metaeval.stats.delong import delong
+from metaeval.stats.dependent import steiger, williams
+from protocols.comparison import compare
+from protocols.contract import Judgements, Resampling
+
+RESAMPLING = Resampling(n=200, seed=3)
+OPTIONS = {
+    "correlation": {},
+    "classification": {},
+    "retrieval": {"gains": "linear", "ties": "expected"},
+    "decision": {"folds": "3", "objective": "macro-f1"},
+}
+KEYS = {"correlation": "spearman", "classification": "overall", "retrieval": "ndcg@5", "decision": "macro_f1"}
+
+
+def metrics(missing=0, seed=0):
+    """Two metrics on 30 groups of 8 rows, the first the better one; of each, other rows have no score."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(30), 8)
+    gold = rng.integers(3, size=group.size).astype(float)
+    scores = [gold * weight + rng.normal(size=group.size) for weight in (1.5, 0.7)]
+    for number, score in enumerate(scores):
+        score[number * missing : (number + 1) * missing] = np.nan
+    return [Judgements(gold, score, group, group) for score in scores]
+
+
+@pytest.mark.parametrize("missing", [0, 10], ids=["all scored", "ten of each without a score"])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_resampled_differences_are_those_of_the_table_of_pairs(name, missing):
+    protocol, options, key = registry.find("protocol", name), OPTIONS[name], KEYS[name]
+    pair = metrics(missing)
+    outcomes = [protocol.evaluate(one, RESAMPLING, options) for one in pair]
+    tabled = compare(protocol, tuple(pair), tuple(outcomes), RESAMPLING, 10, options, [key])[key]
+
+    spread = spreads(protocol, options, RESAMPLING, tuple(pair), [key])[key]
+
+    assert spread.observed == tabled.value
+    assert np.quantile(spread.replicates, [0.025, 0.975]) == pytest.approx([tabled.low, tabled.high], abs=1e-12)
+    assert spread.standard_error == pytest.approx(np.std(spread.replicates, ddof=1), abs=1e-15)
+    assert spread.groups == 30
+
+
+def test_two_metrics_without_a_common_row_have_no_spread():
+    one, other = metrics()
+    first = np.arange(one.gold.size) < 100
+    pair = (
+        one.with_score(np.where(first, one.score, np.nan)),
+        other.with_score(np.where(first, np.nan, other.score)),
+    )
+    protocol = registry.find("protocol", "correlation")
+
+    assert spreads(protocol, {}, RESAMPLING, pair, ["spearman"]) == {}
+    (found,) = contrasts(protocol, {}, RESAMPLING, dict(zip("ab", pair, strict=True)), ["spearman"], 0.1, 0.05)
+    assert (found.standard_error, found.equivalent, found.needed, found.williams) == (None, None, None, None)
+
+
+def test_a_spread_with_most_resamples_undefined_has_no_standard_error():
+    # Two of five resamples are defined: fewer than half.
+    assert spread_of(np.array([0.1, 0.1, 0.3, np.nan, np.nan, np.nan]), 9).standard_error is None
+    # Three of five: sd of 1, 2, 3 with n - 1 is 1.
+    assert spread_of(np.array([0.1, 1.0, 2.0, 3.0, np.nan, np.nan]), 9).standard_error == 1.0
+
+
+def test_needed_equal_within_and_tost_follow_from_the_spread():
+    protocol = registry.find("protocol", "correlation")
+    pair = metrics()
+    spread = spreads(protocol, {}, RESAMPLING, tuple(pair), ["spearman"])["spearman"]
+    low, high = np.quantile(spread.replicates, [0.05, 0.95])
+
+    named = dict(zip("ab", pair, strict=True))
+    (wide,) = contrasts(protocol, {}, RESAMPLING, named, ["spearman"], 0.9, 0.05)
+    (narrow,) = contrasts(protocol, {}, RESAMPLING, named, ["spearman"], 0.01, 0.05)
+
+    # z(0.975) + z(0.8) = 1.959964 + 0.841621; n = G (z se / d)^2, rounded up.
+    assert wide.needed == math.ceil(30 * ((1.959964 + 0.841621) * spread.standard_error / spread.observed) ** 2)
+    assert wide.equal_within == narrow.equal_within == max(abs(low), abs(high))
+    assert (wide.equivalent, narrow.equivalent) == (True, False)
+    assert wide.tost < 0.05 < narrow.tost
+
+
+def test_a_metric_and_its_double_are_equal_and_nothing_tells_them_apart():
+    protocol = registry.find("protocol", "classification")
+    one, _ = metrics()
+
+    (found,) = contrasts(protocol, {}, RESAMPLING, {"a": one, "b": one}, ["fs_ns"], 0.02, 0.05)
+
+    assert (found.standard_error, found.needed, found.tost, found.delong) == (None, None, None, None)
+    assert (found.equivalent, found.equal_within) == (True, 0.0)
+
+
+@pytest.mark.parametrize(("key", "high", "low"), [("fs_ns", 2, 0), ("fs_ps", 2, 1), ("ps_ns", 1, 0)])
+def test_delong_takes_the_rows_of_its_two_levels_that_both_scored(key, high, low):
+    one, other = metrics(missing=7)
+    used = np.isin(one.gold, (high, low))
+    used[:14] = False  # the first metric lacks rows 0 .. 6, the second rows 7 .. 13
+    expected = delong(one.score[used], other.score[used], one.gold[used] == high).p
+
+    assert closed_forms(key, one, other) == {"delong": expected, "williams": None, "steiger": None}
+
+
+def test_of_ratings_delong_holds_the_top_rating_against_the_other():
+    one, other = metrics()
+    gold = np.where(one.gold > 0, 1.0, -1.0)
+    pair = [Judgements(gold, score.score, one.group, one.pool, levels=False) for score in (one, other)]
+
+    assert closed_forms("auc", *pair)["delong"] == delong(one.score, other.score, gold > 0).p
+
+
+@pytest.mark.parametrize(("key", "coefficient"), [("pearson", pearsonr), ("spearman", spearmanr)])
+def test_williams_and_steiger_take_the_coefficients_of_scipy(key, coefficient):
+    one, other = metrics(missing=7)
+    columns = one.gold[14:], one.score[14:], other.score[14:]
+    r = [coefficient(columns[a], columns[b]).statistic for a, b in ((0, 1), (0, 2), (1, 2))]
+
+    found = closed_forms(key, one, other)
+
+    assert found["williams"] == pytest.approx(williams(*r, 226)[1], rel=1e-6)
+    assert found["steiger"] == pytest.approx(steiger(*r, 226)[1], rel=1e-6)
+    assert found["delong"] is None
+
+
+@pytest.mark.parametrize("key", ["overall", "kendall", "ndcg@5", "macro_f1"])
+def test_other_measures_have_no_closed_form(key):
+    assert set(closed_forms(key, *metrics()).values()) == {None}
+
+
+def test_a_constant_score_has_no_closed_form():
+    one, _ = metrics()
+    assert closed_forms("spearman", one, one.with_score(np.ones(one.gold.size)))["williams"] is None

@@ -1,0 +1,155 @@
+"""Decisions of one metric: the decision protocol's own, what follows from their counts, and thresholds that travel."""
+
+import numpy as np
+import pytest
+
+from metaeval import registry
+from metaeval.config import load_run
+from metaeval.errors import UserError
+from metaeval.experiment.columns import column_of
+from metaeval.experiment.deciding import check_scored, decided, decision_table, prepare_decisions
+from metaeval.experiment.decision_sheets import decision_sheets
+from metaeval.experiment.panel import load_panel
+from metaeval.experiment.transfer import carried_over, transfers
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.stats.decisions import best_thresholds, decide
+from protocols.contract import Resampling
+
+OPTIONS = {"folds": "5", "objective": "macro-f1"}
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    return {
+        "metrics": "overlap,rouge",
+        "protocols": "decision",
+        "controls": False,
+        "interval": {"resamples": 60},
+        "results": tmp_path_factory.mktemp("deciding"),
+    }
+
+
+@pytest.fixture(scope="module")
+def panel(settings):
+    return load_panel(load_run(None, settings), True, 1)
+
+
+@pytest.fixture(scope="module")
+def frame(panel):
+    return prepare_decisions(panel)[0]
+
+
+def test_counts_are_those_of_the_decision_protocols_table(panel, frame):
+    result = decision_table(panel, frame, (registry.find("protocol", "decision"), OPTIONS))
+
+    for column, row in zip(panel.columns, result.rows, strict=True):
+        found = decided(frame, column, OPTIONS)
+        assert found.counts.sum() == row.scored == 1054
+        assert found.f1.mean() == pytest.approx(row.values["macro_f1"].value, abs=1e-12)
+        assert found.recall.mean() == pytest.approx(row.values["balanced_accuracy"].value, abs=1e-12)
+
+
+def test_precision_recall_and_f1_follow_from_the_counts(panel, frame):
+    found = decided(frame, panel.columns[0], OPTIONS)
+
+    for level in range(3):
+        hits = found.counts[level, level]
+        assert found.precision[level] == pytest.approx(hits / found.counts[:, level].sum())
+        assert found.recall[level] == pytest.approx(hits / found.counts[level].sum())
+        both = found.precision[level], found.recall[level]
+        assert found.f1[level] == pytest.approx(2 * both[0] * both[1] / sum(both))
+
+
+def test_the_rate_alone_has_its_binomial_brier_score_and_calibration_beats_it(panel, frame):
+    full, supported = decided(frame, panel.columns[0], OPTIONS).calibrations
+
+    # 124 full, 103 partial, 827 none; the Brier score of one probability p for all is p (1 - p).
+    assert (full.target, supported.target) == ("full", "full or partial")
+    assert full.brier_of_rate == pytest.approx(124 / 1054 * (1 - 124 / 1054))
+    assert supported.brier_of_rate == pytest.approx(227 / 1054 * (1 - 227 / 1054))
+    assert full.brier < full.brier_of_rate
+    assert supported.brier < supported.brier_of_rate
+    assert full.bins.rows.sum() == 1054
+
+
+def test_sheets_hold_every_fold_level_target_and_bin(panel, frame):
+    found = [decided(frame, column, OPTIONS) for column in panel.columns]
+
+    thresholds, levels, calibration, bins = decision_sheets(panel, frame, OPTIONS, found)
+
+    assert len(thresholds.records) == 2 * 5
+    assert [record["partial_from"] for record in thresholds.records[:5]] == found[0].thresholds[:, 0].tolist()
+    assert [record["rows"] for record in levels.records] == [124, 103, 827] * 2
+    assert [record["decided_none"] for record in levels.records[:3]] == found[0].counts[::-1, 0].tolist()
+    assert len(calibration.records) == 2 * 2
+    assert len(bins.records) == 2 * 2 * 10
+
+
+def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame):
+    # Scores that know full from the rest and nothing else: no two cuts part partial from none.
+    gold = dict(zip(frame.numbers.tolist(), frame.gold.tolist(), strict=True))
+    answers = [PairScore(float(gold.get(number, 0.0) == 2)) for number in range(len(panel.source.rows))]
+    column = column_of("full or not", answers, {"metric": "x"})
+
+    found = decided(frame, column, OPTIONS)
+    thresholds, levels, *_ = decision_sheets(panel, frame, OPTIONS, [found])
+
+    assert {record["note"] for record in thresholds.records} == {"never partial"}
+    (never,) = (note for note in thresholds.grid.footer if note.label == "never decided")
+    assert never.items == (("full or not", "never partial (5 folds)"),)
+    assert [record["precision"] for record in levels.records] == [1.0, None, pytest.approx(827 / 930)]
+
+
+def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
+    gold = dict(zip(frame.numbers.tolist(), frame.gold.tolist(), strict=True))
+    absent = PairScore(None, Status.ABSENT)
+    answers = [
+        absent if gold.get(number) == 1 else PairScore(float(number)) for number in range(len(panel.source.rows))
+    ]
+
+    with pytest.raises(UserError, match="scored no row of mini that is partial"):
+        decided(frame, column_of("gaps", answers, {"metric": "x"}), OPTIONS)
+
+
+def test_folds_that_the_groups_do_not_fill_are_refused(panel, frame):
+    with pytest.raises(UserError, match=r"29 folds need 29 groups, and mini has 28"):
+        check_scored(frame, panel.columns[0], 29)
+
+
+def test_thresholds_from_the_very_data_lose_nothing(panel, frame):
+    column = panel.columns[0]
+    score, gold = column.score[frame.numbers], frame.gold.astype(int)
+    predicted = decide(score, best_thresholds(score, gold))
+    # Macro-F1 by hand: 2 hits / (rows + predictions) of each level.
+    f1 = [2 * np.sum((predicted == k) & (gold == k)) / (np.sum(gold == k) + np.sum(predicted == k)) for k in range(3)]
+
+    found = {one.measure: one for one in transfers((frame, column), (frame, column), OPTIONS, Resampling(n=60))}
+
+    # Thresholds that saw the rows are the best for their objective: none learnt elsewhere can do better.
+    assert found["macro_f1"].transferred == pytest.approx(np.mean(f1))
+    assert found["macro_f1"].loss <= 0
+    assert found["macro_f1"].loss == pytest.approx(found["macro_f1"].own - found["macro_f1"].transferred)
+
+
+def test_thresholds_on_another_scale_decide_full_everywhere(panel, frame):
+    column = panel.columns[0]
+    moved = column_of("moved", [PairScore(float(value) + 100.0) for value in column.score], {"metric": "x"})
+
+    found = {one.measure: one for one in transfers((frame, column), (frame, moved), OPTIONS, Resampling(n=60))}
+
+    # All 1,054 rows full: F1 of full is 2 * 124 / (124 + 1054), of the others 0.
+    assert found["macro_f1"].transferred == pytest.approx(2 * 124 / (124 + 1054) / 3)
+    assert found["kappa"].transferred == pytest.approx(0, abs=1e-12)
+    assert found["macro_f1"].low > 0
+
+
+def test_a_transfer_has_every_metric_under_every_measure(panel, settings):
+    other = load_panel(load_run(None, {**settings, "unit": "citation"}), True, 1)
+
+    sheet = carried_over(panel, other)
+
+    assert sheet.name == "transfer-to-mini-all-citation"
+    assert {(record["metric"], record["measure"]) for record in sheet.records} == {
+        (metric, measure) for metric in ("overlap", "rouge") for measure in ("macro_f1", "balanced_accuracy", "kappa")
+    }
+    assert all(record["rows"] == 322 for record in sheet.records)

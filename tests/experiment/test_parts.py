@@ -1,0 +1,183 @@
+"""Parts of the data: which rows are in them, and that a part's value is the measure of those rows alone."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from metaeval import registry
+from metaeval.config import load_run
+from metaeval.errors import UserError
+from metaeval.experiment.panel import load_panel
+from metaeval.experiment.parts import check_division, parts_of
+from metaeval.experiment.subgroups import by_part
+
+CORRELATION = registry.find("protocol", "correlation")
+
+
+def corpus(path, groups=12):
+    """Statements of 2 to 5 words by two systems on documents of 1 to 4 chunks (chunk.size=4); three levels."""
+    rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "parted"}]
+    for number in range(groups):
+        sentences = [f"Word{number} is here {part}." for part in range(1 + number % 4)]
+        rows.append({"type": "document", "id": f"d{number}", "sentences": sentences})
+        for level in ("full", "partial", "none"):
+            text = " ".join(["Word", f"{number}", level, "words", "more"][: 2 + number % 4])
+            key = f"s{number}-{level}"
+            rows.append(
+                {"type": "statement", "id": key, "text": text, "group": f"g{number}", "system": f"sys{number % 2}"}
+            )
+            evidence = {} if level == "none" else {"evidence": {"sentences": [0]}}
+            rows.append({"type": "citation", "statement": key, "document": f"d{number}", "level": level} | evidence)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    return {
+        "dataset": "jsonl",
+        "data": corpus(folder / "parted.jsonl"),
+        "chunk": {"size": 4},
+        "metrics": "overlap,rouge",
+        "interval": {"resamples": 30},
+        "results": folder,
+    }
+
+
+@pytest.fixture(scope="module")
+def panel(settings):
+    return load_panel(load_run(None, settings), True)
+
+
+def named(panel, by):
+    parts = parts_of([panel], CORRELATION, by)
+    assert parts[0].name == "all"
+    assert np.array_equal(sum(part.rows.astype(int) for part in parts[1:]), np.ones(parts[0].rows.size))
+    return {part.name: part for part in parts[1:]}
+
+
+def test_systems_are_the_generating_ones(panel):
+    # Groups of even number by sys0, each with 3 statements; documents of 1, 2, 3, 4 chunks in turn: even 1 and 3.
+    found = named(panel, "system")
+
+    assert {name: int(part.rows.sum()) for name, part in found.items()} == {"sys0": 36, "sys1": 54}
+
+
+def test_lengths_are_quartiles_of_the_statements(panel):
+    # A quarter of the statements each has 2, 3, 4, 5 words; in rows: 1, 2, 3, 4 chunks x 3 groups x 3 levels.
+    found = named(panel, "length")
+
+    assert {name: int(part.rows.sum()) for name, part in found.items()} == {
+        "up to 2 words": 9,
+        "3 words": 18,
+        "4 words": 27,
+        "over 4 words": 36,
+    }
+
+
+def test_positions_are_thirds_of_the_document(panel):
+    # By middles: of 2 chunks 1/4 and 3/4, of 3 1/6, 1/2 and 5/6, of 4 1/8, 3/8, 5/8 and 7/8; 9 statements on each.
+    found = named(panel, "position")
+
+    assert {name: int(part.rows.sum()) for name, part in found.items()} == {
+        "first third": 9 * (1 + 1 + 1),
+        "middle third": 9 * (0 + 1 + 2),
+        "last third": 9 * (1 + 1 + 1),
+        "the document's only chunk": 9,
+    }
+
+
+def test_the_value_of_a_part_is_that_of_its_rows(panel):
+    sheets = {sheet.name: sheet for sheet in by_part([panel], "length")}
+    assert set(sheets) == {"classification-by-length", "correlation-by-length", "retrieval-by-length"}
+
+    found = named(panel, "length")
+    for record in sheets["correlation-by-length"].records:
+        if record["part"] == "all":
+            continue
+        part = found[record["part"]]
+        column = next(column for column in panel.columns if column.name == record["metric"])
+        score, gold = column.score[part.frame.numbers][part.rows], part.frame.gold[part.rows]
+        assert record["value"] == pytest.approx(spearmanr(score, gold).statistic, abs=1e-12)
+        assert (record["rows"], record["groups"]) == (score.size, 3)
+
+
+def test_few_groups_are_marked(panel):
+    sheet = by_part([panel], "length")[0]
+
+    groups = [line.cells[1] for line in sheet.grid.lines]
+    assert [(cell.number, cell.marks) for cell in groups] == [("12", ()), *[("3", ("†",))] * 4]
+    assert sheet.grid.footnotes[0].text.startswith("fewer than 10 groups")
+
+
+def test_a_part_with_nothing_to_rank_has_no_ndcg(panel):
+    (sheet,) = (sheet for sheet in by_part([panel], "length") if sheet.name == "retrieval-by-length")
+
+    # Statements of two words stand on documents of one chunk: a pool of one candidate.
+    short = next(record for record in sheet.records if record["part"] == "up to 2 words")
+    assert (short["value"], short["note"]) == (None, "no pool has candidates of unlike levels")
+
+
+def test_positions_part_no_pool(panel):
+    assert [sheet.name for sheet in by_part([panel], "position")] == [
+        "classification-by-position",
+        "correlation-by-position",
+    ]
+
+
+def test_data_sets_are_parts_of_their_own_frames(settings, panel, tmp_path):
+    other = load_panel(load_run(None, {**settings, "data": corpus(tmp_path / "other.jsonl", groups=8)}), True)
+
+    (sheet,) = (sheet for sheet in by_part([panel, other], "dataset") if sheet.name == "correlation-by-dataset")
+
+    assert [record["rows"] for record in sheet.records] == [90, 90, 60, 60]
+    # Of each group's chunks one is full: the first of the document, for the statement that is.
+    assert (sheet.data.groups, sheet.data.levels["full"]) == (20, 12 + 8)
+
+
+def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path):
+    # System a's texts are rated 0 or 1, b's 0 to 3: over all rows the measure is concordance, in a's ROC-AUC.
+    rows = [
+        {
+            "id": f"{system}{number}",
+            "group": f"g{number}",
+            "gold": number % levels,
+            "system": system,
+            "scores": {"m": number % levels + number % 3, "n": number % 5},
+        }
+        for system, levels in (("a", 2), ("b", 4))
+        for number in range(20)
+    ]
+    path = tmp_path / "rated.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    config = load_run(None, {"dataset": "ratings", "data": path, "metrics": "m,n", "protocols": "classification"})
+
+    (sheet,) = by_part([load_panel(config, True)], "system")
+
+    found = {(record["part"], record["metric"]): record for record in sheet.records}
+    scores = [(number % 2, number % 2 + number % 3) for number in range(20)]
+    ordered = [(a > b) + 0.5 * (a == b) for g, a in scores if g for h, b in scores if not h]
+    assert found["a", "m"]["measure"] == "concordance"
+    assert found["a", "m"]["value"] == pytest.approx(sum(ordered) / len(ordered), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changed", "by", "said"),
+    [
+        ({}, "sytem", "Did you mean 'system'"),
+        ({"unit": "citation"}, "position", "needs unit=chunk"),
+    ],
+)
+def test_a_wrong_division_is_refused(settings, changed, by, said):
+    with pytest.raises(UserError, match=said):
+        check_division(by, load_run(None, {**settings, **changed}))
+
+
+def test_unknown_systems_are_refused(tmp_path):
+    panel = load_panel(load_run(None, {"metrics": "overlap,rouge", "results": tmp_path}), True)
+
+    with pytest.raises(UserError, match="mini does not say which system"):
+        by_part([panel], "system")
