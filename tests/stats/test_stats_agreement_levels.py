@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,30 +14,17 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from metaeval.stats import kernels
 from metaeval.stats.auc import average_precision, roc_auc
 from metaeval.stats.draws import Draws, bootstrap, replicate
 from metaeval.stats.partial_weighted import partial_correlation
 from metaeval.stats.pearson import pearson
 from metaeval.stats.rank_correlation import concordance, rank_correlations
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Values = Callable[[Floats, Floats, Ints, Draws], Floats]
-
-
-@pytest.fixture(params=["numpy", "compiled"], autouse=True)
-def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Force the loops of a machine without numba, or the compiled ones however little work there is."""
-    if request.param == "numpy":
-        absent = lambda: None  # noqa: E731
-        absent.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
-        monkeypatch.setattr(kernels, "_loops", absent)
-        assert kernels.compiled(10**9) is None
-    else:
-        pytest.importorskip("numba")
-        monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
-        assert kernels.compiled(1) is not None
 
 
 def _won(score: Floats, gold: Floats) -> float:

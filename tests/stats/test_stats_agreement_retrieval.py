@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,30 +12,17 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.metrics import ndcg_score
 
-from metaeval.stats import kernels
 from metaeval.stats.collapse import float32_collapse
 from metaeval.stats.ndcg import ndcg, ndcg_at
 from metaeval.stats.pools import rank_pools
 from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CUTOFFS = (1, 5, 10, 20)
-
-
-@pytest.fixture(params=["numpy", "compiled"], autouse=True)
-def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Force the loops of a machine without numba, or the compiled ones however little work there is."""
-    if request.param == "numpy":
-        absent = lambda: None  # noqa: E731
-        absent.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
-        monkeypatch.setattr(kernels, "_loops", absent)
-        assert kernels.compiled(10**9) is None
-    else:
-        pytest.importorskip("numba")
-        monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
-        assert kernels.compiled(1) is not None
 
 
 def _pools(seed: int, decimals: int, levels: Iterable[float] = (0, 1, 2)) -> tuple[Floats, Floats, Ints]:

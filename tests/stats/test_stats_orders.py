@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from metaeval.stats import kernels
 from metaeval.stats.draws import bootstrap
 from metaeval.stats.level_wins import MAX_LEVELS, count_wins
 from metaeval.stats.orders import count_orders
 
+pytestmark = pytest.mark.usefixtures("both_paths")
+
 Floats = NDArray[np.float64]
 FIELDS = ("rows", "over", "upward", "squares", "cubes")
-
-
-@pytest.fixture(params=["numpy", "compiled"], autouse=True)
-def _path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Force the loops of a machine without numba, or the compiled ones however little work there is."""
-    if request.param == "numpy":
-        absent = lambda: None  # noqa: E731
-        absent.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
-        monkeypatch.setattr(kernels, "_loops", absent)
-    else:
-        pytest.importorskip("numba")
-        monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
 
 
 def sample(levels: int, distinct: int, n: int = 250) -> tuple[Floats, Floats, NDArray[np.int64]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from metaeval.stats import kernels
 from metaeval.stats.auc import average_precision, roc_auc
 from metaeval.stats.draws import Draws, Prepared, bootstrap, replicate
 from metaeval.stats.pearson import pearson
@@ -132,22 +130,16 @@ def test_values_do_not_depend_on_how_many_are_asked_for_to_the_last_bit(measure:
 
 @pytest.mark.parametrize("distinct", [1, 3, 10**9], ids=["heavy ties", "ties", "no ties"])
 @pytest.mark.parametrize("measure", [_auc, _ap, pearson, spearman, kendall, concordance])
-def test_compiled_loops_give_the_same_digits(measure: Measure, distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_loops_give_the_same_digits(
+    measure: Measure, distinct: int, choose_path: Callable[[str], None]
+) -> None:
     score, gold, group = _sample(4, 600, distinct)
     draws = bootstrap(120, 140, seed=0)
-    monkeypatch.setattr(kernels, "_loops", _never)
-    by_numpy = replicate(measure(score, gold, group, 120), draws)
-    monkeypatch.undo()
-    monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
-    assert kernels.compiled(1) is not None
-    assert replicate(measure(score, gold, group, 120), draws).tobytes() == by_numpy.tobytes()
-
-
-def _never() -> None:
-    """The compiled loops of a machine without numba."""
-
-
-_never.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
+    values = {}
+    for path in ("numpy", "compiled"):
+        choose_path(path)
+        values[path] = replicate(measure(score, gold, group, 120), draws).tobytes()
+    assert values["numpy"] == values["compiled"]
 
 
 @every_measure
