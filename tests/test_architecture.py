@@ -48,6 +48,7 @@ ALLOWED = {
         "metaeval.registry",
         "metaeval.signature",
         "metaeval.corpus",
+        "metaeval.citation",
         "metaeval.scoring",
         "metaeval.report",
         "metaeval.cache",

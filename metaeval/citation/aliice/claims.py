@@ -1,0 +1,178 @@
+"""From a sentence to its claims: what is parsed, where the citations sit in the tree, what is left for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from metaeval.citation.aliice.expanded import expanded
+from metaeval.citation.aliice.profile import Profile
+from metaeval.citation.aliice.released_text import (
+    Found,
+    Group,
+    cleaned,
+    gathered,
+    has_mark,
+    marks_of,
+    without_marks,
+    words_and_groups,
+)
+from metaeval.citation.aliice.rules import GONE, UNREACHABLE, apart
+from metaeval.citation.aliice.tree import Tree, tree_of
+from metaeval.citation.parsers.parse import Parse, Parser
+from metaeval.citation.reading import Reading, whole
+
+Traced = tuple[int, int | None, str]
+"""(i, j, rule) in the order applied; j is None for a group that is not in the tree."""
+UNMATCHED = "fallback: citation matches no word of the parse"
+UNREACHED = "fallback: citation outside the parse tree"
+ROOT_CITED = "fallback: citation on the root"
+TOO_LONG = "fallback: sentence too long to parse"
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """One claim of a sentence: text, the marks of its citation group, and the rule that made it (`Claim.made_by`)."""
+
+    text: str
+    marks: tuple[Found, ...]
+    made_by: str
+
+    @property
+    def citations(self) -> tuple[int, ...]:
+        """The numbers in the marks, in order."""
+        return tuple(number for _, _, number in self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A sentence made ready. text: what the parser reads; None where `stated` is already the answer."""
+
+    sentence: str
+    clean: Reading
+    words: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+    text: str | None = None
+    stated: tuple[Stated, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceClaims:
+    """The claims of one sentence.
+
+    kind: "fallback" where one claim stands for the whole sentence (an uncited one too). nodes: place in the parse ->
+    citations. lost: citation groups that ended in no claim. trace: the positional rules applied.
+    """
+
+    sentence: str
+    claims: tuple[Stated, ...]
+    kind: Literal["claims", "fallback"]
+    nodes: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    lost: tuple[tuple[int, ...], ...] = ()
+    trace: tuple[Traced, ...] = ()
+
+
+def read_sentences(sentences: Sequence[str], parser: Parser, profile: Profile) -> list[SentenceClaims]:
+    """The claims of every sentence, in order; equal texts are parsed once, all in one batch."""
+    drafts = [draft(sentence, profile) for sentence in sentences]
+    texts = list(dict.fromkeys(each.text for each in drafts if each.text is not None))
+    parses = dict(zip(texts, parser.parse(texts), strict=True))
+    return [
+        SentenceClaims(each.sentence, each.stated, "fallback")
+        if each.text is None
+        else read(each, parses[each.text], profile)
+        for each in drafts
+    ]
+
+
+def draft(sentence: str, profile: Profile) -> Draft:
+    """Make a sentence ready for the parser, or settle it without one."""
+    as_is = whole(sentence)
+    if not has_mark(sentence):
+        return Draft(sentence, as_is, stated=(Stated(sentence, (), "sentence"),))
+    if profile.longest is not None and len(sentence.split()) > profile.longest:
+        return Draft(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
+    clean = cleaned(sentence, profile)
+    words, groups = words_and_groups(clean, profile)
+    return Draft(sentence, clean, words, groups, " ".join(words))
+
+
+def read(ready: Draft, parse: Parse, profile: Profile) -> SentenceClaims:
+    """The claims of a sentence, given the parse of its text."""
+    places = [_node_of(group, ready.words, parse) for group in ready.groups]
+    unmatched = [group for group, place in zip(ready.groups, places, strict=True) if place is None]
+    if unmatched and profile.lost_group == "lost":
+        lost = tuple(group.citations for group in ready.groups)
+        return SentenceClaims(ready.sentence, (Stated(ready.clean.text, (), UNMATCHED),), "fallback", lost=lost)
+    matched = zip(ready.groups, places, strict=True)
+    nodes = gathered([Group(place, group.marks) for group, place in matched if place is not None], profile)
+    at = tuple((node.word, node.citations) for node in nodes)
+    tree, sentence = tree_of(parse), without_marks(ready.clean.text)
+    glued = _glued(parse, ready.text or "") if profile.spacing == "written" else frozenset[int]()
+    if profile.cited_root == "sentence" and tree is not None and any(tree.root == node for node, _ in at):
+        claims = (Stated(sentence, marks_of(ready.clean), ROOT_CITED),)
+        return SentenceClaims(ready.sentence, claims, "fallback", at)
+    trace: list[Traced] = []
+    stated: list[Stated] = []
+    lost_groups: list[tuple[int, ...]] = []
+    for node in nodes:
+        if tree is not None and node.word in tree:
+            text = _text(parse, _claim_of(tree, node.word, [place for place, _ in at], profile, trace), glued)
+            stated.append(Stated(text, node.marks, "tree"))
+            continue
+        trace.append((node.word, None, UNREACHABLE))
+        if profile.lost_group == "sentence":
+            stated.append(Stated(sentence, node.marks, UNREACHED))
+        else:
+            lost_groups.append(node.citations)
+    stated.extend(Stated(sentence, group.marks, UNMATCHED) for group in unmatched)
+    kept = _last_of_each_text(stated) if profile.key == "text" else tuple(stated)
+    return SentenceClaims(ready.sentence, kept, "claims", at, tuple(lost_groups), tuple(trace))
+
+
+def _node_of(group: Group, words: tuple[str, ...], parse: Parse) -> int | None:
+    """The nearest token that holds the group's word or is held by it, the earlier of two equally near."""
+    if group.word >= len(words):
+        return None
+    word = words[group.word]
+    alike = (place for place, token in enumerate(parse.tokens) if word in token or token in word)
+    return min(alike, key=lambda place: abs(place - group.word), default=None)
+
+
+def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace: list[Traced]) -> tuple[int, ...]:
+    """The places of the words of i's claim."""
+    others = [node for node in nodes if node != i]
+    if profile.rules == "expanded":
+        return expanded(tree, i, others)
+    for j in others:
+        if j not in tree:
+            trace.append((i, j, GONE))
+            continue
+        tree, rule = apart(tree, i, j, profile.replace_root)
+        trace.append((i, j, rule))
+    return tree.subtree(tree.root)
+
+
+def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
+    """The words with a space between, but none before a glued one that follows the word it was written to."""
+    written = ""
+    for at, place in enumerate(places):
+        follows = places[at - 1] == place - 1 or parse.tokens[place] == ","
+        written += ("" if not at or (follows and place in glued) else " ") + parse.tokens[place]
+    return written
+
+
+def _glued(parse: Parse, text: str) -> frozenset[int]:
+    """Places of the tokens that stand in the text with no white space before them, and of all commas."""
+    glued, end = set(), 0
+    for place, token in enumerate(parse.tokens):
+        start = text.find(token, end)
+        if start == end or token == ",":
+            glued.add(place)
+        end = max(start, end) + len(token)
+    return frozenset(glued)
+
+
+def _last_of_each_text(stated: Sequence[Stated]) -> tuple[Stated, ...]:
+    return tuple({each.text: each for each in stated}.values())

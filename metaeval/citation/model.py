@@ -1,0 +1,95 @@
+"""The nouns of the citation pipelines: passages, answers, marks, claims, verdicts.
+
+All text is kept as the model wrote it; offsets are character offsets into `Answer.text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Problem = Literal["out of range", "zero", "unparsable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One document that the model was given; answers cite it by its place, from 1."""
+
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One model answer with the passages that its marks point into.
+
+    group: what resampling draws (the question). system: the generator. reference: what correctness is measured
+    against, by the published field names (answer, qa_pairs, annotations, claims, answers), unchanged. first: the
+    number that the text cites the first passage by; 0 in some published sets. Numbers everywhere else are from 1.
+    """
+
+    id: str
+    text: str
+    passages: tuple[Passage, ...]
+    question: str = ""
+    group: str = ""
+    system: str = ""
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    first: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One citation mark as it stands in the text: start and end offsets, and the number in it (None: unparsable)."""
+
+    start: int
+    end: int
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the answer: start and end offsets, and its text as a pipeline reads it."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the passages of one citation group are held to entail.
+
+    citations: the cited numbers as written, in mark order (1 is the first passage); empty: the claim is uncited.
+    sentence: number of the sentence in the answer. made_by: the rule that made the claim ("sentence", "tree", or
+    "fallback: ..." with its reason), so that fallbacks can be counted. start, end: offsets of the sentence.
+    """
+
+    text: str
+    citations: tuple[int, ...]
+    sentence: int
+    start: int
+    end: int
+    made_by: str = "sentence"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a premise entails a claim: the backend's score and the decision at its threshold.
+
+    Both None where the backend gave no score; `status` then says why (a `metaeval.scoring.contract.Status` value).
+    cut: the premise was longer than what the backend reads.
+    """
+
+    entailed: bool | None
+    score: float | None = None
+    status: str = "ok"
+    cut: bool = False
+
+
+Pair = tuple[str, str]
+"""(premise, claim)."""
+
+Entails = Callable[[Sequence[Pair]], Sequence[Verdict]]
+"""A batch of pairs to their verdicts, in order: made from a metric and a threshold, or from stored verdicts."""

@@ -1,0 +1,1 @@
+"""Readers of model answers: each published format, and one of our own, to `Answer`."""

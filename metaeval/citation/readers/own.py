@@ -1,0 +1,45 @@
+"""Answers in a file of one's own: one JSON object per line (or a list of them), UTF-8.
+
+    {"id": "a1", "question": "Who built it?", "text": "A Dane did [1].", "group": "q1", "system": "mine",
+     "passages": [{"title": "Bridge", "text": "A Danish engineer built the bridge."}]}
+
+id        optional; default: the answer's number in the file, from 1. No two answers share one.
+text      the answer as the model wrote it, marks included.
+passages  what the model was given, in the order that its marks count: objects with `text` and optional `title`.
+question  optional. group: optional, what resampling draws; default: the id. system: optional, the generator.
+reference optional object: answer, qa_pairs, annotations, claims, answers, as in ALCE's files.
+first     optional: the number that the text cites the first passage by, 0 or 1; default 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from metaeval.citation.model import Answer, Passage
+from metaeval.corpus.loaders.rows import Row
+from metaeval.errors import UserError, did_you_mean
+
+FIELDS = ("id", "question", "text", "passages", "group", "system", "reference", "first")
+
+
+def read_own(rows: Sequence[Row]) -> Iterator[Answer]:
+    """One answer for each row. Raises `UserError` on a field that the format does not have."""
+    for number, row in enumerate(rows, start=1):
+        for name in row.fields:
+            if name not in FIELDS:
+                raise UserError(
+                    f"{row.where}: no field {name!r}.{did_you_mean(name, FIELDS)} Known: {', '.join(FIELDS)}."
+                )
+        own = row.identifier("id") if "id" in row.fields else str(number)
+        yield Answer(
+            id=own,
+            text=row.text("text"),
+            passages=tuple(
+                Passage(passage.text("text"), passage.optional_text("title")) for passage in row.rows("passages")
+            ),
+            question=row.optional_text("question"),
+            group=row.optional_text("group") or own,
+            system=row.optional_text("system"),
+            reference=row.row("reference").fields if row.fields.get("reference") is not None else {},
+            first=row.choice("first", {0: 0, 1: 1}) if "first" in row.fields else 1,
+        )

@@ -1,0 +1,203 @@
+"""What ALCE measures beside citations, against published rules, the rouge-score package and arithmetic."""
+
+import numpy as np
+import pytest
+
+from metaeval.citation.alce.correctness import (
+    claim_recalls,
+    length,
+    list_scores,
+    normalise,
+    short_answers,
+)
+from metaeval.citation.alce.evaluate import answer_values, estimates
+from metaeval.citation.alce.mauve import mauve, mauve_text
+from metaeval.citation.alce.questions import (
+    ReaderScores,
+    exact_match,
+    reader_scores,
+    score_with_reader,
+    token_f1,
+    transformers_reader,
+)
+from metaeval.citation.alce.rouge import bootstrap_midpoint, references_of, rouge_lsum
+from metaeval.citation.measures import Share
+from metaeval.citation.model import Answer, Verdict
+from metaeval.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("The  Cat, an owl; a DOG!", "cat owl dog"),
+        ("a.b-c", "abc"),  # punctuation is deleted, not replaced
+        ("theatre", "theatre"),
+        ("The", ""),
+        ("“Élan”", "“élan”"),  # only ASCII punctuation goes
+    ],
+)
+def test_normal_form_is_squads(text, normal):
+    assert normalise(text) == normal
+
+
+def test_short_answers_are_looked_for_as_substrings():
+    assert short_answers("He sailed in 1931, the year.", [["1931", "31"], ["May"], ["sail"]]) == Share(2, 3)
+    assert short_answers("He sailed.", []) is None
+    # As released, an alias that is empty in normal form is found in any text.
+    assert short_answers("", [["the"]]) == Share(1, 1)
+
+
+def test_a_list_is_scored_by_normal_form():
+    # Items: rhine, po, po. Gold: {rhine, rhein}, {elbe}. Precision 1/3, recall 1/2, F1 = 2/6 / (5/6) = 0.4.
+    found = list_scores("The Rhine, Po, PO, .", [["Rhine", "Rhein"], ["Elbe"]])
+    assert (found.predictions, found.precision, found.recall) == (3, 1 / 3, 0.5)
+    assert found.f1 == pytest.approx(0.4, abs=1e-15)
+    # Six found of eight: recall 6/8, but 5/5 of the first five.
+    names = list("klmnopqr")
+    many = list_scores("k, l, m, n, o, p", [[name] for name in names])
+    assert (many.recall, many.recall_top5, many.f1_top5) == (0.75, 1.0, 1.0)
+    nothing = list_scores("", [["x"]])
+    assert (nothing.predictions, nothing.precision, nothing.f1) == (0, 0.0, 0.0)
+    assert list_scores("x", []) is None
+
+
+def test_claims_are_asked_once_over_the_whole_clean_answer():
+    calls = []
+
+    def entails(pairs):
+        calls.append(list(pairs))
+        return [{"c1": Verdict(True), "c2": Verdict(False), "c3": Verdict(None, status="failed")}[c] for _, c in pairs]
+
+    answers = [
+        Answer("a", "Rain fell [1]. It stopped [2].", (), reference={"claims": ["c1", "c2", "c1"]}),
+        Answer("b", "It began.", (), reference={"claims": ["c1", "c3"]}),
+        Answer("c", "It began.", ()),
+    ]
+    shares, missing = claim_recalls(answers, entails)
+    assert calls == [
+        [
+            ("Rain fell. It stopped.", "c1"),
+            ("Rain fell. It stopped.", "c2"),
+            ("It began.", "c1"),
+            ("It began.", "c3"),
+        ]
+    ]
+    assert shares == [Share(2, 3), Share(1, 1, open=1), None]
+    assert missing == [("b", "c3", "failed")]
+
+
+def test_rouge_is_the_packages_on_the_same_lines():
+    from rouge_score.rouge_scorer import RougeScorer
+
+    text, first, second = "It rained all day. The river rose.", "The river rose. Rain fell.", "Nothing happened."
+    scorer = RougeScorer(["rougeLsum"], use_stemmer=True)
+    expected = [
+        scorer.score(reference.lower().replace(". ", ".\n"), text.lower().replace(". ", ".\n"))["rougeLsum"].fmeasure
+        for reference in (first, second)
+    ]
+    assert expected[0] > expected[1]
+    assert rouge_lsum([text, text, text], [[second, first], [second], []]) == [expected[0], expected[1], None]
+    # By hand: "the river rose" and, stemmed, "rain": 4 of 7 words and of the reference's 5: 2 x 4 / (7 + 5).
+    assert expected[0] == pytest.approx(2 / 3, abs=1e-15)
+    # The rules find no sentence that opens with a small letter: one line, 3 words in order: 2 x 3 / (7 + 5).
+    assert rouge_lsum([text], [[first]], split_on="small letters") == [pytest.approx(0.5, abs=1e-15)]
+
+
+def test_the_references_of_rouge_are_two_annotations_or_the_answer():
+    both = {"annotations": [{"long_answer": "x"}, {"long_answer": "y"}, {"long_answer": "z"}], "answer": "w"}
+    assert references_of(Answer("a", "", (), reference=both)) == ["x", "y"]
+    assert references_of(Answer("a", "", (), reference={"answer": "w"})) == ["w"]
+    assert references_of(Answer("a", "", ())) == []
+
+
+def test_the_bootstrap_midpoint_is_near_the_mean_and_repeats():
+    values = list(np.random.default_rng(5).random(200))
+    middle = bootstrap_midpoint(values, seed=7)
+    assert middle == bootstrap_midpoint(values, seed=7) != bootstrap_midpoint(values, seed=8)
+    # The median of 1,000 means has a standard error of 1.25 x 0.29 / sqrt(200) / sqrt(1000) = 0.0008.
+    assert middle == pytest.approx(np.mean(values), abs=0.005)
+    assert bootstrap_midpoint([]) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given", "exact", "f1"),
+    [
+        ("The Danube", "danube", True, 1.0),
+        ("river Danube", "Danube river", False, 1.0),
+        ("a b b c", "b b d", False, 2 / 3),  # "a" is an article: 2 common of 3 and 3: 2 x 2 / 6
+        ("Rhine", "Danube", False, 0.0),
+        ("the", "", True, 1.0),  # both without a word
+        ("Rhine", "", False, 0.0),
+    ],
+)
+def test_answers_are_matched_by_squads_rules(wanted, given, exact, f1):
+    assert exact_match(wanted, given) is exact
+    assert token_f1(wanted, given) == pytest.approx(f1, abs=1e-15)
+
+
+def test_each_sub_question_takes_its_best_short_answer():
+    # Exact 1 of 2; F1 (1 + 2 x 1 / (2 + 1)) / 2 = 5/6.
+    found = reader_scores([["Rhine", "Danube"], ["blue river"]], ["the Danube", "river"])
+    assert (found.exact, found.hit) == (0.5, False)
+    assert found.f1 == pytest.approx(5 / 6, abs=1e-15)
+    assert reader_scores([], []) is None
+    with pytest.raises(ValueError, match="at least one short answer"):
+        reader_scores([[]], ["x"])
+
+
+def test_a_reader_is_asked_every_sub_question_in_one_call():
+    calls = []
+
+    def reader(pairs):
+        calls.append(list(pairs))
+        return [context.split()[0] if context.strip() else "" for _, context in pairs]
+
+    texts, questions = ["Rhine flows.", "", "x"], [["q1", "q2"], ["q3"], []]
+    found = score_with_reader(texts, questions, [[["Rhine"], ["Po"]], [["Po"]], []], reader)
+    assert calls == [[("q1", "Rhine flows."), ("q2", "Rhine flows."), ("q3", " ")]]
+    assert found == [ReaderScores(0.5, 0.5, False), ReaderScores(0.0, 0.0, False), None]
+
+
+def test_a_reader_that_cannot_be_had_says_what_to_type():
+    transformers = pytest.importorskip("transformers", reason="the reader is transformers'")
+    if int(transformers.__version__.split(".")[0]) < 5:
+        pytest.skip("this transformers still has the pipeline")
+    with pytest.raises(UserError, match=r"pip install \"transformers<5\"'?"):
+        transformers_reader()
+
+
+def test_mauve_compares_100_words_without_closing_punctuation():
+    assert mauve_text("Who?", " A Dane.\nHe did it!?") == "Who? A Dane. He did it"
+    assert len(mauve_text("Who?", "word " * 200).split()) == 100
+
+
+def test_mauve_says_what_to_type():
+    import importlib.util
+
+    if importlib.util.find_spec("mauve") is not None:
+        pytest.skip("mauve-text is here")
+    with pytest.raises(UserError, match="pip install mauve-text"):
+        mauve(["q"], ["a"], ["b"])
+
+
+def test_an_answer_has_the_measures_of_its_reference():
+    answers = [
+        Answer("a", "Rhine [1].", (), group="q", reference={"answers": [["Rhine"]]}),
+        Answer("b", "Rain fell [1].", (), group="q", reference={"answer": "Rain fell.", "claims": ["c"]}),
+    ]
+    values = answer_values(answers, entails=lambda pairs: [Verdict(True)] * len(pairs))
+    assert values == {
+        "length": [1.0, 2.0],
+        "rougeLsum": [None, 1.0],
+        "num_preds": [1.0, None],
+        "qampari_prec": [1.0, None],
+        "qampari_rec": [1.0, None],
+        "qampari_rec_top5": [1.0, None],
+        "qampari_f1": [1.0, None],
+        "qampari_f1_top5": [1.0, None],
+        "claims_nli": [None, 1.0],
+    }
+    means = estimates(answers, values, resamples=20)
+    assert (means["length"].value, means["rougeLsum"].value) == (1.5, 1.0)
+    assert (means["rougeLsum"].answers, means["rougeLsum"].undefined) == (1, 1)
+    assert length(" two  words ") == 2

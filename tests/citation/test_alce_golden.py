@@ -1,0 +1,130 @@
+"""ALCE as released: the outputs of its unmodified eval.py (commit 246c476) with a stub for the NLI model.
+
+shared/golden/alce_eval.json holds, for 13 answers and one list answer, the sentences, claims, NLI calls and scores.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from metaeval.citation.alce.citations import alce_lines
+from metaeval.citation.alce.correctness import clean_answer, list_scores
+from metaeval.citation.alce.evaluate import answer_values, estimates
+from metaeval.citation.alce.options import RELEASED, alce_options
+from metaeval.citation.alce.scores import citation_scores
+from metaeval.citation.alce.statements import statements
+from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.sentences import RULES, find_sentence_splitter
+
+SHARED = Path(__file__).parents[3] / "shared"
+STOP_WORDS = set("the and was were with from that this have has are for its through".split())
+
+# The questions of the stub data are not stored; these short answers give every stored str_em.
+QA_PAIRS = [{"short_answers": ["Danish"]}, {"short_answers": ["four"]}]
+
+
+@pytest.fixture(scope="module")
+def golden():
+    path = SHARED / "golden" / "alce_eval.json"
+    if not path.is_file():
+        pytest.skip("the official outputs (shared/golden) are not beside the project")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(params=["rules", "punkt"])
+def splitter(request, monkeypatch):
+    """The official sentences are punkt's; on these texts the rules cut at the same places."""
+    if request.param == "rules":
+        return RULES
+    nltk = pytest.importorskip("nltk", reason="punkt needs the package nltk")
+    data = SHARED / "models" / "nltk_data"
+    if not data.is_dir():
+        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
+    monkeypatch.setattr(nltk.data, "path", [str(data), *nltk.data.path])
+    return find_sentence_splitter("nltk")
+
+
+class Stub:
+    """The golden file's `nli_rule`: every content word of the claim occurs in the premise, and there is one."""
+
+    def __init__(self):
+        self.asked, self.calls = set(), 0
+
+    def __call__(self, pairs):
+        self.calls += 1
+        self.asked.update((*pair, int(self.entails(*pair))) for pair in pairs)
+        return [Verdict(self.entails(*pair)) for pair in pairs]
+
+    def entails(self, premise, claim):
+        wanted = self.words(claim)
+        return bool(wanted) and wanted <= self.words(premise)
+
+    @staticmethod
+    def words(text):
+        return {word for word in re.findall("[a-z0-9]+", text.lower()) if len(word) >= 3} - STOP_WORDS
+
+
+def answers_of(golden):
+    passages = tuple(Passage(doc["text"], doc["title"]) for doc in golden["docs"])
+    return [
+        Answer(case["case"], case["raw_output"], passages, reference={"qa_pairs": QA_PAIRS}) for case in golden["cases"]
+    ]
+
+
+def percent(value):
+    return None if value is None else 100 * value
+
+
+def test_every_case_is_exact(golden, splitter):
+    for answer, case in zip(answers_of(golden), golden["cases"], strict=True):
+        stub = Stub()
+        found = statements(answer, RELEASED, splitter)
+        assert [answer.text[one.claim.start : one.claim.end] for one in found] == case["sentences"], case["case"]
+        assert [one.claim.text for one in found] == case["targets"], case["case"]
+        lines = alce_lines([answer], stub, RELEASED, splitter)
+        scores = citation_scores([answer], lines, RELEASED, resamples=0)
+        assert percent(scores.recall_macro.value) == case["citation_rec"], case["case"]
+        assert percent(scores.precision_macro.value) == case["citation_prec"], case["case"]
+        assert stub.asked == {tuple(call) for call in case["nli_calls"]}, case["case"]
+        assert stub.calls <= 3
+
+
+def test_the_corpus_is_exact_and_asked_in_three_calls(golden, splitter):
+    answers, stub = answers_of(golden), Stub()
+    lines = alce_lines(answers, stub, RELEASED, splitter)
+    scores = citation_scores(answers, lines, RELEASED, resamples=10)
+    assert percent(scores.recall_macro.value) == golden["corpus"]["citation_rec"]
+    # One unit in the last place: the official mean adds in another order.
+    assert percent(scores.precision_macro.value) == pytest.approx(golden["corpus"]["citation_prec"], abs=1e-12)
+    assert (scores.recall_macro.answers, scores.recall_macro.undefined) == (12, 1)  # the empty answer is skipped
+    assert stub.calls == 3
+    assert stub.asked == {tuple(call) for case in golden["cases"] for call in case["nli_calls"]}
+
+
+def test_correctness_and_length_are_exact(golden):
+    answers = answers_of(golden)
+    assert [clean_answer(answer, RELEASED) for answer in answers] == [case["clean_output"] for case in golden["cases"]]
+    values = answer_values(answers, RELEASED)
+    for ours, official, scale in (("str_em", "str_em", 100), ("str_hit", "str_hit", 100), ("length", "length", 1)):
+        assert [scale * value for value in values[ours]] == [case[official] for case in golden["cases"]]
+        mean = estimates(answers, values, resamples=0)[ours].value
+        assert scale * mean == pytest.approx(golden["corpus"][official], abs=1e-12)
+
+
+def test_a_list_answer_is_exact(golden):
+    item, official = golden["qampari"]["input"][0], golden["qampari"]["f1"]
+    passages = tuple(Passage(doc["text"], doc["title"]) for doc in item["docs"])
+    answer = Answer("1", item["output"], passages, item["question"], reference={"answers": item["answers"]})
+    options = alce_options("released", statements="list items")
+    scores = list_scores(clean_answer(answer, options), item["answers"])
+    assert scores.predictions == official["num_preds"]
+    names = {"precision": "prec", "recall": "rec", "recall_top5": "rec_top5", "f1": "f1", "f1_top5": "f1_top5"}
+    for ours, name in names.items():
+        assert percent(getattr(scores, ours)) == pytest.approx(official[f"qampari_{name}"], abs=1e-12)
+    stub = Stub()
+    own = citation_scores([answer], alce_lines([answer], stub, options), options, resamples=0)
+    assert percent(own.recall_macro.value) == golden["qampari"]["citations"]["citation_rec"]
+    assert percent(own.precision_macro.value) == golden["qampari"]["citations"]["citation_prec"]
+    assert stub.asked == {tuple(call) for call in golden["qampari"]["nli_calls"]}

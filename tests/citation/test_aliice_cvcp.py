@@ -1,0 +1,60 @@
+"""CVCP in its two readings. Expected values: the `cvcp` block of shared/golden/aliice_parser.json, and by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval.citation.aliice.cvcp import answer_cvcp, group_positions, pooled_cvcp, sentence_cvcp
+
+GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "aliice_parser.json"
+BLOCK = (
+    json.loads(GOLDEN.read_text(encoding="utf-8"))["cvcp"] if GOLDEN.exists() else {"sentences": [], "responses": []}
+)
+with_golden = pytest.mark.skipif(not BLOCK["sentences"], reason="shared/golden is not beside the project")
+
+
+@with_golden
+@pytest.mark.parametrize("record", BLOCK["sentences"], ids=lambda record: record["sentence"][:20])
+def test_sentences(record):
+    positions = record.get("group_positions", [])
+    assert list(group_positions(record["sentence"])) == positions
+    expected = record.get("cv_one_position_per_group")
+    assert sentence_cvcp(record["sentence"]) == (None if expected is None else pytest.approx(expected, abs=1e-15))
+    pooled = record.get("cv_char_offsets_within_sentence")
+    assert pooled_cvcp([[record["sentence"]]]) == (None if pooled is None else pytest.approx(pooled, abs=1e-15))
+
+
+@with_golden
+@pytest.mark.parametrize("record", BLOCK["responses"])
+def test_responses(record):
+    sentences = record["response_sentences"]
+    assert answer_cvcp(sentences) == pytest.approx(record["paper_eq4_mean_over_cited_sentences"], abs=1e-15)
+    assert answer_cvcp(sentences, uncited="zero") == pytest.approx(
+        record["paper_eq4_mean_over_all_sentences_uncited_count_0"], abs=1e-15
+    )
+    assert pooled_cvcp([sentences]) == pytest.approx(record["released_code_pooled_char_positions"], abs=1e-15)
+
+
+@with_golden
+def test_all_responses_pooled():
+    pooled = pooled_cvcp(record["response_sentences"] for record in BLOCK["responses"])
+    assert pooled == pytest.approx(BLOCK["released_code_on_all_four_responses_together"], abs=1e-15)
+
+
+def test_units_are_words_and_groups():
+    # Cups1 can2 be3 made4 of5 glass6 [1]7 or8 plastic9 [2][3]10: mean 8.5, sd 1.5, 1.5/8.5.
+    sentence = "Cups can be made of glass[1] or plastic[2] [3]."
+    assert group_positions(sentence) == (7, 10)
+    assert sentence_cvcp(sentence) == pytest.approx(1.5 / 8.5)
+    # Punctuation that stands alone is no unit: a1 [1]2 b3 [2]4.
+    assert group_positions("a [1] – b , [2]") == (2, 4)
+
+
+def test_where_nothing_is_cited_there_is_no_variation():
+    assert sentence_cvcp("Cups.") is None
+    assert answer_cvcp(["Cups."]) is None
+    assert answer_cvcp(["Cups."], uncited="zero") is None
+    assert pooled_cvcp([["Cups."]]) is None
+    # A mark at offset 0 alone: mean 0, the ratio has no value.
+    assert pooled_cvcp([["[1] Cups."]]) is None

@@ -1,0 +1,156 @@
+"""Claims that stand alone: hand-written expectations on the stored parses, random trees, and the share of clauses."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.citation.aliice.claims import read_sentences
+from metaeval.citation.aliice.clauses import is_clause
+from metaeval.citation.aliice.expanded import expanded
+from metaeval.citation.aliice.profile import PAPER, aliice_profile
+from metaeval.citation.aliice.tree import Tree
+from metaeval.citation.parsers.parse import Parse
+from metaeval.citation.parsers.stored import parse_of, stored_parser
+from metaeval.citation.parsers.with_spacy import small_parser
+
+SHARED = Path(__file__).parents[3] / "shared"
+GOLDEN = SHARED / "golden" / "aliice_parser.json"
+RECORDS = json.loads(GOLDEN.read_text(encoding="utf-8"))["sentences"] if GOLDEN.exists() else []
+with_golden = pytest.mark.skipif(not RECORDS, reason="the golden records (shared/golden) are not beside the project")
+# The stored parses are of the text with the released cleaning.
+EXPANDED = aliice_profile("expanded", cleaning="released")
+
+# Written by hand from the sentences: what each citation says, with nothing that another one says.
+CLAIMS = {
+    "paper_fig1_A2": ["Cups can be made of glass", "Cups can be made of plastic"],
+    "own01": ["The bridge was designed by a Danish engineer", "The bridge was financed by a regional bank"],
+    "own05": ["Coffee contains caffeine", "Coffee contains antioxidants", "Coffee contains small amounts of magnesium"],
+    "own15": ["The drug reduces pain", "The drug improves sleep", "The drug rarely causes side effects"],
+    "own18": ["Inflation fell to 35 in March", "Inflation fell to 29 in April"],
+    "own27": [
+        "If the patient has a fever",
+        "the doctor may prescribe antibiotics",
+        "If the patient has a fever, the doctor may recommend rest",
+    ],
+    "own28": [
+        "The film received positive reviews",
+        "The film won two awards",
+        "although it earned less than its budget",
+    ],
+}
+
+
+@with_golden
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claims_stand_alone(name):
+    (record,) = [each for each in RECORDS if each["id"] == name]
+    stored = record["commas_kept"]
+    parser = stored_parser({stored["parser_input"]: parse_of(stored["parse"])})
+    (found,) = read_sentences([record["sentence"]], parser, EXPANDED)
+    assert [claim.text for claim in found.claims] == CLAIMS[name]
+
+
+def test_claims_are_written_as_the_sentence_was():
+    sentence = (
+        "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey[1] and paid by Dr. Sloan[2]."
+    )
+    (found,) = read_sentences([sentence], small_parser(), aliice_profile("expanded"))
+    assert [claim.text for claim in found.claims] == [
+        "In Grey's Anatomy, state-of-the-art care e.g 3.5% more was given by Dr Grey",
+        "In Grey's Anatomy, state-of-the-art care e.g 3.5% more was paid by Dr Sloan",
+    ]
+
+
+def test_a_relative_clause_gets_its_noun():
+    # The river , which rises in Spain[1] , enters France[2]
+    tokens = ("The", "river", ",", "which", "rises", "in", "Spain", ",", "enters", "France")
+    labels = ("det", "nsubj", "punct", "nsubj", "relcl", "prep", "pobj", "punct", "ROOT", "dobj")
+    tree = Tree(tokens, labels, (1, 8, 1, 4, 1, 4, 5, 1, -1, 8), 8)
+    assert [tokens[place] for place in expanded(tree, 6, [9])] == "The river rises in Spain".split()
+    # The subject stays with the other claim, clause and all: it cannot do without.
+    assert expanded(tree, 9, [6]) == tuple(range(10))
+
+
+@st.composite
+def trees(draw):
+    count = draw(st.integers(1, 10))
+    order = draw(st.permutations(range(count)))
+    heads, labels = [-1] * count, ["ROOT"] * count
+    kinds = ["nsubj", "prep", "pobj", "advcl", "cc", "conj", "punct", "dobj", "relcl", "auxpass", "advmod"]
+    for rank, place in enumerate(order[1:], start=1):
+        heads[place], labels[place] = order[draw(st.integers(0, rank - 1))], draw(st.sampled_from(kinds))
+    tokens = [draw(st.sampled_from([f"w{place}", f"w{place}ed", ",", "and", "which"])) for place in range(count)]
+    nodes = draw(st.lists(st.integers(0, count - 1), min_size=1, unique=True))
+    return Tree(tuple(tokens), tuple(labels), tuple(heads), order[0]), nodes
+
+
+@given(trees())
+def test_the_cited_word_stays_and_no_word_is_invented(drawn):
+    tree, nodes = drawn
+    for node in nodes:
+        places = expanded(tree, node, [other for other in nodes if other != node])
+        assert set(places) <= set(range(len(tree.tokens)))
+        # A cited relative pronoun gives its place to its noun.
+        assert node in places or tree.tokens[node] == "which"
+
+
+@pytest.mark.parametrize(
+    ("text", "clause"),
+    [
+        ("The bridge was designed by a Danish engineer", True),
+        ("while standard packs typically contain 20 cigarettes", True),
+        ("financed by a regional bank", False),
+        ("in packs of 25", False),
+        ("to nearly five million in 2020", False),
+        ("the movie being released in March", True),  # an auxiliary, if not a finite one: counted as a clause
+    ],
+)
+def test_what_counts_as_a_clause(text, clause):
+    assert is_clause(*small_parser().parse([text])) is clause
+
+
+def test_an_infinitive_and_a_bare_participle_are_no_clauses():
+    for_him_to_win = Parse(("him", "to", "win"), ("nsubj", "aux", "ROOT"), (2, 2, 2))
+    prices_rising = Parse(("prices", "rising"), ("nsubj", "ROOT"), (1, 1))
+    prices_are_rising = Parse(("prices", "are", "rising"), ("nsubj", "aux", "ROOT"), (2, 2, 2))
+    assert [is_clause(parse) for parse in (for_him_to_win, prices_rising, prices_are_rising)] == [False, False, True]
+
+
+def share(sentences, profile):
+    parser = small_parser()
+    texts = [
+        claim.text
+        for found in read_sentences(sentences, parser, profile)
+        if len(found.nodes) > 1
+        for claim in found.claims
+    ]
+    return sum(map(is_clause, parser.parse(texts))) / len(texts), len(texts)
+
+
+def scholarqa():
+    path = SHARED / "data" / "scholarqabench" / "human_answers.json"
+    if not path.exists():
+        pytest.skip("the data (shared/data) are not beside the project")
+    texts = [item["output"] for item in json.loads(path.read_text(encoding="utf-8"))]
+    return [sentence for text in texts for sentence in re.split(r"(?<=\.)\s+|\n+", text)]
+
+
+@with_golden
+def test_nine_claims_of_ten_are_clauses_on_the_golden_sentences():
+    # Measured: 41 of 76 claims of the paper's rules, 74 of the expanded ones.
+    sentences = [record["sentence"] for record in RECORDS]
+    assert share(sentences, PAPER)[0] < 0.6
+    assert share(sentences, aliice_profile("expanded"))[0] >= 0.9
+
+
+def test_nine_claims_of_ten_are_clauses_in_scientists_answers():
+    sentences = scholarqa()
+    # Measured: 0.68 by the paper's rules and 0.91 expanded; of the sentences themselves 0.90, since a mark can stand
+    # for the subject ("[4] introduces a data set").
+    by_paper, count = share(sentences, PAPER)
+    assert count > 100
+    assert share(sentences, aliice_profile("expanded"))[0] >= 0.9 > by_paper + 0.15

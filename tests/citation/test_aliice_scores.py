@@ -1,0 +1,243 @@
+"""Citation recall, precision and CVCP: the released code's own results on 13 answers, and hand-made answers besides.
+
+Expected values: shared/golden/aliice_eval.json, made by running ylXuu/ALiiCE 7665642 with a stub NLI model.
+"""
+
+import json
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metaeval.citation.aliice.answers import read_answers
+from metaeval.citation.aliice.profile import PAPER, RELEASED, aliice_profile
+from metaeval.citation.aliice.scores import judge_answers
+from metaeval.citation.marks import find_marks
+from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.parsers.with_spacy import small_parser
+from metaeval.citation.sentences import RULES, find_sentence_splitter
+from metaeval.errors import UserError
+
+SHARED = Path(__file__).parents[3] / "shared"
+FILE = SHARED / "golden" / "aliice_eval.json"
+GOLDEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"cases": [], "docs": []}
+DOCS = tuple(Passage(doc["text"], doc["title"]) for doc in GOLDEN["docs"])
+with_golden = pytest.mark.skipif(not GOLDEN["cases"], reason="shared/golden is not beside the project")
+
+
+@pytest.fixture
+def punkt(monkeypatch):
+    data = SHARED / "models" / "nltk_data"
+    if not data.exists():
+        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
+    nltk_data = pytest.importorskip("nltk.data")
+    monkeypatch.setattr(nltk_data, "path", [str(data)])
+    return find_sentence_splitter("nltk")
+
+
+class Recorded:
+    """The verdicts that the released code was given; remembers what it is asked. An unknown pair is an error."""
+
+    def __init__(self, verdicts):
+        self.verdicts = verdicts
+        self.calls = []
+
+    def __call__(self, pairs):
+        self.calls.append(list(pairs))
+        return [Verdict(self.verdicts[pair]) for pair in pairs]
+
+    @property
+    def asked(self):
+        return [pair for call in self.calls for pair in call]
+
+
+def run(cases, profile, splitter):
+    entails = Recorded({(a, b): bool(c) for case in GOLDEN["cases"] for a, b, c in case["nli_calls"]})
+    answers = [Answer(str(number), case["raw_output"], DOCS) for number, case in enumerate(cases)]
+    scores, lines = judge_answers(answers, small_parser(profile.one_root), entails, profile, splitter)
+    return scores, lines, entails
+
+
+def percent(value):
+    return None if value is None else pytest.approx(100 * value, abs=1e-12)
+
+
+@with_golden
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["case"])
+def test_the_released_profile_is_the_released_evaluation(case, punkt):
+    scores, _, entails = run([case], RELEASED, punkt)
+    (read,) = read_answers([Answer("0", case["raw_output"], DOCS)], small_parser(one_root=False), RELEASED, punkt)
+    assert list(read.texts) == case["sentences"]
+    assert [[[claim.text, list(claim.citations)] for claim in each.claims] for each in read.sentences] == [
+        parsed["pairs"] for parsed in case["parsed"]
+    ]
+    assert case["citation_recall"] == percent(scores.recall.value)
+    assert case["citation_precision"] == percent(scores.precision.value)
+    assert (scores.recall_std, scores.precision_std) == (case["recall_std"], case["precision_std"])
+    assert scores.not_parsed == case["times_not_used_aliice"]
+    cv = case["cv_released_code_on_this_item_alone"]
+    assert scores.cvcp == (None if isinstance(cv, str) else pytest.approx(cv, abs=1e-15))
+    # Each pair once, and none that the released code does not ask.
+    assert sorted(entails.asked) == sorted({(premise, claim) for premise, claim, _ in case["nli_calls"]})
+
+
+@with_golden
+def test_the_released_profile_over_all_answers(punkt):
+    scores, lines, entails = run(GOLDEN["cases"], RELEASED, punkt)
+    expected = GOLDEN["corpus"]
+    assert expected["citation_recall"] == percent(scores.recall.value)
+    assert expected["citation_precision"] == percent(scores.precision.value)
+    assert expected["recall_std"] == pytest.approx(scores.recall_std, abs=1e-15)
+    assert expected["precision_std"] == pytest.approx(scores.precision_std, abs=1e-15)
+    assert expected["times_not_used_aliice"] == scores.not_parsed
+    assert expected["cv"] == pytest.approx(scores.cvcp, abs=1e-15)
+    assert (scores.recall.answers, scores.recall.undefined) == (10, 3)
+    # Joint, alone, rest: three calls for all answers together, no pair twice.
+    assert len(entails.calls) == 3
+    assert len(set(entails.asked)) == len(entails.asked)
+    # Every mark of every answer has its line: 23 plain ones, 2 in "[4, 5]".
+    assert sum(line.start is not None for line in lines) == 25
+
+
+# Hand-made: verdicts by the passages' letters. A entails the first claim; B and C do together only; D nothing.
+PASSAGES = tuple(Passage(letter) for letter in "ABCD")
+SENTENCE = "Cups can be made of glass{} or plastic{}."
+
+
+def entails_letters(pairs):
+    entailing = [{"A"}, {"B", "C"}]
+    return [Verdict(any(needed <= set(premise.split("\n")) for needed in entailing)) for premise, _ in pairs]
+
+
+def entails_all(pairs):
+    return [Verdict(True) for _ in pairs]
+
+
+def judged(text, profile=PAPER, entails=entails_letters, passages=PASSAGES):
+    return judge_answers([Answer("a", text, passages)], small_parser(), entails, profile, RULES)
+
+
+def test_the_two_precisions_weigh_groups_and_marks():
+    # glass[1][4]: A alone entails (good), D does not and A does without it (needless). plastic[2][3]: neither alone,
+    # nor either without the other: both good. Groups: mean of 1/2 and 2/2 = 0.75; marks: 3 of 4 = 0.75.
+    # With [1][4][4] the first group is 1/3 (each D is needless): groups (1/3 + 1)/2 = 2/3, marks 3/5.
+    scores, _ = judged(SENTENCE.format("[1][4]", "[2][3]"))
+    assert (scores.recall.value, scores.precision_groups.value, scores.precision_marks.value) == (1.0, 0.75, 0.75)
+    scores, _ = judged(SENTENCE.format("[1][4][4]", "[2][3]"))
+    assert scores.precision.value == scores.precision_groups.value == pytest.approx(2 / 3)
+    assert scores.precision_marks.value == pytest.approx(3 / 5)
+    assert scores.f1 == pytest.approx(2 * (2 / 3) / (1 + 2 / 3))  # recall is 1
+    by_marks, _ = judged(SENTENCE.format("[1][4][4]", "[2][3]"), aliice_profile(precision="marks"))
+    assert by_marks.precision.value == pytest.approx(3 / 5)
+
+
+def test_a_mark_that_cites_nothing_costs_in_the_paper_profile_and_nothing_as_released():
+    # glass[9]: no passage; plastic[1]: supported. Paper: recall 1/2, precision 1/2. Released: the group is not counted.
+    text = SENTENCE.format("[9]", "[1]")
+    paper, lines = judged(text)
+    assert (paper.recall.value, paper.precision.value) == (0.5, 0.5)
+    assert [(line.citation, line.state, line.problem) for line in lines] == [
+        (9, "fails", "out of range"),
+        (1, "judged", None),
+    ]
+    released, lines = judged(text, RELEASED, entails_all)
+    assert (released.recall.value, released.precision.value) == (1.0, 1.0)
+    assert [(line.citation, line.state, line.recall) for line in lines] == [(9, "fails", None), (1, "judged", 1)]
+
+
+def test_a_mark_that_cites_nothing_beside_a_good_one_fails_alone():
+    # [1][9]: A entails: recall 1; marks 1 and 0.
+    scores, _ = judged("Cups can be made of glass[1][9].")
+    assert (scores.recall.value, scores.precision.value) == (1.0, 0.5)
+
+
+def test_zero_cites_nothing_or_the_last_passage():
+    text = "Cups can be made of glass[0]."
+    assert judged(text)[0].recall.value == 0.0
+    last = (*PASSAGES[1:], PASSAGES[0])
+    scores, lines = judged(text, aliice_profile(zero="last passage"), passages=last)
+    assert scores.recall.value == 1.0
+    assert [line.problem for line in lines] == ["zero"]
+
+
+def test_the_released_bound_of_five_leaves_later_passages_out():
+    many = (*PASSAGES, *PASSAGES)
+    text = "Cups can be made of glass[5]. Cups can be made of glass[6]."
+    assert [line.recall for line in judged(text, RELEASED, entails_all, many)[1]] == [1, None]
+    assert [line.recall for line in judged(text, replace(RELEASED, bound=None), entails_all, many)[1]] == [1, 1]
+
+
+def test_a_missing_verdict_is_in_no_denominator():
+    def only_joint(pairs):
+        return [Verdict(None, status="failed") if premise in "AD" else Verdict(True) for premise, _ in pairs]
+
+    # Joint A+D is entailed; alone there is no answer: recall 1, precision unknown, and the lines say why.
+    scores, lines = judged("Cups can be made of glass[1][4].", entails=only_joint)
+    assert (scores.recall.value, scores.precision.value) == (1.0, None)
+    assert [(line.state, line.reason) for line in lines] == [("unjudged", "failed")] * 2
+
+
+def test_lists_and_marks_after_the_full_stop_are_read_where_they_stand():
+    text = "Cups can be made of glass [1, 4]. [2]\nThey break."
+    scores, lines = judged(text)
+    assert [
+        (line.citation, text[line.start : line.end], line.sentence) for line in lines if line.start is not None
+    ] == [
+        (1, "[1, 4]", 1),
+        (4, "[1, 4]", 1),
+        (2, "[2]", 1),
+    ]
+    assert scores.made_by == {"sentence": 1, "tree": 1}
+    _, lines = judged(text, RELEASED, entails_all)
+    assert [(line.citation, line.state) for line in lines if line.start is not None] == [
+        (2, "judged"),
+        (1, "not read"),
+        (4, "not read"),
+    ]
+
+
+def test_a_set_without_citations_has_no_value():
+    scores, lines = judged("Cups can be made of glass.")
+    assert (scores.recall.value, scores.precision.value, scores.f1, scores.cvcp) == (None, None, None, None)
+    assert [line.state for line in lines] == ["uncited"]
+
+
+def test_options_are_named_in_the_signature_and_checked():
+    assert PAPER.signature == "paper"
+    assert aliice_profile("released", bound=10).signature == "released|bound=10"
+    with pytest.raises(UserError, match=r"Unknown profile 'papers'\. Did you mean 'paper'\?"):
+        aliice_profile("papers")
+    with pytest.raises(UserError, match=r"Unknown option of ALiiCE 'bounds'\. Did you mean 'bound'\?"):
+        aliice_profile(bounds=3)
+    with pytest.raises(UserError, match="longest is 0; it is a whole number from 1, or none"):
+        aliice_profile(longest=0)
+
+
+WORDS = "Cups are made of which and , . don't cannot שלום 🙂 \u200b \x00 3.5%"
+MARKS = "[1] [2] [1][2] [3,4] [1-3] [^2] [0] [٣] [1 1] [[1]] [[["
+RARE = [", ", ". ", "\n", " ", "\ud800", "a" * 300, "[1]" * 30, f"[{'9' * 24}]", f"[{'9' * 5000}]", "[3, 4]"]
+PIECES = [*WORDS.split(" "), *MARKS.split(" "), *RARE]
+
+
+@pytest.mark.parametrize("name", ["paper", "released", "expanded"])
+def test_mangled_answers_do_not_crash_and_no_mark_is_lost(name):
+    profile = aliice_profile(name)
+    draws = random.Random(7)
+    answers = [
+        Answer(
+            id=str(number),
+            text=draws.choice(["", " "]).join(draws.choices(PIECES, k=draws.randrange(14))),
+            passages=PASSAGES[: draws.randrange(5)],
+            first=draws.randrange(2),
+        )
+        for number in range(400)
+    ]
+    scores, lines = judge_answers(
+        answers, small_parser(profile.one_root), lambda pairs: [Verdict(draws.random() < 0.5) for _ in pairs], profile
+    )
+    assert 0 < scores.recall.value < 1
+    for answer in answers:
+        has_line = Counter((line.start, line.citation) for line in lines if line.answer == answer.id)
+        assert Counter((mark.start, mark.number) for mark in find_marks(answer.text, first=answer.first)) <= has_line

@@ -1,0 +1,103 @@
+"""Marks: which are read under which styles, where they stand, what is lost and what is only unparsable."""
+
+import pytest
+
+from metaeval.citation.marks import UNCLOSED, Group, MarkStyles, cited_spans, find_marks, unread
+from metaeval.citation.model import Mark
+from metaeval.citation.reading import added, joined, marks_in, part, span, whole, without
+
+# Text, and the numbers read with every style on (None: unparsable).
+CASES = {
+    "one": ("A [1].", [1]),
+    "adjacent": ("A [1][2].", [1, 2]),
+    "a list": ("A [1, 2].", [1, 2]),
+    "a list with semicolons": ("A [1;2; 3].", [1, 2, 3]),
+    "a range": ("A [1-3].", [1, 2, 3]),
+    "a range with an en dash and spaces": ("A [2 – 3].", [2, 3]),
+    "a range in a list": ("A [1, 3-4].", [1, 3, 4]),
+    "a caret": ("A [^1] [^2].", [1, 2]),
+    "spaces inside": ("A [ 1 ].", [1]),
+    "nested": ("A [[1]](x).", [1]),
+    "other digits": ("A [١].", [1]),
+    "zero": ("A [0].", [0]),
+    "leading zeros": ("A [007].", [7]),
+    "eighteen digits": (f"A [{'9' * 18}].", [10**18 - 1]),
+    "nineteen digits": (f"A [{'9' * 19}].", [None]),
+    "five thousand digits": (f"A [{'9' * 5000}].", [None]),
+    "a range that runs downwards": ("A [3-1].", [None]),
+    "a range of 50": ("A [1-50].", list(range(1, 51))),
+    "a range of 51": ("A [1-51].", [None]),
+    "a range of three ends": ("A [1-2-3].", [None]),
+    "an open bracket": ("A [3 and so on.", [None]),
+    "an open bracket before another": ("A [3 [4].", [None, 4]),
+    "a closing bracket alone": ("A 3].", []),
+    "corner brackets": ("A 【1, 2】 【3†source】.", [1, 2, None]),
+    "words with a digit": ("A [Smith 2020].", [None]),
+    "words without": ("A [sic] [citation needed].", []),
+    "empty": ("A [].", []),
+    "a trailing comma": ("A [1,].", [None]),
+    "no text": ("", []),
+}
+
+
+@pytest.mark.parametrize(("text", "numbers"), CASES.values(), ids=CASES.keys())
+def test_every_bracket_with_a_digit_is_read_or_reported(text, numbers):
+    assert [mark.number for mark in find_marks(text)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("styles", "numbers"),
+    [
+        (MarkStyles(lists=False), [1, None, 2, 3, 4, 5]),
+        (MarkStyles(ranges=False), [1, 1, 2, None, 4, 5]),
+        (MarkStyles(carets=False), [1, 1, 2, 2, 3, None, 5]),
+        (MarkStyles(corners=False), [1, 1, 2, 2, 3, 4, None]),
+        (UNCLOSED, [1, 1, 2]),  # "[^4]" does not open on a digit
+    ],
+    ids=["no lists", "no ranges", "no carets", "no corners", "unclosed"],
+)
+def test_a_style_that_is_off_leaves_an_unparsable_mark(styles, numbers):
+    assert [mark.number for mark in find_marks("A [1] B [1, 2] C [2-3] D [^4] E 【5】", styles)] == numbers
+
+
+def test_offsets_are_the_brackets_own():
+    text = "A[1] b [2, 3]."
+    assert find_marks(text) == [Mark(1, 4, 1), Mark(7, 13, 2), Mark(7, 13, 3)]
+    assert [text[mark.start : mark.end] for mark in find_marks(text)] == ["[1]", "[2, 3]", "[2, 3]"]
+    # Unclosed marks end with their digits.
+    assert find_marks(text, UNCLOSED) == [Mark(1, 3, 1), Mark(7, 9, 2)]
+
+
+def test_numbers_that_count_from_0_are_shifted():
+    assert [mark.number for mark in find_marks("A [0, 10].", first=0)] == [1, 11]
+
+
+def test_adjacent_marks_are_one_group_also_across_white_space():
+    text = "A [1][2] [3]\n[4], [5] b [6, 7]. [8]"
+    groups = cited_spans(text)
+    assert [group.numbers for group in groups] == [(1, 2, 3, 4), (5,), (6, 7), (8,)]
+    assert text[groups[0].start : groups[0].end] == "[1][2] [3]\n[4]"
+    assert groups[2] == Group(24, 30, (Mark(24, 30, 6), Mark(24, 30, 7)))
+
+
+def test_an_unparsable_mark_stands_in_no_group():
+    assert [group.numbers for group in cited_spans("A [1][x2][3].")] == [(1,), (3,)]
+
+
+def test_unread_marks_are_counted_one_by_one():
+    every = find_marks("A [4, 5] b [4][4].")
+    read = find_marks("A [4, 5] b [4][4].", UNCLOSED)
+    assert unread(every, read) == [Mark(2, 8, 5)]
+    assert unread(every, []) == every
+
+
+def test_a_reading_keeps_each_characters_place():
+    text = "The [1] bridge."
+    reading = without(whole(text), [(3, 7)])
+    assert (reading.text, reading.at[3:5]) == ("The bridge.", (7, 8))
+    asked = joined(added("Who? "), part(whole(text), 4, 15))
+    assert (span(asked).start, span(asked).end, span(asked).text) == (4, 15, "Who? [1] bridge.")
+    assert marks_in(asked) == [Mark(4, 7, 1)]
+    # A mark in added text is not the answer's.
+    assert marks_in(joined(added("Who [2]? "), whole(text))) == [Mark(4, 7, 1)]
+    assert span(added("Who?"), otherwise=9).start == 9

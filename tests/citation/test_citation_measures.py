@@ -1,0 +1,102 @@
+"""Means over answers: what each one counts, what it leaves out, and what is drawn for its interval."""
+
+import numpy as np
+import pytest
+
+from metaeval.citation.measures import (
+    Share,
+    estimate,
+    f1,
+    group_codes,
+    macro,
+    means,
+    micro,
+    precisions,
+    recalls,
+    zero_where_undefined,
+)
+from metaeval.citation.model import Answer
+from metaeval.citation.table import Line
+
+ANSWERS = [Answer("a", "", (), group="q1"), Answer("b", "", (), group="q1"), Answer("c", "", (), group="q2")]
+
+
+def line(answer, claim, recall, precision=None, state="judged"):
+    return Line(answer=answer, claim_number=claim, recall=recall, precision=precision, state=state, start=0, end=1)
+
+
+LINES = [
+    line("a", 1, 1, 1),
+    line("a", 1, 1, 0),
+    line("a", 2, 0, state="uncited"),
+    line("b", 1, 1, 1),
+    line("b", 2, None, state="unjudged"),
+]
+
+
+def test_recall_counts_claims_and_precision_citations():
+    assert recalls(ANSWERS, LINES) == [Share(1, 2), Share(1, 1, open=1), Share(0, 0)]
+    assert precisions(ANSWERS, LINES) == [Share(1, 2), Share(1, 1, open=1), Share(0, 0)]
+
+
+def test_macro_is_the_mean_of_values_and_micro_the_share_of_all():
+    shares = recalls(ANSWERS, LINES)
+    group, n_groups = group_codes(ANSWERS)
+    # Macro: (1/2 + 1/1) / 2 = 3/4 over the two answers with a value. Micro: (1 + 1) / (2 + 1) = 2/3.
+    first = estimate(macro(shares), group, n_groups, resamples=50)
+    assert (first.value, first.answers, first.undefined, first.groups) == (0.75, 2, 1, 1)
+    assert estimate(micro(shares), group, n_groups, resamples=50).value == pytest.approx(2 / 3, abs=1e-15)
+
+
+def test_a_missing_verdict_lies_between_a_miss_and_a_hit():
+    share = Share(1, 1, open=1)
+    assert (share.filled(False).value, share.value, share.filled(True).value) == (0.5, 1.0, 1.0)
+
+
+def test_groups_are_drawn_and_not_answers():
+    group = np.array([0, 0, 1, 1])
+    parts = means([0.0, 1.0, 0.0, 1.0])
+    # Each group's mean is 1/2, so every resample of groups is 1/2; resampled answers are not.
+    drawn = estimate(parts, group, 2, resamples=200)
+    assert (drawn.low, drawn.value, drawn.high) == (0.5, 0.5, 0.5)
+    apart = estimate(parts, np.arange(4), 4, resamples=200)
+    assert apart.low < 0.5 < apart.high
+
+
+def test_an_interval_agrees_with_a_bootstrap_written_out():
+    values = np.random.default_rng(3).random(40)
+    ours = estimate(means(list(values)), np.arange(40), 40, resamples=20000, seed=1)
+    draws = values[np.random.default_rng(4).integers(40, size=(20000, 40))].mean(axis=1)
+    # Two runs of 20,000 resamples: the ends' standard error is about 0.0008.
+    assert (ours.low, ours.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.005)
+
+
+def test_nothing_defined_is_undefined():
+    nothing = estimate(means([None, None]), np.array([0, 1]), 2)
+    assert (nothing.value, nothing.low, nothing.high, nothing.answers, nothing.undefined) == (None, None, None, 0, 2)
+    none_at_all = estimate(means([]), np.array([], dtype=np.int64), 0)
+    assert none_at_all.value is None
+
+
+def test_lengths_must_agree_and_ids_differ():
+    with pytest.raises(ValueError, match="parts of 2 and 2 answers, but 1 group codes"):
+        estimate(means([0.0, 1.0]), np.array([0]), 1)
+    with pytest.raises(ValueError, match="got 1 ids for 2 answers"):
+        recalls([ANSWERS[0], ANSWERS[0]], [])
+
+
+def test_zero_precision_is_for_answers_with_claims_and_without_citations():
+    recall = [Share(0, 2), Share(0, 0), Share(1, 2), Share(0, 0, open=1)]
+    precision = [Share(0, 0), Share(0, 0), Share(1, 3), Share(0, 0, open=1)]
+    assert zero_where_undefined(precision, recall) == [Share(0, 1), Share(0, 0), Share(1, 3), Share(0, 0, open=1)]
+
+
+def test_an_answer_without_a_group_is_one_by_itself():
+    codes, n_groups = group_codes([Answer("a", "", ()), Answer("b", "", (), group="a"), Answer("c", "", ())])
+    assert (codes.tolist(), n_groups) == ([0, 0, 1], 2)
+
+
+def test_f1_is_the_harmonic_mean():
+    assert f1(0.5, 1.0) == pytest.approx(2 / 3, abs=1e-15)  # 2 x 0.5 / 1.5
+    assert f1(0.0, 0.0) == 0.0
+    assert f1(None, 1.0) is None

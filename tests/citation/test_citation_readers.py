@@ -1,0 +1,172 @@
+"""Readers of answers: each format, how it is told, and the one sentence that a fault gives."""
+
+import gzip
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from metaeval.citation.marks import cited_spans, find_marks
+from metaeval.citation.model import Passage
+from metaeval.citation.premises import find_place
+from metaeval.citation.readers.answers import read_answers
+from metaeval.errors import UserError
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+published = pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not beside the project")
+
+ALCE = {"question": "Who?", "output": "A Dane [1].", "docs": [{"title": "T", "text": "x"}], "answer": "A Dane."}
+OWN = {"id": "a", "text": "A Dane [1].", "passages": [{"text": "x", "title": "T"}], "group": "q", "system": "s"}
+SCHOLAR = {
+    "id": "e1",
+    "input": "Who?",
+    "output": "A Dane [0].",
+    "annotator": "ann",
+    "ctxs": [{"title": "T", "text": "x"}],
+}
+CRAG = {"response": "r1", "topic": "t1", "style": "essay", "text": "A Dane [0]."}
+TOPIC = {"topic": "t1", "query": "Who?", "references_ids": ["d1", "d2"], "references_texts": ["x", "y"]}
+
+
+def written(folder, name, *rows):
+    path = folder / name
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return path
+
+
+def test_alce_is_an_object_with_data_or_a_bare_list(tmp_path):
+    for content in ({"args": {}, "data": [ALCE, ALCE]}, [ALCE, ALCE]):
+        answers = read_answers(written(tmp_path, "a.json", content))
+        assert [answer.id for answer in answers] == ["1", "2"]
+        assert answers[0].passages == (Passage("x", "T"),)
+        assert (answers[0].text, answers[0].question, answers[0].group) == ("A Dane [1].", "Who?", "1")
+        assert answers[0].reference == {"answer": "A Dane."}
+
+
+def test_several_samples_are_several_answers_of_one_group(tmp_path):
+    item = ALCE | {"output": ["A Dane [1].", "A Swede [1]."], "sample_id": "s"}
+    answers = read_answers(written(tmp_path, "a.json", [item, ALCE]))
+    assert [(a.id, a.group, a.text) for a in answers] == [
+        ("s#1", "s", "A Dane [1]."),
+        ("s#2", "s", "A Swede [1]."),
+        ("2", "2", "A Dane [1]."),
+    ]
+
+
+def test_alce_reads_an_extract_before_the_text(tmp_path):
+    item = ALCE | {"docs": [{"title": "T", "text": "x", "sent": "y"}]}
+    assert read_answers(written(tmp_path, "a.json", [item]))[0].passages == (Passage("y", "T"),)
+
+
+def test_our_own_lines_are_read_with_their_defaults(tmp_path):
+    short = {"text": "It rained.", "passages": []}
+    full, bare = read_answers(written(tmp_path, "a.jsonl", OWN | {"first": 0, "reference": {"answer": "x"}}, short))
+    assert (full.id, full.group, full.system, full.first, full.reference) == ("a", "q", "s", 0, {"answer": "x"})
+    assert (bare.id, bare.group, bare.system, bare.first, bare.reference) == ("2", "2", "", 1, {})
+
+
+def test_scholarqa_counts_from_0_and_an_absent_text_is_empty(tmp_path):
+    item = SCHOLAR | {"ctxs": [{"title": "T", "text": "x"}, {"title": "U", "text": float("nan")}]}
+    (answer,) = read_answers(written(tmp_path, "a.json", [item]))
+    assert answer.passages == (Passage("x", "T"), Passage("", "U"))
+    assert (answer.first, answer.system, answer.question) == (0, "ann", "Who?")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_crag25_takes_its_passages_from_the_file_beside(tmp_path, packed):
+    path = written(tmp_path, "study1_responses_llm.jsonl", CRAG)
+    beside = written(tmp_path, "study1_retrieval.jsonl", TOPIC)
+    if packed:
+        (tmp_path / "study1_retrieval.jsonl.gz").write_bytes(gzip.compress(beside.read_bytes()))
+        beside.unlink()
+    (answer,) = read_answers(path)
+    assert answer.passages == (Passage("x"), Passage("y"))
+    assert (answer.id, answer.group, answer.system, answer.first) == ("r1", "t1", "essay", 0)
+
+
+FAULTS = {
+    "empty": ("a.jsonl", [], "auto", "holds no answers: give a file with at least one."),
+    "no data": ("a.json", [{"data": []}], "auto", "holds no answers"),
+    "data is no list": ("a.json", [{"data": 3}], "auto", "field 'data' is 3; allowed: a list of items."),
+    "an item is no object": ("a.json", [{"data": [ALCE, 4]}], "auto", "record 2 is 4; allowed: an object."),
+    "unknown": ("a.jsonl", [{"answer": "x"}], "auto", "line 1: no known format of answers has the fields answer"),
+    "wrong name": ("a.jsonl", [OWN], "alse", "Unknown format of answers 'alse'. Did you mean 'alce'?"),
+    "wrong format": ("a.jsonl", [OWN], "alce", "line 1: field 'docs' is missing"),
+    "no passages": ("a.jsonl", [OWN, {"text": "x"}], "auto", "line 2: field 'passages' is missing; the row has text."),
+    "no documents": ("a.json", [[ALCE, {"output": "x"}]], "auto", "record 2: field 'docs' is missing"),
+    "a passage without text": (
+        "a.jsonl",
+        [OWN | {"passages": [{"title": "T"}]}],
+        "auto",
+        "line 1, passages[0]: field 'text' is missing; the row has title.",
+    ),
+    "a misspelt field": ("a.jsonl", [OWN | {"grup": "x"}], "auto", "line 1: no field 'grup'. Did you mean 'group'?"),
+    "another base": ("a.jsonl", [OWN | {"first": 2}], "auto", "line 1: field 'first' is 2; allowed: 0, 1."),
+    "the same id": ("a.jsonl", [OWN, OWN], "auto", "two answers have the id \"a\"; allowed: an id of its own"),
+    "an output of numbers": ("a.json", [[ALCE | {"output": [1]}]], "auto", "record 1: field 'output' is [1]; allowed"),
+    "no passages beside": ("study1_responses_llm.jsonl", [CRAG], "auto", "put study1_retrieval.jsonl.gz into the same"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "rows", "form", "message"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_fault_is_one_sentence_with_file_item_and_field(tmp_path, name, rows, form, message):
+    path = written(tmp_path, name, *rows)
+    with pytest.raises(UserError, match=re.escape(message)) as error:
+        read_answers(path, form)
+    assert form == "alse" or str(path) in str(error.value)
+
+
+def test_crag25_says_which_topic_or_text_is_missing(tmp_path):
+    path = written(tmp_path, "study1_responses_llm.jsonl", CRAG | {"topic": "t2"})
+    written(tmp_path, "study1_retrieval.jsonl", TOPIC)
+    with pytest.raises(UserError, match="line 1: field 'topic' is \"t2\"; allowed: a topic of"):
+        read_answers(path)
+    written(tmp_path, "study1_retrieval.jsonl", TOPIC | {"references_texts": ["x"]})
+    with pytest.raises(UserError, match="field 'references_texts' has 1 texts for 2 ids"):
+        read_answers(path)
+
+
+def test_a_missing_file_is_one_sentence(tmp_path):
+    with pytest.raises(UserError, match=r"Cannot read .*none\.json"):
+        read_answers(tmp_path / "none.json")
+
+
+def shared_words(text, passage):
+    words = set(re.findall("[a-z]{4,}", text.lower()))
+    return len(words & set(re.findall("[a-z]{4,}", passage.lower()))) / len(words)
+
+
+@published
+def test_the_published_crag25_is_read_whole_and_counts_from_0():
+    answers = read_answers(DATA / "crag25" / "study1_responses_llm.jsonl.gz")
+    assert len(answers) == 903
+    assert len({answer.group for answer in answers}) == 301
+    # 5,467 citation groups: counted apart from this reader (the README of ../shared/data).
+    assert sum(len(cited_spans(answer.text)) for answer in answers) == 5467
+    numbers = Counter(mark.number for answer in answers for mark in find_marks(answer.text))
+    assert (min(numbers), max(numbers), numbers.most_common(1)[0][0]) == (0, 19, 0)
+    # Single marks: the clause before one is nearer to the passage at the number from 0 than to the one before it.
+    from_0, from_1 = [], []
+    for answer in answers:
+        for match in re.finditer(r"([^.\[\]\n]{30,})\[(\d+)\]", answer.text):
+            if int(match[2]) > 0 and re.search("[a-z]{4,}", match[1]):
+                from_0.append(shared_words(match[1], answer.passages[int(match[2])].text))
+                from_1.append(shared_words(match[1], answer.passages[int(match[2]) - 1].text))
+    assert sum(from_0) > 1.5 * sum(from_1)
+
+
+@published
+def test_the_published_scholarqa_is_read_whole_and_counts_from_0():
+    answers = read_answers(DATA / "scholarqabench" / "human_answers.json")
+    assert len(answers) == 108
+    # 691 groups of digits and commas (the README of ../shared/data), and 7 ranges, which that count did not read.
+    assert sum(len(cited_spans(answer.text)) for answer in answers) == 691 + 7
+    found = [
+        (mark.number, find_place(mark.number, len(answer.passages))[1])
+        for answer in answers
+        for mark in find_marks(answer.text, first=answer.first)
+    ]
+    # Counted from 1, 113 marks would cite nothing; from 0, ten go past the end.
+    assert Counter(problem for _, problem in found) == {None: 765, "out of range": 10}

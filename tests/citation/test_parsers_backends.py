@@ -1,0 +1,107 @@
+"""The parser backends: spaCy's pipelines, the shipped one, stored parses, and what is said where one is missing."""
+
+import builtins
+import json
+
+import pytest
+import spacy
+
+from metaeval.citation.parsers import with_spacy
+from metaeval.citation.parsers.find import find_parser
+from metaeval.citation.parsers.parse import Parse
+from metaeval.citation.parsers.stored import read_parses
+from metaeval.errors import UserError
+
+TEXT = "Cups can be made of glass or plastic"
+# The parse of en_core_web_sm 2.2.5 for this sentence, as shared/golden/aliice_parser.json has it (paper_fig1_A2).
+CUPS = Parse(
+    tuple(TEXT.split()),
+    ("nsubjpass", "aux", "auxpass", "ROOT", "prep", "pobj", "cc", "conj"),
+    (3, 3, 3, 3, 3, 4, 5, 5),
+)
+
+
+def test_the_small_parser_parses_in_order_and_says_what_it_is():
+    parser = find_parser()
+    assert parser.name == f"small (en_support_parser 0.1.0, spaCy {spacy.__version__})"
+    assert parser.parse([TEXT, "", "Rain fell."])[::2] == [CUPS, parser.parse(["Rain fell."])[0]]
+    assert parser.parse(["", TEXT]) == [Parse((), (), ()), CUPS]
+
+
+def test_the_shipped_pipeline_is_whole():
+    names = {str(path.relative_to(with_spacy.SMALL)) for path in with_spacy.SMALL.rglob("*") if path.is_file()}
+    assert names == {
+        "config.cfg",
+        "meta.json",
+        "parser/cfg",
+        "parser/model",
+        "parser/moves",
+        "tok2vec/cfg",
+        "tok2vec/model",
+        "tokenizer",
+    }
+    meta = json.loads((with_spacy.SMALL / "meta.json").read_text(encoding="utf-8"))
+    assert (meta["name"], meta["license"]) == ("support_parser", "MIT")
+
+
+def test_one_root_whatever_stands_in_the_text():
+    texts = ["Rain fell. The river rose. It flooded the town.", "He came. She left."]
+    parses = find_parser("small").parse(texts)
+    assert [len(parse.roots) for parse in parses] == [1, 1]
+
+
+def test_any_pipeline_on_disk_is_a_parser():
+    parser = find_parser(f"spacy:{with_spacy.SMALL}")
+    assert parser.parse([TEXT]) == [CUPS]
+    assert "en_support_parser 0.1.0" in parser.name
+
+
+def test_a_pipeline_without_a_parser_is_refused(tmp_path):
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(UserError, match="has no dependency parser"):
+        find_parser(f"spacy:{tmp_path / 'blank'}")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("smal", r"Unknown parser 'smal'\. Known: small, spacy:NAME, stored:FILE\.json, ud:FILE\.conllu, ud:stanza"),
+        ("spacy:", r"Unknown parser 'spacy:'"),
+        ("spacy:no_such_pipeline", r"type 'python -m spacy download no_such_pipeline'"),
+        ("stored:nowhere.json", r"stored parses nowhere\.json cannot be read: No such file"),
+        ("ud:nowhere.conllu", r"parses nowhere\.conllu cannot be read: No such file"),
+    ],
+)
+def test_what_cannot_be_found_is_said(name, message):
+    with pytest.raises(UserError, match=message):
+        find_parser(name)
+
+
+def test_without_spacy_the_sentence_has_the_command(monkeypatch):
+    importing = builtins.__import__
+
+    def without_spacy(name, *args, **more):
+        if name == "spacy":
+            raise ModuleNotFoundError("No module named 'spacy'", name="spacy")
+        return importing(name, *args, **more)
+
+    with_spacy._load.cache_clear()
+    monkeypatch.setattr(builtins, "__import__", without_spacy)
+    with pytest.raises(UserError, match=r"pip install \"metaeval\[citation\]\""):
+        find_parser("small")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "are not JSON"),
+        ("[]", "are not an object of texts"),
+        ('{"Rain": [{"text": "Rain", "dep": "ROOT"}]}', "'text', 'dep' and 'head'.*KeyError"),
+        ('{"Rain": [{"text": "Rain", "dep": "ROOT", "head": 3}]}', "Token 0 has head 3; allowed are 0 to 0"),
+    ],
+)
+def test_stored_parses_that_are_none_are_refused(tmp_path, content, message):
+    path = tmp_path / "parses.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        read_parses(path)
