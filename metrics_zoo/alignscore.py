@@ -61,6 +61,9 @@ class AlignScore(ModelMetric, TwoStepMetric):
         licence="MIT",
         low=0.0,
         high=1.0,
+        # The authors give none; FactCG's official evaluation code reads AlignScore, as its own metric, at one half.
+        threshold=0.5,
+        threshold_from="FactCG's evaluation code, not the authors' own",
         input_limit=512,
         truncation="source",
         splitter="NLTK punkt_tab, else rules",

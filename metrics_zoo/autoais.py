@@ -70,6 +70,8 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         low=0.0,
         high=1.0,
         neutral=0.5,
+        threshold=0.5,
+        threshold_from="the official answer 1 is, but for rare ties, a probability above one half",
         checkpoint=checkpoint.hub_id,
         revision=checkpoint.revision,
         dtype="float32",

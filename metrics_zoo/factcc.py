@@ -27,6 +27,8 @@ class FactCC(ModelMetric):
         low=0.0,
         high=1.0,
         neutral=0.5,
+        threshold=0.5,
+        threshold_from="the official code takes the likelier of two classes",
         input_limit=512,
         truncation="longest",
         checkpoint=checkpoint.hub_id,

@@ -50,6 +50,8 @@ class FactCG(ModelMetric):
         low=0.0,
         high=1.0,
         neutral=0.5,
+        threshold=0.5,
+        threshold_from="the official evaluation code's fixed threshold",
         input_limit=_LIMIT,
         truncation="source",
         splitter="NLTK punkt_tab and words, else rules",

@@ -65,6 +65,8 @@ class HHEM(ModelMetric):
         low=0.0,
         high=1.0,
         neutral=0.5,
+        threshold=0.5,
+        threshold_from="the authors' documentation",
         checkpoint=checkpoint.hub_id,
         revision=checkpoint.revision,
         dtype="float32",

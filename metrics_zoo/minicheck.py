@@ -49,6 +49,8 @@ class MiniCheck(YesNoMetric):
         low=0.0,
         high=1.0,
         neutral=0.5,
+        threshold=0.5,
+        threshold_from="the official code's label is 1 above one half",
         input_limit=2048,
         truncation="statement",
         splitter="sentences (NLTK or rules), chunks of 500 words",

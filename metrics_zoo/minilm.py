@@ -114,6 +114,8 @@ class MiniLMBERTScore(_MiniLM):
         name="minilm-bertscore",
         summary="BERTScore precision on MiniLM: mean over statement tokens of the best cosine to source tokens",
         paper="Zhang et al. 2020, BERTScore (arXiv 1904.09675); Wang et al. 2020 (arXiv 2002.10957)",
+        threshold=0.67,
+        threshold_from="calibrated on WiCE dev, full support",
         **_CARD,
     )
 
@@ -129,6 +131,8 @@ class MiniLMCosine(_MiniLM):
         name="minilm-cosine",
         summary="cosine of mean-pooled MiniLM embeddings of statement and source",
         paper="Reimers and Gurevych 2019, Sentence-BERT (arXiv 1908.10084); Wang et al. 2020 (arXiv 2002.10957)",
+        threshold=0.61,
+        threshold_from="calibrated on WiCE dev, full support",
         **_CARD,
     )
 

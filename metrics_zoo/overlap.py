@@ -35,6 +35,8 @@ class Overlap(Metric):
         licence="Apache-2.0",
         low=0.0,
         high=1.0,
+        threshold=0.63,
+        threshold_from="calibrated on WiCE dev, full support",
     )
     Options = OverlapOptions
 

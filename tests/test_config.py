@@ -18,7 +18,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.job import find_dataset
 from metaeval.experiment.metrics import load_metric
-from metaeval.experiment.suite import read_suite
+from metaeval.experiment.suites.suite import read_suite
 from metaeval.scoring.contract import Metric
 
 SHIPPED = Path(__file__).parents[1] / "configs"

@@ -13,7 +13,7 @@ from metaeval.cli.written import say_written
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
-    from metaeval.experiment.pair_sheets import Pairs
+    from metaeval.experiment.comparing.pair_sheets import Pairs
     from metaeval.experiment.panel import Panel
     from metaeval.experiment.sheet import Sheet
 
@@ -55,7 +55,7 @@ def compare(
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Tell metrics apart: differences, agreement, what they gain together.
+    """Tell metrics apart: differences, agreement, joint gain.
 
     Plain: every pair under every protocol, then agreement and the gain of
     stacks. --by, --bias, --agreement, --complementarity: those alone.
@@ -106,9 +106,9 @@ def _panels(given: dict[str, object], margin: float | None) -> list[Panel]:
     """One panel, or with --by dataset one a data set. Whatever can be refused is refused before anything is scored."""
     from metaeval.cli.progress import scoring_progress
     from metaeval.errors import UserError
-    from metaeval.experiment.pair_sheets import check_comparison
+    from metaeval.experiment.comparing.pair_sheets import check_comparison
+    from metaeval.experiment.comparing.parts import check_division
     from metaeval.experiment.panel import load_panel
-    from metaeval.experiment.parts import check_division
 
     by, metrics = given["by"], given["metrics"]
     names = metrics if isinstance(metrics, list) else None
@@ -133,7 +133,7 @@ def _panels(given: dict[str, object], margin: float | None) -> list[Panel]:
 
 
 def _pairs(panel: Panel, margin: float) -> list[Pairs]:
-    from metaeval.experiment.pair_sheets import compare_pairs
+    from metaeval.experiment.comparing.pair_sheets import compare_pairs
     from metaeval.experiment.panel import protocols_of
 
     return [compare_pairs(panel, asked, margin) for asked in protocols_of(panel)]
@@ -162,12 +162,12 @@ def _together(panel: Panel) -> list[Sheet]:
 
 
 def _others(panels: list[Panel], by: str | None, bias: bool, agreement: bool, complementarity: bool) -> list[Sheet]:
-    from metaeval.experiment.bias import bias_sheet
-    from metaeval.experiment.likeness import agreement_sheet
+    from metaeval.experiment.comparing.bias import bias_sheet
+    from metaeval.experiment.comparing.likeness import agreement_sheet
+    from metaeval.experiment.comparing.parts import check_division
+    from metaeval.experiment.comparing.subgroups import by_part
+    from metaeval.experiment.comparing.together import complementarity_sheet
     from metaeval.experiment.panel import protocols_of
-    from metaeval.experiment.parts import check_division
-    from metaeval.experiment.subgroups import by_part
-    from metaeval.experiment.together import complementarity_sheet
 
     sheets = by_part(panels, check_division(by, panels[0].config)) if by else []
     for panel in panels:

@@ -34,7 +34,7 @@ def decide(
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Decide full, partial or none by thresholds, and calibrate scores.
+    """Turn scores into three-way decisions, and judge those.
 
     Thresholds come from the other folds of the data (--set
     protocol_options.decision.folds=10, ...objective=balanced-accuracy).
@@ -48,9 +48,9 @@ def decide(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.errors import UserError
-    from metaeval.experiment.deciding import decided, decision_table, prepare_decisions
-    from metaeval.experiment.decision_pictures import write_pictures
-    from metaeval.experiment.decision_sheets import decision_sheets
+    from metaeval.experiment.decisions.deciding import decided, decision_table, prepare_decisions
+    from metaeval.experiment.decisions.decision_pictures import write_pictures
+    from metaeval.experiment.decisions.decision_sheets import decision_sheets
     from metaeval.experiment.panel import load_panel
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import write_tables
@@ -72,7 +72,7 @@ def decide(
     save_result(result, folder / "decision.json")
     written = [folder / "decision.json", *write_tables(result, folder / "decision")]
     if other:
-        from metaeval.experiment.transfer import carried_over
+        from metaeval.experiment.decisions.transfer import carried_over
 
         with scoring_progress(quiet) as progress:
             sheets.append(carried_over(panel, load_panel(other, asked, 1, progress)))

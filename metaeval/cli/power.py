@@ -48,9 +48,9 @@ def power(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.errors import UserError
+    from metaeval.experiment.comparing.plan_request import planned, read_differences
+    from metaeval.experiment.comparing.planning import plan_sheet
     from metaeval.experiment.panel import load_panel
-    from metaeval.experiment.plan_request import planned, read_differences
-    from metaeval.experiment.planning import plan_sheet
 
     given = locals()
     names = metrics or []

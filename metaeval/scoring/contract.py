@@ -55,6 +55,9 @@ class MetricCard:
     (empty: read apart). corpus_dependent: the score also depends on the other sources of the job. three_way: gives
     three-way log-probabilities. modules: what it imports beyond the core install; extra: the pip extra for those.
     argument: the option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: takes none).
+    threshold: the score from which on the metric is read as "supported", where the authors' code, a later one or a
+    calibration gives one (None: there is none); threshold_from: which of these. A threshold that is not `neutral` holds
+    for the default options alone.
     """
 
     name: str
@@ -81,6 +84,8 @@ class MetricCard:
     modules: tuple[str, ...] = ()
     extra: str = ""
     argument: str = ""
+    threshold: float | None = None
+    threshold_from: str = ""
 
 
 class MetricOptions(BaseModel):

@@ -11,7 +11,8 @@ from metaeval import __version__
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 COMMANDS = [
     *("", "run", "pairs", "score", "evaluate", "table", "data", "metrics"),
-    *("explain", "diff", "tables", "figures", "multiverse"),
+    *("explain", "diff", "tables", "figures", "multiverse", "compare", "power", "decide"),
+    *("calibrate", "cite", "cite alce", "cite aliice", "cite agreement"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
 ]

@@ -29,7 +29,10 @@ NAMES = {
 }
 SETTINGS = {
     "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?", "Known: aggregate, budget, chunk"]),
-    "nested name": ("interval.sed=3", ["'interval.sed'", "Did you mean 'seed'?", "Known: level, method, resamples, seed."]),
+    "nested name": (
+        "interval.sed=3",
+        ["'interval.sed'", "Did you mean 'seed'?", "Known: level, method, resamples, seed."],
+    ),
     "no equals sign": ("seed", ["--set takes key=value", "--set interval.seed=3", "'seed'"]),
     "no key": ("=3", ["--set takes key=value"]),
     "value below its range": ("chunk.size=0", ["'chunk.size'", "is 0", "greater than or equal to 1"]),

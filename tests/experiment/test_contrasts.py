@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from metaeval import registry
-from metaeval.experiment.contrasts import closed_forms, contrasts, spread_of, spreads
+from metaeval.experiment.comparing.contrasts import closed_forms, contrasts, spread_of, spreads
 from metaeval.stats.delong import delong
 from metaeval.stats.dependent import steiger, williams
 from protocols.comparison import compare

@@ -9,9 +9,9 @@ from scipy.stats import spearmanr
 from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
+from metaeval.experiment.comparing.parts import check_division, parts_of
+from metaeval.experiment.comparing.subgroups import by_part
 from metaeval.experiment.panel import load_panel
-from metaeval.experiment.parts import check_division, parts_of
-from metaeval.experiment.subgroups import by_part
 
 CORRELATION = registry.find("protocol", "correlation")
 

@@ -8,9 +8,9 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.columns import column_of
-from metaeval.experiment.likeness import agreement_sheet
+from metaeval.experiment.comparing.likeness import agreement_sheet
+from metaeval.experiment.comparing.together import complementarity_sheet, resampled_gains
 from metaeval.experiment.panel import Panel, load_panel
-from metaeval.experiment.together import complementarity_sheet, resampled_gains
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.complementarity import stack_gain
 from metaeval.stats.draws import bootstrap

@@ -6,6 +6,7 @@ reference does not hold what the measure needs.
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from metaeval.citation.measures import Share
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.sentences import prepare
 
-_ARTICLES = frozenset(("a", "an", "the"))
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _TOP = 5
 
@@ -41,8 +42,7 @@ def clean_answer(answer: Answer, options: AlceOptions = PAPER) -> str:
 
 def normalise(text: str) -> str:
     """SQuAD's normal form: small letters, no ASCII punctuation, no article, single spaces."""
-    words = text.lower().translate(_NO_PUNCTUATION).split()
-    return " ".join(word for word in words if word not in _ARTICLES)
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
 def short_answers(text: str, wanted: Sequence[Sequence[str]]) -> Share | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
-from metaeval.citation.alce.correctness import normalise
-from metaeval.errors import UserError
+from metaeval.citation.alce.correctness import clean_answer, normalise, short_answers_of
+from metaeval.citation.alce.options import PAPER, AlceOptions
+from metaeval.citation.model import Answer
 
 MODEL = "gaotianyu1350/roberta-large-squad"
 """The reader of the published scores."""
@@ -65,29 +65,15 @@ def score_with_reader(
     return [reader_scores(own, few) for own, few in zip(wanted, answers, strict=True)]
 
 
-def transformers_reader(model: str = MODEL) -> Reader:
-    """An extractive reader from the transformers library, with impossible answers allowed.
-
-    Raises `UserError` where the library is not here or no longer has the pipeline (it left with version 5).
-    """
-    if find_spec("transformers") is None:
-        raise UserError("QA-EM and QA-F1 need a reader: type 'pip install \"transformers<5\" torch'.")
-    from transformers import pipeline
-    from transformers.pipelines import SUPPORTED_TASKS
-
-    if "question-answering" not in SUPPORTED_TASKS:
-        import transformers
-
-        raise UserError(
-            f"transformers {transformers.__version__} has no question-answering pipeline, which QA-EM and QA-F1 were "
-            "published with: type 'pip install \"transformers<5\"', or give a reader of your own."
-        )
-    found = pipeline("question-answering", model=model)
-
-    def read(pairs: Sequence[tuple[str, str]]) -> list[str]:
-        return [
-            str(found(question=question, context=context, handle_impossible_answer=True)["answer"])
-            for question, context in pairs
-        ]
-
-    return read
+def reader_values(
+    answers: Sequence[Answer], reader: Reader, options: AlceOptions = PAPER
+) -> dict[str, list[float | None]]:
+    """`qa_em`, `qa_f1` and `qa_hit` of each answer, from its text without marks; None without sub-questions."""
+    texts = [clean_answer(answer, options) for answer in answers]
+    questions = [[str(pair["question"]) for pair in answer.reference.get("qa_pairs") or ()] for answer in answers]
+    found = score_with_reader(texts, questions, [short_answers_of(answer) for answer in answers], reader)
+    return {
+        "qa_em": [one.exact if one else None for one in found],
+        "qa_f1": [one.f1 if one else None for one in found],
+        "qa_hit": [float(one.hit) if one else None for one in found],
+    }

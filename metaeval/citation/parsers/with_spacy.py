@@ -44,7 +44,8 @@ def _parser(source: str, name: str, one_root: bool) -> Parser:
 
 
 def _pipe(language: Language, docs: Iterator[Doc]) -> Iterator[Doc]:
-    return language.pipe(docs, batch_size=256)
+    parsed: Iterator[Doc] = language.pipe(docs, batch_size=256)
+    return parsed
 
 
 def _one_sentence(doc: Doc) -> Doc:

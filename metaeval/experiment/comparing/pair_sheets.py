@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.contrasts import Contrast, contrasts
+from metaeval.experiment.comparing.contrasts import Contrast, contrasts
 from metaeval.experiment.evaluation import evaluate
 from metaeval.experiment.panel import Asked, Panel, frame_of, headline, judged
 from metaeval.experiment.sheet import Record, Sheet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from metaeval.experiment.deciding import LEVELS, Decided
+from metaeval.experiment.decisions.deciding import LEVELS, Decided
 from metaeval.files import safe_name
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.experiment.account import cell, make_sheet
-from metaeval.experiment.deciding import LEVELS, TARGETS, Calibration, Decided
+from metaeval.experiment.decisions.deciding import LEVELS, TARGETS, Calibration, Decided
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.panel import Panel
 from metaeval.experiment.sheet import Record, Sheet, known

@@ -10,10 +10,10 @@ import numpy as np
 
 from metaeval.errors import UserError
 from metaeval.experiment.account import cell, make_sheet
-from metaeval.experiment.contrasts import Spread, spreads
+from metaeval.experiment.comparing.contrasts import Spread, spreads
+from metaeval.experiment.comparing.plan_request import raw_difference
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.panel import Asked, Panel, frame_of, headline, judged, measure_of
-from metaeval.experiment.plan_request import raw_difference
 from metaeval.experiment.sheet import Sheet
 from metaeval.report.cells import units
 from metaeval.report.grid import Block, Cell, Group, Line, Note

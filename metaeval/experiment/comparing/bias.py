@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.experiment.account import cell, make_sheet
+from metaeval.experiment.comparing.parts import statement_words
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.panel import Asked, Panel, frame_of, judged
-from metaeval.experiment.parts import statement_words
 from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Sheet
 from metaeval.report.grid import Block, Line, Note

@@ -9,8 +9,8 @@ import numpy as np
 
 from metaeval.errors import UserError
 from metaeval.experiment.account import cell, make_sheet
+from metaeval.experiment.comparing.parts import Division, Part, parts_of
 from metaeval.experiment.panel import Asked, Panel, headline, judged, protocols_of
-from metaeval.experiment.parts import Division, Part, parts_of
 from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import sha256_json

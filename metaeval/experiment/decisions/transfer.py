@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from metaeval.experiment.account import cell, make_sheet
 from metaeval.experiment.columns import Column
-from metaeval.experiment.deciding import SEED, check_scored, folds_of, objective_of, prepare_decisions, scored_rows
+from metaeval.experiment.decisions.deciding import (
+    SEED,
+    check_scored,
+    folds_of,
+    objective_of,
+    prepare_decisions,
+    scored_rows,
+)
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.panel import Panel
 from metaeval.experiment.sheet import Sheet, known

@@ -1,0 +1,1 @@
+"""Scores as three-way decisions: how good they are, how well calibrated, how thresholds carry over."""

@@ -1,0 +1,191 @@
+"""The extractive reader, against the answers of transformers 4's question-answering pipeline."""
+
+import json
+import random
+
+import pytest
+
+from metaeval.citation.alce.questions import reader_values
+from metaeval.citation.alce.reader import extractive_reader
+from metaeval.citation.model import Answer
+from metaeval.errors import UserError
+from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
+from metaeval.scoring.backends.models import load_model, load_tokenizer
+
+torch = pytest.importorskip("torch", reason="the reader is a model")
+transformers = pytest.importorskip("transformers", reason="the reader is a model")
+
+SENTENCES = (
+    "The Kestrel lighthouse was built in 1871 on a basalt ridge north of the harbour.",
+    "It was automated in 1983, and is run by a local trust.",
+    "The trial enrolled 240 adults with mild asthma; no difference was found after twelve weeks.",
+    "Sourdough rises slowly because wild yeast is less active than the yeast that bakers buy.",
+    "Kettles with a steel body get hot, so hold them by the handle.",
+    "In São Paulo there is a café with a naïve façade (see  the café's sign).",
+    "Water boils at 100 °C at sea level — and at 93 °C on a mountain of 2,000 metres.",
+    "A lamp, a lamp, a lamp, and the lamp of the harbour's lighthouse!",
+    "東京 is the capital of 日本。",
+    "Cafe\u0301 written with a combining accent;\tthen a tab.\nThen a line.",
+)
+QUESTIONS = (
+    "When was the Kestrel lighthouse built?",
+    "Who runs it?",
+    "How many adults were enrolled in the trial?",
+    "Why does sourdough rise slowly?",
+    "Where is the café with the naïve façade?",
+    "At what temperature does water boil on a mountain?",
+    "lamp lamp lamp",
+    "首都は?",
+)
+MARKED = "the <s> lamp </s> of [CLS] the [SEP] harbour"
+ODD = (" ", "\n\n", ".", "a", "lamp lamp lamp lamp", "🙂🙂 ok 🙂", MARKED, "São\u00a0Paulo")
+SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+ALL_WORDS = {word for text in (*SENTENCES, *QUESTIONS) for word in text.split()}
+WORDS = sorted(word for word in ALL_WORDS if word.isascii() and word.isalpha())
+
+
+def pairs():
+    """Questions with contexts of 1 to 40 sentences (1 to about 10 windows), and with contexts that hardly are any."""
+    draw = random.Random(11)
+    contexts = [" ".join(draw.choices(SENTENCES, k=size)) for size in (1, 2, 3, 5, 8, 13, 25, 40) for _ in range(6)]
+    return [(QUESTIONS[number % len(QUESTIONS)], context) for number, context in enumerate((*contexts, *ODD))]
+
+
+def save_roberta(folder):
+    """A RoBERTa in the files of old checkpoints: bytes, and every second word of the texts, are tokens."""
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    merges = {}
+    for word in WORDS[::2]:
+        for end in range(len(word)):
+            merges[f"Ġ{word[:end]}", word[end]] = None
+    tokens = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted(ByteLevel.alphabet()), *map("".join, merges)]
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    folder.mkdir()
+    (folder / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
+    merged = "\n".join(map(" ".join, merges))
+    (folder / "merges.txt").write_text(f"#version: 0.2\n{merged}\n", encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text('{"model_max_length": 512}', encoding="utf-8")
+    config = transformers.RobertaConfig(
+        vocab_size=len(tokens), max_position_embeddings=514, type_vocab_size=1, pad_token_id=1, **SHAPE
+    )
+    save_weights(transformers.RobertaForQuestionAnswering(config), folder, 10)
+    return folder
+
+
+def save_bert(folder):
+    """A BERT that reads 160 tokens at a time: characters, and every second word of the texts, are tokens."""
+    letters = sorted({letter for text in (*SENTENCES, *QUESTIONS) for letter in text.lower() if not letter.isspace()})
+    words = [word.lower() for word in WORDS[::2]]
+    tokens = dict.fromkeys(
+        ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters), *words]
+    )
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(tokens) + "\n", encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text('{"model_max_length": 160, "do_lower_case": true}', encoding="utf-8")
+    config = transformers.BertConfig(vocab_size=len(tokens), max_position_embeddings=160, **SHAPE)
+    save_weights(transformers.BertForQuestionAnswering(config), folder, 14)
+    return folder
+
+
+def save_weights(model, folder, seed):
+    """Every weight drawn from one seed, those of the last layer large: answers differ, and some are none."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in sorted(model.named_parameters()):
+            noise = torch.randn(parameter.shape, generator=generator)
+            norm = "LayerNorm.weight" in name
+            scale = 0.1 if norm else 0.3 if name.startswith("qa_outputs") else 0.25
+            parameter.copy_(norm + scale * noise)
+    model.eval().save_pretrained(folder)
+
+
+# The answers of transformers 4.51.3 (tokenizers 0.21.4, torch 2.13.0, CPU), pair by pair, to
+#   pipeline("question-answering", model=folder)(question=..., context=..., handle_impossible_answer=True)["answer"]
+# on the folders that `save_roberta` and `save_bert` write here.
+# fmt: off
+ROBERTA = [
+    "with a steel body get hot", "", ";\tthen a tab", "Kettles with a steel body get hot", "", "", "", "", "", "", "",
+    ";", "", "", "", "with a steel body get", "", "sea level —", ";", "with mild", "", "Then a line. Sourdough rises",
+    "ridge", "240 adults with mild", "sign", "found after twelve", "is run by a local", "found",
+    "́ written with a combining accent", "found after twelve", "façade", "asthma; no difference",
+    "000 metres. In São", "°", "slowly because", "harbour's lighthouse! Sourdough rises", "is", "°C at",
+    "°C at sea level —", "rises slowly because", ";", "000 metres", "hot, so", "São Paulo", "is a café with a",
+    "level", "2,000 metres", "ridge", "", "", "", "", "", "", "<s> lamp </s> of", "",
+]
+BERT = [
+    "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "get hot, so hold", "", "yeast",
+    "twelve weeks", "", "harbour'", "", "", "harbour", "", "a line", "twelve weeks", "lamp", "", "São Paulo there",
+    "a tab.\nThen a line", "façade", "and is run by a local", "a combining accent", "a lamp, a lamp", "a café with",
+    "of 日本。", "café", "enrolled 240 adults with", "京 is the capital", "100 °C at sea level", "harbou",
+    "°C at sea level", "line. A l", "", "", "", "", "", "", "", "",
+]
+# fmt: on
+GOLDEN = {"roberta": (save_roberta, ROBERTA), "bert": (save_bert, BERT)}
+
+
+def parts(folder):
+    """Model and tokenizer of a folder, loaded as the metrics' are."""
+    found = find_model(Checkpoint("tiny/reader", "made by the test"), folder)
+    return load_model(transformers.AutoModelForQuestionAnswering, found, "float32", "cpu"), load_tokenizer(found)
+
+
+@pytest.fixture(scope="module", params=GOLDEN)
+def golden(request, tmp_path_factory):
+    save, answers = GOLDEN[request.param]
+    return *parts(save(tmp_path_factory.mktemp("readers") / request.param)), answers
+
+
+@pytest.mark.parametrize("batch", [1, 16])
+def test_answers_are_those_of_the_pipeline(golden, batch):
+    model, tokenizer, answers = golden
+    assert extractive_reader(model, tokenizer, batch)(pairs()) == answers
+
+
+def test_a_pair_is_answered_the_same_in_any_company(golden):
+    model, tokenizer, answers = golden
+    read = extractive_reader(model, tokenizer)
+    assert [read([pair])[0] for pair in pairs()[::5]] == answers[::5]
+    assert read(pairs()[::-1]) == answers[::-1]
+    assert read([]) == []
+
+
+def test_answers_are_scored_with_what_the_reader_finds(golden):
+    model, tokenizer, answers = golden
+    # Three contexts of one line (an answer ends with its first), in which either model finds something.
+    asked = [pairs()[number] for number in (19, 24, 27)]
+    given = [answers[number] for number in (19, 24, 27)]
+    references = [
+        [{"question": asked[0][0], "short_answers": ["no such thing", given[0]]}],
+        [{"question": asked[1][0], "short_answers": ["no such thing"]}],
+        # One of two sub-questions is answered: exact 1/2, F1 1/2, no hit.
+        [{"question": asked[2][0], "short_answers": [short]} for short in (given[2].upper(), "no such thing")],
+    ]
+    own = [
+        Answer(str(number), context, (), reference={"qa_pairs": reference})
+        for number, ((_, context), reference) in enumerate(zip(asked, references, strict=True))
+    ]
+    assert reader_values([*own, Answer("x", "Lamp.", ())], extractive_reader(model, tokenizer)) == {
+        "qa_em": [1.0, 0.0, 0.5, None],
+        "qa_f1": [1.0, 0.0, 0.5, None],
+        "qa_hit": [1.0, 0.0, 0.0, None],
+    }
+
+
+def test_a_question_that_leaves_no_room_is_refused(golden):
+    model, tokenizer, _ = golden
+    read = extractive_reader(model, tokenizer)
+    long = "lamp " * 300
+    assert isinstance(read([("lamp?", long)])[0], str)
+    with pytest.raises(UserError, match=r"'lamp lamp .*' \.\.\. is too long for the reader: it has \d+ tokens"):
+        read([(long, long)])
+
+
+def test_tokenizers_that_pad_on_the_left_are_refused(golden):
+    model, tokenizer, _ = golden
+    tokenizer.padding_side = "left"
+    try:
+        with pytest.raises(UserError, match="allowed are fast tokenizers that pad on the right"):
+            extractive_reader(model, tokenizer)
+    finally:
+        tokenizer.padding_side = "right"
