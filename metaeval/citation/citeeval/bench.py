@@ -1,0 +1,136 @@
+"""CiteBench as published: responses as systems write them, responses cut into statements, and human judgements.
+
+system file     a list of {"id", "query", "passages": [{"text", "title"?}], "pred"}
+.citeeval file  a list of {"sample_idx", "query", "passages": [{"id", "title", "text"}], "prediction",
+                "prediction_sentences_and_citations": [{"id", "sentence", "citations", "concat"}]}
+human file      {sample: {"statements": {statement: {"citations", "types", "ratings", "edits"}}}}, three annotators
+                each for types (1 to 4, see `CONTEXTS`), ratings (0, 0.25, ..., 1 or null) and edits
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metaeval.citation.citeeval.attribution import CONTEXTS
+from metaeval.citation.citeeval.splitting import NO_ANSWER, Split, Statement
+from metaeval.citation.model import Answer, Passage
+from metaeval.corpus.loaders.rows import Row, read_rows
+from metaeval.corpus.problems import shown
+from metaeval.errors import UserError
+from metaeval.files import read_text
+
+ANNOTATORS = 3
+
+_CONTEXT_NUMBERS: Mapping[Any, int] = (
+    {number: number for number in CONTEXTS}
+    | {str(number): number for number in CONTEXTS}
+    | {name: number for number, name in CONTEXTS.items()}
+    | {name.capitalize(): number for number, name in CONTEXTS.items()}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HumanStatement:
+    """What the annotators said of one statement; None where one said nothing.
+
+    id: the statement's own. citations: passage numbers from 1. contexts: 1 to 4. ratings: in [0, 1]. edits: as they
+    stand in the file.
+    """
+
+    id: str
+    citations: tuple[int, ...]
+    contexts: tuple[int | None, ...]
+    ratings: tuple[float | None, ...]
+    edits: tuple[Any, ...]
+
+
+def read_system(path: Path) -> list[Answer]:
+    """The responses of a system file; raises `UserError`, with record and field, on another format."""
+    answers = []
+    for row in read_rows(path):
+        answers.append(Answer(row.identifier("id"), row.text("pred"), _passages(row), row.text("query")))
+    return _with_own_ids(path, answers)
+
+
+def read_statements(path: Path) -> list[tuple[Answer, Split]]:
+    """The responses of a `.citeeval` file, and their statements as they are cut there, in order.
+
+    Offsets of published statements are not known, and stand as 0. Raises `UserError` on another format.
+    """
+    found: list[tuple[Answer, Split]] = []
+    for row in read_rows(path):
+        answer = Answer(row.identifier("sample_idx"), row.text("prediction"), _passages(row), row.text("query"))
+        statements = tuple(
+            Statement(number, one.text("sentence"), tuple(dict.fromkeys(one.numbers("citations"))), 0, 0)
+            for number, one in enumerate(row.rows("prediction_sentences_and_citations"), start=1)
+        )
+        found.append((answer, Split(statements, [one.text for one in statements] == [NO_ANSWER])))
+    _with_own_ids(path, [answer for answer, _ in found])
+    return found
+
+
+def read_human(path: Path) -> dict[str, list[HumanStatement]]:
+    """The human judgements by sample, each sample's statements in the file's order.
+
+    Raises `UserError`, with sample, statement and field, on another format and on values that are not allowed.
+    """
+    try:
+        content = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is not JSON ({error}): fetch the published file again.") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path} is {shown(content)}; allowed: an object of samples.")
+    samples = Row(f"{path}", content)
+    return {
+        sample: [
+            _human(name, samples.row(sample).row("statements").row(name))
+            for name in samples.row(sample).row("statements").fields
+        ]
+        for sample in content
+    }
+
+
+def _human(name: str, row: Row) -> HumanStatement:
+    citations = row.numbers("citations")
+    contexts = [None if one is None else _context(one, row) for one in _three(row, "types")]
+    ratings = [None if one is None else _rating(one, row) for one in _three(row, "ratings")]
+    edits = _three(row, "edits") if row.fields.get("edits") is not None else []
+    return HumanStatement(name, tuple(citations), tuple(contexts), tuple(ratings), tuple(edits))
+
+
+def _three(row: Row, name: str) -> list[Any]:
+    values = row.fields.get(name)
+    if not isinstance(values, list) or len(values) != ANNOTATORS:
+        raise row.error(name, "a list of three values, one of each annotator")
+    return values
+
+
+def _context(value: Any, row: Row) -> int:
+    if isinstance(value, bool | list | dict) or value not in _CONTEXT_NUMBERS:
+        raise row.error("types", "1 to 4 or their names, or null")
+    return _CONTEXT_NUMBERS[value]
+
+
+def _rating(value: Any, row: Row) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise row.error("ratings", "numbers from 0 to 1, or null")
+    return float(value)
+
+
+def _passages(row: Row) -> tuple[Passage, ...]:
+    return tuple(Passage(one.text("text"), one.optional_text("title")) for one in row.rows("passages"))
+
+
+def _with_own_ids(path: Path, answers: list[Answer]) -> list[Answer]:
+    seen: set[str] = set()
+    for answer in answers:
+        if answer.id in seen:
+            raise UserError(
+                f"{path}: two responses have the id {shown(answer.id)}; allowed: an id of its own for each."
+            )
+        seen.add(answer.id)
+    return answers

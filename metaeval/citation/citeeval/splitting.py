@@ -1,0 +1,139 @@
+"""From a response to its statements, each with what it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
+from metaeval.citation.marks import find_marks
+from metaeval.citation.model import Answer, Mark
+from metaeval.citation.reading import Reading, added, joined, marks_in, part, span, stripped, whole, without
+from metaeval.citation.sentences import RULES, SentenceSplitter, move_leading, split
+from metaeval.errors import UserError
+
+NO_ANSWER = "No answer is found."
+"""What a response that says that it found no answer is replaced by, in the published data too."""
+
+# A negation, and at most 30 characters on a word for what was looked for.
+_REFUSES = re.compile(
+    r"\b(?:no|none|not)\b.{0,30}?\b(?:information|details|answer|mention(?:ed)?|provided|sources?|passages?|found)\b",
+    re.IGNORECASE,
+)
+_THINKING = re.compile(r"\s*<thinking>.*?</thinking>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence of a response without its marks, and what it cites.
+
+    number: its place in the response, from 1. citations: passage numbers from 1, each once, in the order of the
+    marks. unread: marks that cite nothing here, because no passage has their number or they cannot be read. start,
+    end: offsets of the sentence in the response.
+    """
+
+    number: int
+    text: str
+    citations: tuple[int, ...]
+    start: int
+    end: int
+    unread: tuple[Mark, ...] = ()
+
+    @property
+    def with_marks(self) -> str:
+        """The text with its citations behind it: `The river is long. [1][2]`."""
+        return f"{self.text} {''.join(f'[{number}]' for number in self.citations)}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The statements of a response. no_answer: it says that it found none, and that is its only statement."""
+
+    statements: tuple[Statement, ...]
+    no_answer: bool
+
+
+def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: SentenceSplitter = RULES) -> Split:
+    """The statements of a response: lines first, then sentences; marks that open a sentence go to the one before.
+
+    A block of thinking that opens the response is left out. A sentence of nothing but marks is none: the sentence
+    before has them.
+    Raises `UserError` on an empty line where the options say that the run stops there.
+    """
+    reading = whole(answer.text)
+    if match := _THINKING.match(answer.text):
+        reading = part(reading, match.end(), len(answer.text))
+    reading = stripped(reading)
+    sentences = _sentences(reading, answer, options, splitter)
+    if _no_answer(reading.text, sentences, answer, options):
+        where = span(reading)
+        return Split((Statement(1, NO_ANSWER, (), where.start, where.end),), no_answer=True)
+    found = [_statement(number, own, answer, options) for number, own in enumerate(sentences, start=1)]
+    return Split(tuple(found), no_answer=False)
+
+
+def _no_answer(text: str, sentences: Sequence[Reading], answer: Answer, options: CiteEvalOptions) -> bool:
+    if options.no_answer == "never" or not _REFUSES.search(text):
+        return False
+    lone = len(sentences) == 1 and not find_marks(text, options.styles, answer.first)
+    return options.no_answer == "anywhere" or lone
+
+
+def _sentences(reading: Reading, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter) -> list[Reading]:
+    sentences: list[Reading] = []
+    lines = list(_lines(reading, answer, options))
+    for line in lines:
+        own = [one for one in move_leading(split(line, splitter), "move all", options.styles) if one.text.strip()]
+        for place, sentence in enumerate(own, start=1):
+            ends_line = place == len(own) and line is not lines[-1]
+            if sentences and _joins(sentence, ends_line, answer, options):
+                sentences[-1] = joined(sentences[-1], added(" "), stripped(sentence))
+            else:
+                sentences.append(stripped(sentence))
+    return sentences
+
+
+def _lines(reading: Reading, answer: Answer, options: CiteEvalOptions) -> Iterator[Reading]:
+    """The lines that hold text; of two line breaks in a row one counts, and a third makes a line empty."""
+    start, breaks = 0, 0
+    for match in re.finditer(r"\n|\Z", reading.text):
+        line = part(reading, start, match.start())
+        start = match.end()
+        if line.text.strip():
+            breaks = 0
+            yield line
+            continue
+        breaks += 1
+        if options.stops and reading.text and (breaks > 1 or line.text):
+            raise UserError(
+                f"Answer {answer.id}: an empty line, at which the released code stops; set stops=false to pass over it."
+            )
+
+
+def _joins(sentence: Reading, ends_line: bool, answer: Answer, options: CiteEvalOptions) -> bool:
+    length = len(_clean(sentence, answer, options))
+    if length == 0 or length >= options.merge_below:
+        return length == 0
+    return ends_line or any(mark.number is not None for mark in marks_in(sentence, options.styles, answer.first))
+
+
+def _statement(number: int, sentence: Reading, answer: Answer, options: CiteEvalOptions) -> Statement:
+    highest = len(answer.passages) if options.highest is None else options.highest
+    citations: dict[int, None] = {}
+    unread: list[Mark] = []
+    for mark in marks_in(sentence, options.styles, answer.first):
+        if mark.number is not None and 1 <= mark.number <= highest:
+            citations[mark.number] = None
+        else:
+            unread.append(mark)
+    where = span(sentence)
+    text = _clean(sentence, answer, options)
+    return Statement(number, text, tuple(citations), where.start, where.end, tuple(unread))
+
+
+def _clean(sentence: Reading, answer: Answer, options: CiteEvalOptions) -> str:
+    """The sentence without the marks that are read and the white space before them."""
+    marks = [mark for mark in find_marks(sentence.text, options.styles, answer.first) if mark.number is not None]
+    spaced = [(len(sentence.text[: mark.start].rstrip()), mark.end) for mark in marks]
+    return without(sentence, spaced).text.strip()

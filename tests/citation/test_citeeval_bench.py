@@ -1,0 +1,241 @@
+"""CiteBench's files, read to their published schema from records made for it, and the agreement with people."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metaeval.citation.citeeval.bench import HumanStatement, read_human, read_statements, read_system
+from metaeval.citation.citeeval.krippendorff import krippendorff_alpha
+from metaeval.citation.citeeval.metaevaluation import (
+    agreement_ratings,
+    context_agreement,
+    correlations,
+    human_needs_citation,
+    human_rating,
+    response_rating,
+    statement_columns,
+)
+from metaeval.citation.citeeval.splitting import NO_ANSWER
+from metaeval.errors import UserError
+
+STATEMENT = {"citations": [1, 2], "types": [2, 2, 4], "ratings": [0.75, None, 1], "edits": [[], [], None]}
+
+
+def record(number=1, sentences=(("It is long.", [1, 1, 2]),)):
+    cut = [
+        {"id": n, "sentence": text, "citations": cited, "concat": f"{text} {cited}"}
+        for n, (text, cited) in enumerate(sentences, start=1)
+    ]
+    return {
+        "sample_idx": number,
+        "query": "How long?",
+        "passages": [{"id": 1, "title": "Oder", "text": "840 km"}, {"id": 2, "title": "", "text": "long"}],
+        "prediction": "It is long [1][1][2].",
+        "prediction_sentences_and_citations": cut,
+    }
+
+
+def written(tmp_path, content):
+    path = tmp_path / "file.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_a_system_file(tmp_path):
+    rows = [{"id": "q1", "query": "How long?", "passages": [{"text": "840 km"}], "pred": "Long [1]."}]
+    (answer,) = read_system(written(tmp_path, rows))
+    assert (answer.id, answer.question, answer.text, answer.passages[0].text) == (
+        "q1",
+        "How long?",
+        "Long [1].",
+        "840 km",
+    )
+    with pytest.raises(UserError, match='two responses have the id "q1"'):
+        read_system(written(tmp_path, rows * 2))
+    with pytest.raises(UserError, match="record 1: field 'pred' is missing"):
+        read_system(written(tmp_path, [{"id": "q1", "query": "", "passages": []}]))
+
+
+def test_statements_are_those_of_the_file(tmp_path):
+    (first, split), (_, refusal) = read_statements(written(tmp_path, [record(), record(2, [(NO_ANSWER, [])])]))
+    assert (first.id, first.question, first.passages[0].title) == ("1", "How long?", "Oder")
+    assert [(one.number, one.text, one.citations) for one in split.statements] == [(1, "It is long.", (1, 2))]
+    assert (split.no_answer, refusal.no_answer) == (False, True)
+    broken = record(sentences=[("It is long.", ["1"])])
+    with pytest.raises(UserError, match=r"\[0\]: field 'citations' is \[\"1\"\]; allowed: a list of whole numbers"):
+        read_statements(written(tmp_path, [broken]))
+
+
+def test_human_judgements(tmp_path):
+    types = {"citations": [], "types": ["Query", "2", None], "ratings": [None, None, 0], "edits": [1, 2, 3]}
+    content = {"s1": {"statements": {"1": STATEMENT, "2": types}}, "s2": {"statements": {}}}
+    found = read_human(written(tmp_path, content))
+    assert found["s1"][0] == HumanStatement("1", (1, 2), (2, 2, 4), (0.75, None, 1.0), ([], [], None))
+    assert (found["s1"][1].contexts, found["s1"][1].ratings) == ((1, 2, None), (None, None, 0.0))
+    assert found["s2"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ratings": [1, 1]}, "field 'ratings' is .*three values"),
+        ({"ratings": [1, 1, 1.25]}, "field 'ratings' is .*numbers from 0 to 1, or null"),
+        ({"ratings": [1, 1, True]}, "field 'ratings' is .*numbers from 0 to 1"),
+        ({"types": [2, 2, 5]}, "field 'types' is .*1 to 4"),
+        ({"types": [2, 2, [2]]}, "field 'types' is .*1 to 4"),
+        ({"citations": None}, "field 'citations'"),
+        ({"edits": "none"}, "field 'edits'"),
+    ],
+)
+def test_what_the_human_file_may_not_hold(tmp_path, change, message):
+    path = written(tmp_path, {"s1": {"statements": {"7": {**STATEMENT, **change}}}})
+    with pytest.raises(UserError, match=rf"s1, statements, 7: {message}"):
+        read_human(path)
+    for content in ("[]", "{", '{"s": []}', '{"s": {"statements": {"1": []}}}'):
+        with pytest.raises(UserError):
+            read_human(written(tmp_path, content))
+
+
+def test_one_missing_annotator_is_left_out_and_two_leave_nothing():
+    assert human_rating((0.75, None, 1.0)) == 0.875
+    assert human_rating((0.25, 0.5, 0.0)) == 0.25
+    assert human_rating((None, 1.0, None)) is None
+    assert human_rating((None, None, None)) is None
+
+
+def test_most_annotators_decide_whether_a_citation_is_needed():
+    assert human_needs_citation((2, 2, 4)) is True
+    assert human_needs_citation((2, 1, 3)) is False  # query and response, both "not retrieval"
+    assert human_needs_citation((2, None, 1)) is None
+    assert human_needs_citation((None, None, None)) is None
+
+
+def test_a_response_takes_the_mean_or_1_and_0_where_the_mask_empties_it():
+    assert response_rating((0.5, None, 1.0), (True, False, True)) == 0.75
+    assert response_rating((None,), (False,)) == 1.0
+    assert response_rating((0.0, 0.5), (False, True), "cited") == 0.5
+    assert response_rating((0.0, None), (False, False), "cited") == 0.0
+    assert response_rating((None,), (True,), "cited") == 1.0
+
+
+def test_statements_without_a_value_take_their_responses_on_each_side_by_itself():
+    ours, people = [(0.5, None, 1.0), (None,)], [(None, 0.0, 0.5), (0.25,)]
+    cited = [(True, False, True), (False,)]
+    score, gold, group = statement_columns(ours, people, cited)
+    assert score.tolist() == [0.5, 0.75, 1.0, 1.0]
+    assert gold.tolist() == [0.25, 0.0, 0.5, 0.25]
+    assert group.tolist() == [0, 0, 0, 1]
+    # Cited: the uncited 0.0 is masked, so that people's response is 0.5 and the second response 0 on both sides.
+    score, gold, _ = statement_columns(ours, people, cited, "cited")
+    assert score.tolist() == [0.5, 0.75, 1.0, 0.0]
+    assert gold.tolist() == [0.5, 0.5, 0.5, 0.0]
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        statement_columns(ours, people[:1], cited)
+
+
+def test_correlations_are_scipys_and_their_intervals_draw_responses():
+    rng = np.random.default_rng(0)
+    gold = rng.choice([0, 0.25, 0.5, 0.75, 1], size=90)
+    score = 0.5 * gold + rng.choice([0, 0.25, 0.5], size=90)
+    group = np.repeat(np.arange(30), 3)
+    found = correlations(score, gold, group, resamples=200)
+    for name, official in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
+        assert found[name].value == pytest.approx(official(score, gold).statistic, abs=1e-12)
+        assert found[name].low < found[name].value < found[name].high
+    constant = correlations(np.ones(90), gold, group, resamples=10)
+    assert constant["pearson"].value is constant["kendall"].low is None
+    empty = correlations(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), resamples=10)
+    assert empty["spearman"].value is None
+
+
+def test_cited_statements_are_forced_to_need_a_citation_as_published():
+    judged, human = [True, False, None, False, True], [True, True, True, False, None]
+    cited = [False, True, True, False, False]
+    # Forced: said T T T F against T T T F: all right. Not forced: T F - F against T T - F: precision 1, recall 1/2.
+    assert context_agreement(judged, human, cited) == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "statements": 4}
+    assert context_agreement(judged, human, cited, forced=False) == {
+        "precision": 1.0,
+        "recall": 0.5,
+        "f1": pytest.approx(2 / 3),
+        "statements": 3,
+    }
+    assert context_agreement([], [], [])["f1"] is None
+
+
+# Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), part D: four observers, twelve units, 7 missing.
+FOUR_OBSERVERS = """
+1 2 3 3 2 1 4 1 2 . . .
+1 2 3 3 2 2 4 1 2 5 . 3
+. 3 3 3 2 3 4 2 2 5 1 .
+1 2 3 3 2 4 4 1 2 5 1 .
+"""
+
+
+def test_alpha_of_krippendorffs_own_example():
+    rows = [
+        [np.nan if cell == "." else float(cell) for cell in line.split()] for line in FOUR_OBSERVERS.split("\n")[1:5]
+    ]
+    ratings = np.array(rows).T
+    assert krippendorff_alpha(ratings, "nominal") == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(ratings, "interval") == pytest.approx(0.849, abs=5e-4)
+    # A shift changes no difference, and names change no category.
+    assert krippendorff_alpha(ratings + 1e6, "interval") == pytest.approx(
+        krippendorff_alpha(ratings, "interval"), abs=1e-9
+    )
+    assert krippendorff_alpha(-7 * ratings, "nominal") == krippendorff_alpha(ratings, "nominal")
+
+
+def test_alpha_by_hand():
+    # Units (0, 0), (1, 1), (0, 1) and a lone 1, which pairs with nothing. Ordered pairs within units that differ: 2,
+    # so D_o = 2 / 6. Of all six values three are 0: 18 of the 30 ordered pairs differ. alpha = 1 - (1/3) / (3/5) = 4/9.
+    ratings = np.array([[0, 0], [1, 1], [0, 1], [np.nan, 1]])
+    for distance in ("nominal", "interval"):  # of 0 and 1 the squared difference is the same thing
+        assert krippendorff_alpha(ratings, distance) == pytest.approx(4 / 9, abs=1e-15)
+    # Units (0, 2), (1, 1): D_o = (4 + 4) / 4 = 2. Of 0 1 1 2 the six squared differences are 1 1 4 0 1 1, 8 together,
+    # each in two orders of 12: D_e = 4 / 3. alpha = 1 - 2 / (4 / 3).
+    assert krippendorff_alpha(np.array([[0.0, 2], [1, 1]]), "interval") == pytest.approx(-0.5)
+
+
+def alpha_by_pairs(ratings, distance):
+    """The definition, pair by pair, in Python."""
+    units = [[value for value in unit if not np.isnan(value)] for unit in ratings]
+    units = [unit for unit in units if len(unit) > 1]
+
+    def between(values):
+        pairs = itertools.permutations(values, 2)
+        return sum((a - b) ** 2 if distance == "interval" else a != b for a, b in pairs)
+
+    values = [value for unit in units for value in unit]
+    observed = sum(between(unit) / (len(unit) - 1) for unit in units) / len(values)
+    return 1 - observed / (between(values) / (len(values) * (len(values) - 1)))
+
+
+@pytest.mark.parametrize("distance", ["nominal", "interval"])
+def test_alpha_is_the_definition_pair_by_pair(distance):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        ratings = rng.choice([0, 0.25, 0.5, 0.75, 1, np.nan], size=(9, 4))
+        assert krippendorff_alpha(ratings, distance) == pytest.approx(alpha_by_pairs(ratings, distance), abs=1e-12)
+
+
+def test_alpha_is_undefined_without_pairs_or_without_variation():
+    for ratings in (np.empty((0, 3)), np.array([[1, np.nan], [np.nan, 2]]), np.array([[2.0, 2], [2, 2]])):
+        assert np.isnan(krippendorff_alpha(ratings, "interval"))
+    with pytest.raises(ValueError, match="units by raters"):
+        krippendorff_alpha(np.zeros(3), "nominal")
+    with pytest.raises(ValueError, match="infinity"):
+        krippendorff_alpha(np.array([[np.inf, 1.0]]), "nominal")
+
+
+def test_an_annotators_gaps_take_their_own_mean_of_the_response():
+    statements = [
+        HumanStatement("1", (), (2, 2, 2), (0.5, None, None), ()),
+        HumanStatement("2", (), (2, 2, 2), (1.0, 0.25, None), ()),
+        HumanStatement("3", (), (2, 2, 2), (None, 0.75, None), ()),
+    ]
+    expected = [[0.5, 0.5, np.nan], [1.0, 0.25, np.nan], [0.75, 0.75, np.nan]]
+    np.testing.assert_array_equal(agreement_ratings(statements), expected)
+    assert agreement_ratings([]).shape == (0, 3)

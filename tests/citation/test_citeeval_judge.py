@@ -1,0 +1,269 @@
+"""The whole pipeline: what is asked, once, what becomes of every kind of reply, recorded, replayed, and with faults."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.citeeval.evaluate import bounds, counts, estimates, evaluate
+from metaeval.citation.citeeval.judge import requests_of
+from metaeval.citation.citeeval.options import citeeval_options
+from metaeval.citation.citeeval.replay import recording, replaying
+from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.model import Answer, Passage
+from metaeval.errors import UserError
+from metaeval.llm.budget import Prices, Purse, estimate
+from metaeval.llm.conduct import Conduct
+from metaeval.llm.endpoint import Endpoint
+from metaeval.llm.replies import ReplyStore
+from metaeval.llm.session import ChatSession
+
+QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+PASSAGES = (
+    Passage("The Oder is 840 kilometres long.", "Oder"),
+    Passage("The Oder crosses three countries.", "Course"),
+    Passage("Barges carry <coal> & ore.", 'Trade "by water"'),
+)
+# A judge by rule. Context: retrieval if the statement shares a word of five letters with a passage, else model.
+# A citation that shares none is deleted as misleading; three stars for each statement with such a one, else five.
+WORD = re.compile(r"[a-z]{5,}")
+PASSAGE = re.compile(r'<passage id="(\d+)">(.*?)</passage>', re.DOTALL)
+STATEMENT = re.compile(r'<statement id="(\d+)"(?: cites="([\d ]*)")?>(.*?)</statement>', re.DOTALL)
+
+
+def words(text):
+    return set(WORD.findall(text.lower()))
+
+
+def by_rule(body):
+    prompt = body["messages"][-1]["content"]
+    material = prompt[prompt.rindex("<passages>") :]
+    passages = {int(number): words(text) for number, text in PASSAGE.findall(material)}
+    entries = []
+    for number, cites, text in STATEMENT.findall(material):
+        entry = {"id": int(number), "thinking": "by rule"}
+        if 'cites="' not in material:
+            shared = any(words(text) & own for own in passages.values())
+            entries.append({**entry, "context": "retrieval" if shared else "model"})
+        elif cites:
+            wrong = [int(one) for one in cites.split() if not words(text) & passages[int(one)]]
+            edits = [{"action": "delete", "citation": one, "reason": "misleading"} for one in wrong]
+            entries.append({**entry, "edits": edits, "rating": 3 if wrong else 5})
+    return json.dumps({"statements": entries})
+
+
+@pytest.fixture(scope="module")
+def fake():
+    """The module tests/llm/server.py."""
+    path = Path(__file__).parents[1] / "llm" / "server.py"
+    spec = importlib.util.spec_from_file_location("fake_chat_server_for_citeeval", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    """Make a session on the test's own reply store, with no proxy between."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    made = []
+
+    def make(url, prices=None, budget=None, **conduct):
+        purse = Purse(Prices(*prices) if prices else None, budget)
+        endpoint = Endpoint(url, "tiny", "OPENAI_API_KEY", "")
+        settings = Conduct(**{"backoff": 0.01, "timeout": 20.0, "concurrency": 8, **conduct})
+        made.append(ChatSession(endpoint, settings, ReplyStore(tmp_path / "replies.sqlite"), purse))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def response(text, name="a", group=""):
+    return Answer(name, text, PASSAGES, "How long is the Oder?", group=group)
+
+
+FOUR = response("The Oder is 840 kilometres long [1][3]. It crosses countries [2]. Barges go there. I am sure.")
+
+
+def values(result, scenario="full"):
+    return {measure: result.values[measure, scenario].value for measure in ("rating", "edits", "auto")}
+
+
+def test_a_response_from_text_to_numbers(fake, session):
+    with fake.ChatServer(answer=by_rule) as server:
+        (result,) = evaluate([FOUR], session(server.url).ask, Asking(model="tiny"))
+    assert [(one.context, one.stars, one.edits and [edit.name for edit in one.edits]) for one in result.statements] == [
+        ("retrieval", 3, ["DELETE_1"]),  # [3] says nothing of length
+        ("retrieval", 5, ()),
+        ("retrieval", None, None),  # barges: in the passages, and uncited
+        ("model", None, None),
+    ]
+    # Ratings (3 - 1) / 4 = 0.5, 1, 0 for the missing citation, none for what the model knows: 1.5 / 3.
+    # Edits: (1.00298631 + 0.06935712) / 2 - 0.01090173 = 0.52526999; 1; 0.
+    assert values(result) == pytest.approx({"rating": 0.5, "edits": 1.52526999 / 3, "auto": (0.5 + 1.52526999 / 3) / 2})
+    assert values(result, "cited") == pytest.approx({"rating": 0.75, "edits": 0.762634993, "auto": 0.756317496})
+    assert counts([result]) == {"questions: read": 2}
+    assert server.attempts.total() == 2  # one for the contexts, one for the edits
+
+
+CONTEXTS_OF_FOUR = [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "state", "problems", "stars"),
+    [
+        ("I would rate this highly.", "unparsed", {}, {}),
+        ({"finish_reason": "length"}, "unparsed", {}, {}),
+        ({"message": {"role": "assistant", "content": None, "refusal": "I cannot"}}, "unparsed", {}, {}),
+        ([{"id": 1, "thinking": "", "edits": [], "rating": 4}], "read", {"not judged": 1}, {1: 4}),
+        (
+            [{"id": 1, "thinking": "", "edits": [], "rating": 9}, {"id": 8, "thinking": "", "edits": [], "rating": 4}],
+            "read",
+            {"not judged": 2, "out of schema": 1, "no such statement": 1},
+            {},
+        ),
+    ],
+)
+def test_replies_that_say_too_little_leave_values_missing_counted_and_bounded(
+    fake, session, reply, state, problems, stars
+):
+    def answer(body):
+        if 'cites="' not in body["messages"][0]["content"]:
+            return json.dumps({"statements": CONTEXTS_OF_FOUR})
+        if isinstance(reply, dict):
+            return fake.completion('{"statements": []}', **reply)
+        return reply if isinstance(reply, str) else json.dumps({"statements": reply})
+
+    with fake.ChatServer(answer=answer) as server:
+        (result,) = evaluate([FOUR], session(server.url).ask, Asking(model="tiny"))
+    assert (result.judged.attribution, result.judged.editing) == ("read", state)
+    assert result.judged.problems == problems
+    assert {one.statement.number: one.stars for one in result.statements if one.stars} == stars
+    rating = result.values["rating", "full"]
+    # Two uncited statements that need a citation are 0; each missing one is anything from 0 to 1.
+    known = [(star - 1) / 4 for star in stars.values()]
+    missing = 2 - len(known)
+    assert (rating.rated, rating.missing) == (2 + len(known), missing)
+    assert rating.value == pytest.approx(sum(known) / (2 + len(known)))
+    assert (rating.least, rating.most) == pytest.approx((sum(known) / 4, (sum(known) + missing) / 4))
+    assert counts([result])["statements missing a value"] == missing
+    assert bounds([result, result], "rating") == (rating.least, rating.most)
+    assert bounds([], "rating") == (None, None)
+
+
+def test_an_invented_citation_costs_the_statement_its_edit_distance_and_is_counted(fake, session):
+    def answer(body):
+        if 'cites="' not in body["messages"][0]["content"]:
+            return json.dumps({"statements": CONTEXTS_OF_FOUR})
+        edits = [{"action": "add", "citation": 7, "reason": "evidence"}]
+        entries = [{"id": n, "thinking": "", "edits": edits if n == 1 else [], "rating": 4} for n in (1, 2)]
+        return json.dumps({"statements": entries})
+
+    with fake.ChatServer(answer=answer) as server:
+        ask = session(server.url).ask
+        (result,) = evaluate([FOUR], ask, Asking(model="tiny"))
+        (lenient,) = evaluate([FOUR], ask, Asking(model="tiny"), citeeval_options(bad_edits="as it stands"))
+        assert server.attempts.total() == 2  # another option asks nothing anew
+    first = result.statements[0].values
+    assert (first["rating"].value, first["edits"].value, first["auto"].state) == (0.75, None, "missing")
+    assert counts([result])["edits: no such passage"] == counts([lenient])["edits: no such passage"] == 1
+    # KEEP, KEEP, ADD_1: 2 x 1.00298631 / 3 - 0.01090173
+    assert lenient.statements[0].values["edits"].value == pytest.approx(0.65775581, abs=1e-8)
+
+
+def test_recorded_and_replayed_without_a_server_the_numbers_are_the_same(fake, session, tmp_path):
+    answers = [FOUR, response("The Oder is long [2].", "b"), response("No answer found.", "c")]
+    path = tmp_path / "judge.jsonl"
+    with fake.ChatServer(answer=by_rule) as server:
+        live = evaluate(answers, recording(session(server.url).ask, path), Asking(model="tiny"))
+    assert evaluate(answers, replaying(path), Asking(model="tiny")) == live
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 4
+    means = estimates(answers, live, resamples=50)
+    assert (means["auto"].answers, means["auto"].undefined) == (2, 1)
+    assert means["auto"].value == pytest.approx(sum(values(one)["auto"] for one in live[:2]) / 2)
+    with pytest.raises(UserError, match=r"holds no reply to 4 of 4 requests: it was recorded with another model"):
+        evaluate(answers, replaying(path), Asking(model="other"))
+    path.write_text('{"request": {}, "sample": 0, "reply": {"choices": []}}\n', encoding="utf-8")
+    with pytest.raises(UserError, match=r"line 1: the reply is not a chat completion"):
+        replaying(path)
+
+
+MANY = [
+    response(f"The Oder is {n} kilometres long [{n % 3 + 1}]. Ships are fine.", str(n), str(n // 2)) for n in range(40)
+]
+
+
+def test_faults_change_no_number_and_nothing_is_paid_for_twice(fake, session, tmp_path):
+    with fake.ChatServer(answer=by_rule) as good:
+        whole = evaluate(MANY, session(good.url).ask, Asking(model="tiny"))
+    with fake.ChatServer(answer=by_rule, faults=0.25, kinds=QUICK_FAULTS, seed=3) as server:
+        broken = session(server.url)
+        assert evaluate(MANY, broken.ask, Asking(model="tiny")) == whole
+        assert set(server.faulted) == set(QUICK_FAULTS)
+        assert len(server.completed) == 80
+        assert set(server.completed.values()) == {1}
+        assert broken.ledger.usage()["answered"] == 80
+        attempts = server.attempts.total()
+        again = session(server.url)
+        assert evaluate(MANY, again.ask, Asking(model="tiny")) == whole
+        assert (again.ledger.stored, server.attempts.total()) == (80, attempts)
+
+
+def test_a_run_that_its_budget_ends_goes_on_where_it_was(fake, session, tmp_path):
+    answers = MANY[:6]
+    # A USD for each million of output tokens: at most 4,096 of them a request, 10 in fact. Twelve requests; the
+    # budget has room for one worst case and the price of four: five a run.
+    budget = {"prices": (0, 1), "budget": 4096e-6 + 4.5 * 10e-6, "concurrency": 1}
+    asking = Asking(model="tiny")
+    with fake.ChatServer(answer=by_rule) as server:
+        requests = [one for _, _, one in requests_of(answers, [split_response(a) for a in answers], asking)]
+        store = ReplyStore(tmp_path / "replies.sqlite")
+        before = estimate(requests, server.url, store, Prices(0, 1))
+        assert (before.requests, before.stored, before.tokens_out) == (12, 0, 12 * 4096)
+        for done in (5, 10):
+            with pytest.raises(UserError, match="The budget of"):
+                evaluate(answers, session(server.url, **budget).ask, asking)
+            assert server.completed.total() == done
+        evaluate(answers, session(server.url, **budget).ask, asking)
+        assert estimate(requests, server.url, store, None).requests == 0
+        store.close()
+        assert set(server.completed.values()) == {1}
+
+
+def test_replies_in_tags_give_the_same_numbers_as_json(fake, session, tmp_path):
+    own = tmp_path / "own.txt"
+    own.write_text("<passages>\n{passages}\n</passages>{query}{statements}", encoding="utf-8")
+
+    def in_tags(body):
+        entries = json.loads(by_rule(body))["statements"]
+        numbers = {"query": 1, "retrieval": 2, "response": 3, "model": 4}
+        lines = []
+        for entry in entries:
+            where = f'sentence_id="{entry["id"]}"'
+            if "context" in entry:
+                lines.append(f"<attribution {where}> {numbers[entry['context']]} </attribution>")
+            else:
+                edits = "".join(
+                    f'<DELETE citation="{e["citation"]}"> DELETE REASON 1 </DELETE>' for e in entry["edits"]
+                )
+                lines.append(f"<editing {where}>{edits or ' N/A '}</editing><rating {where}>{entry['rating']}</rating>")
+        return "\n".join(lines)
+
+    with fake.ChatServer(answer=by_rule) as server:
+        (as_json,) = evaluate([FOUR], session(server.url).ask, Asking(model="tiny"))
+    with fake.ChatServer(answer=in_tags) as server:
+        asking = Asking(model="tiny", output="tags", attribution_file=own, editing_file=own)
+        (as_tags,) = evaluate([FOUR], session(server.url).ask, asking)
+    assert as_tags == as_json
+    with fake.ChatServer(answer=by_rule) as server:
+        (wrong,) = evaluate([FOUR], session(server.url).ask, asking)  # JSON where tags were asked for
+    assert (wrong.judged.attribution, wrong.judged.editing) == ("unparsed", "unparsed")

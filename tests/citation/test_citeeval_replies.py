@@ -1,0 +1,173 @@
+"""What is taken from a judge's reply: what keeps to the form to the letter, once; the rest is counted."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.citation.citeeval.editing import REASONS, Edit
+from metaeval.citation.citeeval.structured import read_contexts, read_reviews, reply_schema
+from metaeval.citation.citeeval.tagged import read_tagged_contexts, read_tagged_edits, read_tagged_ratings
+
+DELETE = {"action": "delete", "citation": 6, "reason": "misleading"}
+ADD = {"action": "add", "citation": 7, "reason": "credibility"}
+
+
+def review(number, rating=2, edits=(), **changes):
+    return {"id": number, "thinking": "t", "edits": list(edits), "rating": rating, **changes}
+
+
+def context(number, name="retrieval", **changes):
+    return {"id": number, "thinking": "t", "context": name, **changes}
+
+
+def reply(*statements):
+    return json.dumps({"statements": statements})
+
+
+def test_contexts_edits_and_ratings_by_statement():
+    contexts = read_contexts(reply(*(context(n, name) for n, name in enumerate(["query", "model"], 1))), 2)
+    assert (contexts.by, contexts.problems) == ({1: 1, 2: 4}, {})
+    reviews = read_reviews(reply(review(2, 5), review(1, 2, [DELETE, ADD])), 2)
+    assert reviews.by == {1: ((Edit("delete", 1, 6), Edit("add", 3, 7)), 2), 2: ((), 5)}
+    assert not reviews.problems
+
+
+def test_one_block_of_code_around_the_object_is_no_fault():
+    assert read_contexts(f"```json\n{reply(context(1))}\n```\n", 1).by == {1: 2}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Rating: 5",
+        "[]",
+        "null",
+        '{"statements": {}}',
+        '{"statements": [], "note": 1}',
+        f"Here it is: {reply(review(1))}",
+        f"{reply(review(1))} Done.",
+        reply(review(1))[:-2],
+        '{"statements": ' + "[" * 100_000,
+    ],
+)
+def test_a_reply_of_another_form_is_not_read_at_all(text):
+    assert read_reviews(text, 1) is None
+    assert read_contexts(text, 1) is None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        review(1, 0),
+        review(1, 6),
+        review(1, 2.5),
+        review(1, "2"),
+        review(1, True),
+        review(1, note="more"),
+        review("1"),
+        review(1, thinking=None),
+        review(1, edits="none"),
+        review(1, edits=[DELETE, {**ADD, "reason": "misleading"}]),  # a reason of the other action
+        review(1, edits=[{**DELETE, "reason": "wrong"}]),
+        review(1, edits=[{**DELETE, "reason": ["misleading"]}]),
+        review(1, edits=[{**DELETE, "action": "move"}]),
+        review(1, edits=[{**DELETE, "action": ["delete"]}]),
+        review(1, edits=[{**DELETE, "citation": "6"}]),
+        review(1, edits=[{**DELETE, "citation": -1}]),
+        review(1, edits=[{"action": "delete", "citation": 6}]),
+        "statement 1 is fine",
+        None,
+    ],
+)
+def test_an_entry_out_of_the_schema_is_counted_as_a_whole_and_the_others_are_read(entry):
+    said = read_reviews(reply(entry, review(2, 3)), 2)
+    assert said.by == {2: ((), 3)}
+    assert said.problems == {"out of schema": 1}
+
+
+def test_invented_and_repeated_statements_are_counted_and_count_for_nothing():
+    said = read_reviews(reply(review(0), review(1, 1), review(1, 5), review(2, 4), review(9), review(9)), 2)
+    assert said.by == {2: ((), 4)}  # two words on statement 1: neither stands
+    assert said.problems == {"no such statement": 3, "said twice": 1}
+    assert read_contexts(reply(context(1, "other"), context(3)), 2).problems == {
+        "out of schema": 1,
+        "no such statement": 1,
+    }
+
+
+@pytest.mark.parametrize("entry", [review(1), review(1, 5, [DELETE, ADD]), review(1, 7), review(1, note=1), {}])
+def test_the_schema_that_is_asked_for_and_the_reading_agree(entry):
+    jsonschema = pytest.importorskip("jsonschema", reason="checks replies against the schema as a server would")
+    schema = reply_schema("editing")["json_schema"]["schema"]
+    validator = jsonschema.Draft202012Validator(schema)
+    assert validator.is_valid({"statements": [entry]}) == (not read_reviews(reply(entry), 1).problems)
+
+
+@pytest.mark.parametrize("name", ["query", "retrieval", "response", "model", "Retrieval", "", 2])
+def test_the_schema_of_contexts_agrees_too(name):
+    jsonschema = pytest.importorskip("jsonschema", reason="checks replies against the schema as a server would")
+    schema = reply_schema("attribution")["json_schema"]["schema"]
+    valid = jsonschema.Draft202012Validator(schema).is_valid({"statements": [context(1, name)]})
+    assert valid == (not read_contexts(reply(context(1, name)), 1).problems)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 8) | st.sampled_from(["delete", "evidence", "query", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["id", "thinking", "edits", "rating", "context", "statements"]), inner, max_size=5
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON | st.builds(lambda entries: {"statements": entries}, st.lists(JSON, max_size=3)))
+def test_no_json_whatsoever_makes_the_reading_fail(value):
+    for read in (read_reviews, read_contexts):
+        said = read(json.dumps(value), 3)
+        assert said is None or said.by.keys() <= {1, 2, 3}
+
+
+def test_tags_are_read_once_within_the_statements_and_outside_thinking():
+    text = (
+        '<thinking><rating sentence_id="1">1</rating></thinking>'
+        '<rating sentence_id="1"> 5 </rating><rating sentence_id="2">7</rating>'
+        '<rating sentence_id="3">4</rating><rating sentence_id="3">4</rating><rating sentence_id="9">4</rating>'
+    )
+    said = read_tagged_ratings(text, 3)
+    assert said.by == {1: 5}
+    assert said.problems == {"out of schema": 1, "said twice": 1, "no such statement": 1}
+    contexts = read_tagged_contexts('<type sentence_id="1">2</type><type sentence_id="2">5</type>', 2, tag="type")
+    assert (contexts.by, contexts.problems) == ({1: 2}, {"out of schema": 1})
+
+
+@pytest.mark.parametrize(
+    ("body", "edits"),
+    [
+        ("", ()),
+        (" N/A ", ()),
+        ('<ADD citation="0"> ADD REASON 1 </ADD>', (Edit("add", 1, 0),)),
+        ('First,\n<DELETE citation="2">3</DELETE>', (Edit("delete", 3, 2),)),
+        ("Delete 6, which is misleading.", None),
+        ('<DELETE citation="six">DELETE REASON 1</DELETE>', None),
+        ('<DELETE citation="6">DELETE REASON 0</DELETE>', None),
+        ('<DELETE citation="6">because</DELETE>', None),
+        ('<ADD citation="2">1</ADD><MOVE citation="2">1</MOVE>', None),
+    ],
+)
+def test_edits_in_tags_are_read_whole_or_counted(body, edits):
+    said = read_tagged_edits(f'<editing sentence_id="1">{body}</editing>', 1)
+    assert said.by == ({} if edits is None else {1: edits})
+    assert said.problems == ({"out of schema": 1} if edits is None else {})
+
+
+def test_every_reason_has_its_number():
+    for action, reasons in REASONS.items():
+        for number, reason in enumerate(reasons, start=1):
+            said = read_reviews(reply(review(1, edits=[{"action": action, "citation": 3, "reason": reason}])), 1)
+            assert said.by[1][0][0].name == f"{action.upper()}_{number}"

@@ -1,0 +1,157 @@
+"""Statements of a response: what the default reads, what each released rule changes, nothing lost unseen."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.citation.citeeval.options import RELEASED, citeeval_options
+from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
+from metaeval.citation.marks import find_marks
+from metaeval.citation.model import Answer, Passage
+from metaeval.errors import UserError
+
+
+def answer(text, passages=3):
+    return Answer("a", text, (Passage("p"),) * passages)
+
+
+def cut(text, passages=3, **changes):
+    found = split_response(answer(text, passages), citeeval_options(**changes))
+    return [(one.text, one.citations) for one in found.statements]
+
+
+def test_lists_and_ranges_are_read_and_short_sentences_stay_by_themselves():
+    assert cut("Rivers are long [1].\nOK [2].\nIt crosses four countries [1-3].") == [
+        ("Rivers are long.", (1,)),
+        ("OK.", (2,)),
+        ("It crosses four countries.", (1, 2, 3)),
+    ]
+
+
+def test_a_number_without_a_passage_cites_nothing_and_is_kept_as_unread():
+    found = split_response(answer("It is long [12][2]. It is wide [0]. It is deep [a1].")).statements
+    assert [one.citations for one in found] == [(2,), (), ()]
+    assert [[mark.number for mark in one.unread] for one in found] == [[12], [0], [None]]
+    assert [one.text for one in found] == ["It is long.", "It is wide.", "It is deep [a1]."]
+
+
+def test_ten_is_the_highest_number_as_released_however_many_passages_there_are():
+    text = "It is long [10]. It is wide [11]. It is really very deep [4]."
+    assert [citations for _, citations in cut(text, 20)] == [(10,), (11,), (4,)]
+    assert [citations for _, citations in cut(text, 3, highest=10)] == [(10,), (), (4,)]
+
+
+def test_passages_counted_from_0_are_counted_from_1_here():
+    own = Answer("a", "It is long [0][2].", (Passage("p"),) * 3, first=0)
+    assert split_response(own).statements[0].citations == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "refusal", ["No information was found.", "None of the passages say so.", "I could NOT find an answer."]
+)
+def test_a_lone_sentence_that_refuses_is_a_refusal(refusal):
+    found = split_response(answer(refusal))
+    assert found.no_answer
+    assert [(one.text, one.start, one.end) for one in found.statements] == [(NO_ANSWER, 0, len(refusal))]
+    assert cut(refusal, no_answer="never") == [(refusal, ())]
+
+
+def test_a_refusal_beside_an_answer_hides_it_only_as_released():
+    text = "The passages do not provide information about the delta. The river is long [1]."
+    assert cut(text)[1] == ("The river is long.", (1,))
+    assert cut(text, no_answer="anywhere") == [(NO_ANSWER, ())]
+    assert not split_response(answer("No source says so [1].")).no_answer  # it cites: it is a statement
+
+
+def test_a_word_of_looking_for_must_follow_within_30_characters():
+    near, far = "Not " + "x" * 28 + " found.", "Not " + "x" * 29 + " found."  # 28 + two spaces, and one more
+    assert split_response(answer(near)).no_answer
+    assert not split_response(answer(far)).no_answer
+    assert not split_response(answer("I know the sources.")).no_answer  # "no" within a word
+
+
+def test_sentences_below_the_limit_join_the_one_before_if_they_cite_or_end_a_line():
+    # "Rather short text." has 18 characters, "Rather longish text." 20.
+    text = "A first sentence of some length.\nRather short text [1].\nRather longish text [2].\nBrief.\nThe last. End."
+    assert cut(text, merge_below=20) == [
+        ("A first sentence of some length. Rather short text.", (1,)),
+        ("Rather longish text. Brief.", (2,)),
+        ("The last.", ()),
+        ("End.", ()),
+    ]
+
+
+def test_marks_alone_belong_to_the_sentence_before_and_open_none():
+    assert cut("It is long.\n[1]\nIt is wide. [2]") == [("It is long.", (1,)), ("It is wide.", (2,))]
+    assert cut("[3] It is long.") == [("It is long.", (3,))]
+
+
+def test_thinking_that_opens_a_response_is_no_part_of_it():
+    text = "<thinking>Is it [3]? No answer.</thinking>\nIt is long [1]."
+    found = split_response(answer(text))
+    assert [(one.text, one.citations) for one in found.statements] == [("It is long.", (1,))]
+    assert text[found.statements[0].start : found.statements[0].end] == "It is long [1]."
+
+
+def test_empty_lines_are_passed_over_and_stop_only_the_released_profile():
+    assert [text for text, _ in cut("A b c.\n\n\nD e f.\n \nG.")] == ["A b c.", "D e f.", "G."]
+    assert len(split_response(answer("A b c.\n\nD e f. It has more text."), RELEASED).statements) == 3
+    for text in ("A b c.\n\n\nD.", "A b c.\n \nD."):
+        with pytest.raises(UserError, match="Answer a: an empty line"):
+            split_response(answer(text), RELEASED)
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "<thinking>x</thinking>"])
+def test_an_empty_response_has_no_statements(text):
+    assert split_response(answer(text)).statements == ()
+    assert split_response(answer(text), RELEASED).statements == ()
+
+
+PIECES = st.sampled_from(
+    [
+        "River",
+        "is",
+        "long",
+        "ok",
+        ".",
+        ". ",
+        " ",
+        "\n",
+        "[1]",
+        "[2, 3]",
+        "[9]",
+        "[0]",
+        "[x1]",
+        "[1-2]",
+        "[^3]",
+        "【2】",
+        "!",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from([0, 20]))
+def test_every_mark_is_cited_or_listed_and_no_other_text_is_lost(text, limit):
+    own = answer(text)
+    found = split_response(own, citeeval_options(no_answer="never", merge_below=limit)).statements
+    marks = find_marks(text)
+    cited = [number for one in found for number in one.citations]
+    assert set(cited) == {mark.number for mark in marks if mark.number in (1, 2, 3)}
+    unread = [mark for one in found for mark in one.unread]
+    assert unread == [mark for mark in marks if mark.number not in (1, 2, 3)]
+    read = [(mark.start, mark.end) for mark in marks if mark.number is not None]
+    kept = "".join(letter for at, letter in enumerate(text) if not any(start <= at < end for start, end in read))
+    assert "".join("".join(one.text.split()) for one in found) == "".join(kept.split())
+    for one in found:
+        assert 0 <= one.start <= one.end <= len(text)
+        assert len(set(one.citations)) == len(one.citations)
+
+
+def test_options_are_checked():
+    with pytest.raises(UserError, match=r"Unknown profile 'papre'\. Did you mean 'paper'"):
+        citeeval_options("papre")
+    with pytest.raises(UserError, match="Unknown option of CiteEval 'hihgest'"):
+        citeeval_options(hihgest=3)
+    for name, value in (("highest", 0), ("merge_below", -1), ("weight", 1.5), ("weight", float("nan"))):
+        with pytest.raises(UserError, match=f"{name} is {value}; allowed"):
+            citeeval_options(**{name: value})

@@ -1,0 +1,228 @@
+"""Values of statements and responses: the corrected edit distance, refitting, missing words, both scenarios, bounds."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from metaeval.citation.citeeval.aggregate import in_scenario, response_value
+from metaeval.citation.citeeval.editdist import ACTIONS, PUBLISHED, Coefficients, actions, edit_distance, refit
+from metaeval.citation.citeeval.editing import Edit, edit_problems, edited
+from metaeval.citation.citeeval.options import PAPER, RELEASED, citeeval_options
+from metaeval.citation.citeeval.rating import (
+    LACKS,
+    MISSING,
+    NEEDS_NONE,
+    UNDECIDED,
+    Value,
+    both,
+    by_edits,
+    by_rating,
+    rated,
+    unit_rating,
+)
+
+QUERY, RETRIEVAL, RESPONSE, MODEL = 1, 2, 3, 4
+# The official prompt's own example: 1 and 6 are cited, 6 is misleading, 7 would add credibility.
+EXAMPLE = ((1, 6), (Edit("delete", 1, 6), Edit("add", 3, 7)))
+
+
+def test_the_prompts_own_example_is_0491_and_as_released_0992():
+    # KEEP, DELETE_1, ADD_3: (1.00298631 + 0.06935712 + 0.43404136) / 3 - 0.01090173 = 0.50212826 - 0.01090173
+    assert actions(*EXAMPLE) == ("KEEP", "DELETE_1", "ADD_3")
+    assert by_edits(EXAMPLE[0], RETRIEVAL, EXAMPLE[1], PAPER, passages=10).value == pytest.approx(0.49122653, abs=1e-8)
+    # One too high, 1 and 6 are 2 and 7: the deletion of 6 finds nothing, the addition of 7 is there already.
+    assert actions(*EXAMPLE, index_shift=True) == ("KEEP", "KEEP")
+    assert by_edits(*EXAMPLE[:1], RETRIEVAL, EXAMPLE[1], RELEASED, passages=10).value == pytest.approx(
+        1.00298631 - 0.01090173, abs=1e-8
+    )
+
+
+def test_no_edit_is_full_marks_and_a_citation_moved_from_added_to_deleted_never_was():
+    assert edit_distance((1, 2), ()) == 1.0
+    assert actions((1,), (Edit("add", 1, 3), Edit("delete", 2, 3))) == ("KEEP",)
+    assert actions((1,), (Edit("delete", 2, 1), Edit("add", 1, 1))) == ("KEEP",)
+    assert edit_distance((), (Edit("add", 1, 3), Edit("delete", 2, 3))) == 1.0
+
+
+def test_the_range_of_the_edit_distance_is_what_its_docstring_says():
+    names = [name for name in ACTIONS if name.startswith("ADD")]
+    assert names == ["ADD_1", "ADD_2", "ADD_3"]
+    least, most = [PUBLISHED.intercept + end(PUBLISHED.action.values()) for end in (min, max)]
+    assert (round(least, 4), round(most, 3)) == (-0.0109, 0.992)
+    # An added citation alone, which a statement without citations would get, is the least there is.
+    assert edit_distance((), (Edit("add", 1, 3),)) == least
+
+
+@pytest.mark.parametrize(
+    ("citations", "edits", "problems"),
+    [
+        ((1, 2), (Edit("delete", 1, 3),), ["not cited"]),
+        ((1, 2), (Edit("delete", 1, 2), Edit("delete", 3, 2)), ["not cited"]),
+        ((1, 2), (Edit("add", 1, 2),), ["cited already"]),
+        ((1, 2), (Edit("add", 1, 6),), ["no such passage"]),
+        ((1, 2), (Edit("add", 1, 0),), []),  # the model's own knowledge
+        ((1, 2), (Edit("delete", 1, 2), Edit("add", 1, 2)), []),  # taken back
+        ((1, 2), (Edit("add", 1, 3), Edit("delete", 1, 3)), []),
+        ((1, 9), (Edit("delete", 1, 9),), []),  # a number without a passage may go
+    ],
+)
+def test_edits_that_cannot_be_are_counted_and_leave_no_value(citations, edits, problems):
+    assert edit_problems(citations, edits, range(1, 6)) == problems
+    value = by_edits(citations, RETRIEVAL, edits, PAPER, passages=5)
+    assert (value.state == "missing") == bool(problems)
+    # As it stands: the released code scores whatever it is given.
+    lenient = by_edits(citations, RETRIEVAL, edits, citeeval_options(bad_edits="as it stands"), passages=5)
+    assert lenient.value == edit_distance(citations, edits)
+
+
+def test_applying_edits_gives_the_citations_that_the_judge_wants():
+    assert edited(*EXAMPLE) == (1, 7)
+    assert edited((2, 1), (Edit("delete", 2, 2), Edit("add", 1, 0), Edit("add", 2, 5))) == (1, 5)
+
+
+def test_refitting_recovers_what_the_ratings_were_made_from():
+    rng = np.random.default_rng(7)
+    taken = [tuple(rng.choice(ACTIONS, size=rng.integers(1, 5))) for _ in range(60)]
+    ratings = [sum(PUBLISHED.action[name] for name in names) / len(names) + PUBLISHED.intercept for names in taken]
+    fitted = refit(taken, ratings)
+    # An intercept may have moved into the actions; what an action is worth with it may not.
+    for name in ACTIONS:
+        assert fitted.action[name] + fitted.intercept == pytest.approx(
+            PUBLISHED.action[name] + PUBLISHED.intercept, abs=1e-12
+        )
+
+
+def test_other_coefficients_take_the_place_of_the_published_ones():
+    own = Coefficients({**dict.fromkeys(ACTIONS, 0.0), "KEEP": 1.5}, -0.25)
+    # KEEP, DELETE_1: (1.5 + 0) / 2 - 0.25; what is missing lies between 0 - 0.25 and 1.5 - 0.25.
+    assert by_edits((1, 6), RETRIEVAL, (Edit("delete", 1, 6),), coefficients=own).value == 0.5
+    missing = by_edits((1, 6), RETRIEVAL, None, coefficients=own)
+    assert (missing.value, missing.least, missing.most) == (None, -0.25, 1.25)
+
+
+def test_refitting_two_statements_by_hand():
+    # k + b = 1, d + b = 0 of smallest norm: with b = t, (1 - t)^2 + t^2 + t^2 is least at t = 1/3.
+    fitted = refit([("KEEP",), ("DELETE_1", "DELETE_1")], [1.0, 0.0])
+    assert fitted.action["KEEP"] == pytest.approx(2 / 3)
+    assert fitted.action["DELETE_1"] == pytest.approx(-1 / 3)
+    assert fitted.intercept == pytest.approx(1 / 3)
+    assert fitted.action["ADD_2"] == pytest.approx(0, abs=1e-15)
+
+
+def test_refitting_is_the_least_squares_solution_under_noise():
+    rng = np.random.default_rng(3)
+    taken = [tuple(rng.choice(ACTIONS, size=rng.integers(1, 5))) for _ in range(80)]
+    ratings = rng.choice([0, 0.25, 0.5, 0.75, 1], size=80)
+    fitted = refit(taken, ratings)
+    shares = np.array([[names.count(name) / len(names) for name in ACTIONS] for names in taken])
+    # Seven shares that add up to 1 span the intercept: the normal equations of the shares alone give the same fit.
+    worth = np.linalg.solve(shares.T @ shares, shares.T @ ratings)
+    ours = [fitted.action[name] + fitted.intercept for name in ACTIONS]
+    np.testing.assert_allclose(ours, worth, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("taken", "ratings", "message"),
+    [
+        ([], [], "one rating for each statement"),
+        ([("KEEP",)], [1.0, 0.5], "got 2 for 1"),
+        ([()], [1.0], "without any citation"),
+        ([("KEPT",)], [1.0], "'KEPT'; allowed: KEEP, DELETE_1"),
+        ([("KEEP",)], [float("nan")], "ratings that are numbers"),
+    ],
+)
+def test_refitting_refuses_what_it_cannot_use(taken, ratings, message):
+    with pytest.raises(ValueError, match=message):
+        refit(taken, ratings)
+
+
+def test_five_stars_become_quarters():
+    assert [unit_rating(stars) for stars in (1, 2, 3, 4, 5)] == [0, 0.25, 0.5, 0.75, 1]
+    for stars in (0, 6):
+        with pytest.raises(ValueError, match=f"rating is {stars}; allowed: 1, 2, 3, 4, 5"):
+            unit_rating(stars)
+
+
+@pytest.mark.parametrize("context", [None, QUERY, RETRIEVAL, RESPONSE, MODEL])
+def test_a_statement_with_citations_is_rated_whatever_it_rests_on(context):
+    assert by_rating((1,), context, 4).value == 0.75
+    assert by_edits((1,), context, ()).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"), [(QUERY, NEEDS_NONE), (RETRIEVAL, LACKS), (MODEL, NEEDS_NONE), (RESPONSE, NEEDS_NONE)]
+)
+def test_a_statement_without_citations_fails_only_where_it_rests_on_the_passages(context, expected):
+    assert by_rating((), context, 5) == by_edits((), context, ()) == expected
+    assert both(expected, expected) == expected
+
+
+def test_what_is_missing_stays_missing_and_is_filled_only_as_released():
+    assert by_rating((1,), RETRIEVAL, None) == MISSING
+    assert by_rating((), None, None) == by_edits((), None, None) == UNDECIDED
+    assert by_edits((1,), RETRIEVAL, None).state == "missing"
+    assert by_rating((1,), RETRIEVAL, None, RELEASED).value == 1.0
+    assert by_edits((1,), RETRIEVAL, None, RELEASED).value == 1.0
+    assert by_rating((), None, None, RELEASED).value == 0.0  # a missing context counts as retrieval
+
+
+def test_auto_is_the_mean_of_both_and_missing_if_either_is():
+    assert both(rated(0.5), rated(0.992)).value == pytest.approx(0.746)
+    assert both(rated(0.5), rated(1.0), weight=0.25).value == 0.875
+    half = both(rated(0.5), MISSING)
+    assert (half.value, half.state, half.least, half.most) == (None, "missing", 0.25, 0.75)
+    assert both(UNDECIDED, UNDECIDED) == UNDECIDED
+
+
+def test_the_full_scenario_counts_what_lacks_a_citation_and_the_cited_one_does_not():
+    values, cited = [rated(0.75), LACKS, NEEDS_NONE, rated(0.25)], [True, False, False, True]
+    assert response_value(values, cited).value == pytest.approx(1 / 3)  # (0.75 + 0 + 0.25) / 3
+    assert response_value(values, cited, "cited").value == 0.5
+    assert response_value(values, cited).rated == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "cited", "scenario", "paper", "released"),
+    [
+        ([NEEDS_NONE], [False], "full", None, 1.0),
+        ([NEEDS_NONE], [False], "cited", None, 0.0),
+        ([LACKS, NEEDS_NONE], [False, False], "full", 0.0, 0.0),
+        ([LACKS, NEEDS_NONE], [False, False], "cited", 0.0, 0.0),
+        ([], [], "full", None, 1.0),
+        ([], [], "cited", None, 1.0),
+    ],
+)
+def test_a_response_without_any_rated_statement(values, cited, scenario, paper, released):
+    assert response_value(values, cited, scenario).value == paper
+    assert response_value(values, cited, scenario, RELEASED).value == released
+
+
+def test_missing_values_are_left_out_counted_and_bound_the_mean():
+    found = response_value([rated(0.5), MISSING], [True, True])
+    assert (found.value, found.rated, found.missing) == (0.5, 1, 1)
+    assert (found.least, found.most) == (0.25, 0.75)  # (0.5 + 0) / 2 and (0.5 + 1) / 2
+    alone = response_value([MISSING], [True])
+    assert (alone.value, alone.least, alone.most) == (None, 0.0, 1.0)
+    # Whether it needs a citation is open: it is a 0, or left out.
+    open_ = response_value([rated(0.5), UNDECIDED], [True, False])
+    assert (open_.value, open_.least, open_.most) == (0.5, 0.25, 0.5)
+    lone = response_value([UNDECIDED], [False], "full", citeeval_options(nothing_rated="full marks"))
+    assert (lone.value, lone.least, lone.most) == (None, 0.0, 1.0)
+
+
+def test_no_way_of_filling_what_is_missing_leaves_the_bounds():
+    kinds = [rated(0.0), rated(0.4), rated(1.0), NEEDS_NONE, MISSING, UNDECIDED]
+    fillings = {MISSING: [rated(0.0), rated(0.3), rated(1.0)], UNDECIDED: [LACKS, NEEDS_NONE]}
+    for values in itertools.product(kinds, repeat=3):
+        cited = [value not in (NEEDS_NONE, UNDECIDED) for value in values]
+        found = response_value(values, cited)
+        for filled in itertools.product(*(fillings.get(value, [value]) for value in values)):
+            value = response_value(filled, cited).value
+            if value is not None and found.most is not None:
+                assert found.least - 1e-12 <= value <= found.most + 1e-12, (values, filled)
+
+
+def test_an_unlike_number_of_statements_is_refused():
+    with pytest.raises(ValueError, match="1 values, but 2 statements"):
+        in_scenario([Value(1.0, "rated")], [True, False], "full")
