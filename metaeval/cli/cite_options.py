@@ -1,0 +1,40 @@
+"""The options that the commands of `cite` share, each declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Files = Annotated[list[Path], typer.Argument(help="Files of answers; several: one system each.", metavar="FILE")]
+Nli = Annotated[
+    list[str] | None,
+    typer.Option(help="Metrics that judge, with commas (default: minilm-bertscore). Repeatable.", metavar="NAME"),
+]
+Threshold = Annotated[
+    str | None,
+    typer.Option(help="Supported from this score on: X, NAME=X with commas, or soft.", metavar="X"),
+]
+Calibration = Annotated[
+    list[Path] | None,
+    typer.Option(help="Thresholds that 'metaeval calibrate' wrote (calibration.json). Repeatable.", metavar="FILE"),
+]
+Premise = Annotated[
+    str, typer.Option(help="joint: passages as one text; chunks: their best chunk (--set chunk.size).", metavar="HOW")
+]
+Profile = Annotated[str, typer.Option(help="paper, or released: as the published code computes.", metavar="NAME")]
+Format = Annotated[
+    str,
+    typer.Option("--format", "-f", help="alce, jsonl, crag25, scholarqa (default: told by content).", metavar="NAME"),
+]
+Measures = Annotated[
+    str | None,
+    typer.Option(help="Measures beside the citations', with commas: str_em, rougeLsum, length ...", metavar="NAMES"),
+]
+Splitter = Annotated[str, typer.Option(help="Sentences: auto, nltk or rules.", metavar="NAME")]
+
+
+def names(given: list[str] | None) -> tuple[str, ...]:
+    """Metrics from what was typed: an option given several times, or names with commas."""
+    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())

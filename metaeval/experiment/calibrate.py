@@ -1,0 +1,154 @@
+"""Calibration: the score from which on a metric's verdict is "supported", learnt from human labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.columns import Column
+from metaeval.experiment.cutoffs import find_cutoff, identity_of
+from metaeval.experiment.evaluation import find_protocols
+from metaeval.experiment.frame import Frame
+from metaeval.experiment.job import find_dataset
+from metaeval.experiment.panel import Panel, frame_of, judged, load_panel
+from metaeval.experiment.scoring import MetricProgress
+from metaeval.experiment.verdicts import load_judge
+from metaeval.scoring.contract import Metric
+from metaeval.stats.confusion import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
+from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
+from metaeval.stats.draws import bootstrap, replicate
+from metaeval.stats.intervals import percentile_interval
+from metaeval.stats.kappa import cohen_kappa
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+Target = Literal["full", "partial"]
+"""The lowest human level that counts as supported."""
+
+_LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
+_SEED = 0
+MEASURES = {
+    "balanced accuracy": balanced_accuracy,
+    "F1": lambda counts: level_f1(counts)[..., 1],
+    "accuracy": accuracy,
+    "kappa": cohen_kappa,
+}
+"""Of the two-way decision, from counts (..., 2, 2), gold down: F1 of "supported", kappa Cohen's with the human."""
+
+
+@dataclass(frozen=True)
+class Rated:
+    """A two-way decision held against the human labels: measure to (value, low, high), NaN where undefined."""
+
+    values: Mapping[str, tuple[float, float, float]]
+    supported: int
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """One metric's threshold, in its own scores.
+
+    folds: the thresholds of all rows but one fold's, (folds,). out_of_fold: how well decisions by those do on the
+    fold. declared: the threshold that the metric has without a calibration, if any, and how well that does.
+    """
+
+    metric: str
+    identity: str
+    threshold: float
+    folds: Floats
+    rows: int
+    positives: int
+    unscored: int
+    out_of_fold: Rated
+    declared: tuple[float, Rated] | None
+
+
+def calibrate(
+    config: RunConfig,
+    target: str = "full",
+    objective: str = "macro-f1",
+    folds: int = 5,
+    progress: MetricProgress | None = None,
+) -> tuple[Panel, list[Calibrated]]:
+    """Learn each metric's threshold on the run's data; what does not fit is refused before anything is scored.
+
+    Raises `UserError` for a metric that cannot judge single claims, data without human levels, labels of one kind,
+    fewer groups than folds, and a metric whose best threshold decides every row alike.
+    """
+    if target not in _LEVELS:
+        raise unknown("target", target, _LEVELS)
+    if objective not in get_args(Objective):
+        raise unknown("objective", objective, get_args(Objective))
+    metrics = {name: load_judge(name, config) for name in dict.fromkeys(config.metrics)}
+    if find_dataset(config.dataset)[0].kind == "ratings":
+        raise UserError(f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings.")
+    panel = load_panel(config.model_copy(update={"protocols": ("decision",)}), True, 1, progress)
+    frame = decision_frame(panel)
+    how: Objective = "balanced-accuracy" if objective == "balanced-accuracy" else "macro-f1"
+    return panel, [
+        _calibrated(panel, frame, column, metrics[column.name], _LEVELS[target], how, folds) for column in panel.columns
+    ]
+
+
+def decision_frame(panel: Panel) -> Frame:
+    """The rows that thresholds are learnt on: those of the decision protocol."""
+    ((protocol, _),) = find_protocols(panel.config)
+    return frame_of(panel, protocol)
+
+
+def _calibrated(
+    panel: Panel, frame: Frame, column: Column, metric: Metric, level: int, objective: Objective, folds: int
+) -> Calibrated:
+    rows = judged(frame, column)
+    scored = rows.rows(~np.isnan(rows.score))
+    gold, sign = (scored.gold >= level).astype(np.int64), metric.card.direction
+    groups = np.unique(scored.group).size
+    if np.unique(gold).size < 2:
+        raise UserError(f"{frame.name}: the rows that {column.name!r} scored have one label: nothing to separate.")
+    if not 2 <= folds <= groups:
+        raise UserError(f"--folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
+    threshold = float(best_thresholds(scored.score, gold, None, objective, 2)[0])
+    if not np.isfinite(threshold):
+        raise UserError(
+            f"{column.name!r} does not tell supported from unsupported on {frame.name}: its best threshold decides "
+            "every row alike."
+        )
+    predicted, by_fold = nested_decisions(scored.score, gold, scored.group, folds, _SEED, objective, 2)
+    try:
+        declared = find_cutoff(column.name, metric, {}).value
+    except UserError:
+        declared = None
+    own = None
+    if declared is not None:
+        own = declared, _rated(panel, decide(scored.score, np.array([sign * declared])), gold, scored.group)
+    return Calibrated(
+        metric=column.name,
+        identity=identity_of(column.name, metric),
+        threshold=sign * threshold,
+        folds=sign * by_fold[:, 0],
+        rows=gold.size,
+        positives=int(gold.sum()),
+        unscored=rows.score.size - gold.size,
+        out_of_fold=_rated(panel, predicted, gold, scored.group),
+        declared=own,
+    )
+
+
+def _rated(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -> Rated:
+    resampling = panel.config.interval
+    n_groups = int(group.max()) + 1
+    counts = decision_counts(predicted, gold, group, n_groups, 2)
+    draws = bootstrap(n_groups, resampling.resamples, resampling.seed)
+    values = {}
+    for name, measure in MEASURES.items():
+        found = replicate(resampled(counts, measure), draws)
+        interval = percentile_interval(found[1:], resampling.level) if resampling.resamples else None
+        values[name] = (float(found[0]), *(interval or (np.nan, np.nan)))
+    return Rated(values, int(predicted.sum()))

@@ -1,0 +1,143 @@
+"""Citations judged: one pipeline's answers under each backend, with the values that resampling needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.citation.aliice.scores import group_precisions
+from metaeval.citation.measures import Share, group_codes, precisions, recalls, zero_where_undefined
+from metaeval.citation.model import Answer
+from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.table import Line
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.citing.correctness import CLAIM_RECALL
+from metaeval.experiment.citing.pipelines import Pipeline
+from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_of, macro_of, mean_of, replicates
+from metaeval.experiment.citing.soft import settled, soft_precisions, soft_recalls, soften
+from metaeval.experiment.verdicts import Backend
+from metaeval.report.result import Column
+from metaeval.stats.draws import Draws, bootstrap
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RECALL = Column(key="recall", label="recall", scale=100, digits=1)
+PRECISION = Column(key="precision", label="precision", scale=100, digits=1)
+F1 = Column(key="f1", label="F1", scale=100, digits=1)
+HEADLINES = (RECALL, PRECISION, F1)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One backend's judgement. lines: the citation table. recall, precision: of each answer. quantities: of all."""
+
+    backend: Backend
+    lines: Sequence[Line]
+    recall: Sequence[Share]
+    precision: Sequence[Share]
+    quantities: Sequence[Quantity]
+
+
+@dataclass(frozen=True, eq=False)
+class Cited:
+    """Answers of one or more systems, judged by one or more backends.
+
+    systems: names, sorted. system, group: (n,) codes of each answer. draws: weightings of the groups, the same for
+    every system and backend.
+    """
+
+    pipeline: Pipeline
+    config: RunConfig
+    systems: Sequence[str]
+    system: Ints
+    group: Ints
+    draws: Draws
+    judged: Sequence[Judged]
+
+    def values(self, quantity: Quantity, system: int) -> Floats:
+        """A quantity of one system under each weighting, (R,), the input itself first."""
+        return replicates(quantity, np.flatnonzero(self.system == system), self.group, self.draws)
+
+    def interval(self, quantity: Quantity, system: int) -> Interval:
+        """A quantity of one system, with its interval."""
+        return interval_of(self.values(quantity, system), self.config.interval.level)
+
+
+def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
+    """The answers of one or more files.
+
+    An answer that names no system is of its file's; with several files, ids begin with the file's name.
+
+    Raises `UserError` for no file, a file that cannot be read as answers, and two files of one name.
+    """
+    if not files:
+        raise UserError("No file of answers is given: name at least one.")
+    names = [_stem(path) for path in files]
+    if len(set(names)) < len(names):
+        raise UserError(f"Files are told apart by their names, and two have the same: {', '.join(names)}.")
+    answers: list[Answer] = []
+    for path, name in zip(files, names, strict=True):
+        for answer in read_answers(path, form):
+            prefix = f"{name}/" if len(files) > 1 else ""
+            own = f"{prefix}{answer.id}", answer.system or name, answer.group
+            written, system, group = (_writable(text) for text in own)
+            answers.append(replace(answer, id=written, system=system, group=group))
+    return answers
+
+
+def judge(pipeline: Pipeline, backends: Iterable[Backend], config: RunConfig) -> Cited:
+    """Judge the pipeline's answers with each backend in turn."""
+    answers = pipeline.answers
+    systems = sorted({answer.system for answer in answers})
+    number = {name: code for code, name in enumerate(systems)}
+    group, n_groups = group_codes(answers)
+    interval = config.interval
+    return Cited(
+        pipeline=pipeline,
+        config=config,
+        systems=systems,
+        system=np.array([number[answer.system] for answer in answers], dtype=np.int64),
+        group=group,
+        draws=bootstrap(n_groups, interval.resamples, interval.seed),
+        judged=[_judged(pipeline, backend) for backend in backends],
+    )
+
+
+def _judged(pipeline: Pipeline, backend: Backend) -> Judged:
+    answers = pipeline.answers
+    lines: Sequence[Line] = pipeline.lines(backend.entails)
+    if backend.soft:
+        soft = soften(answers, lines, backend.entails, pipeline.untitled, pipeline.zero)
+        recall, precision = soft_recalls(answers, soft), soft_precisions(answers, soft, pipeline.by_group)
+        lines = [settled(line) for line in soft]
+    else:
+        recall = recalls(answers, lines)
+        precision = (group_precisions if pipeline.by_group else precisions)(answers, lines)
+    if pipeline.undefined_is_zero:
+        precision = zero_where_undefined(precision, recall)
+    of_recall, of_precision = macro_of(RECALL, recall), macro_of(PRECISION, precision)
+    quantities = [of_recall, of_precision, f1_of(F1, of_recall, of_precision)]
+    if pipeline.claim_recalls and not backend.soft:
+        quantities.append(mean_of(CLAIM_RECALL, pipeline.claim_recalls(backend.entails)))
+    return Judged(backend, lines, recall, precision, quantities)
+
+
+def by_key(quantities: Sequence[Quantity]) -> Mapping[str, Quantity]:
+    """Quantities by the key of their column."""
+    return {quantity.column.key: quantity for quantity in quantities}
+
+
+def _writable(text: str) -> str:
+    """A name as files can hold it: a lone surrogate, which JSON input may hold, as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _stem(path: Path) -> str:
+    """A file's name without its endings: answers.jsonl.gz is answers."""
+    return path.name.split(".")[0] or path.name

@@ -1,0 +1,154 @@
+"""Any registered metric as judge of whether a premise entails a claim: the one seam for every citation pipeline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from metaeval.citation.model import Entails, Pair, Verdict
+from metaeval.config import RunConfig
+from metaeval.corpus.chunks import Chunking, chunk_document
+from metaeval.corpus.model import Document
+from metaeval.corpus.units import UnitRow
+from metaeval.errors import UserError
+from metaeval.experiment.columns import FILE_PREFIX
+from metaeval.experiment.cutoffs import SOFT, Cutoff
+from metaeval.experiment.metrics import load_metric, plug_in
+from metaeval.experiment.scoring import MetricProgress, check_metric
+from metaeval.report.result import Ledger
+from metaeval.scoring.aggregate import aggregate
+from metaeval.scoring.contract import Combination, Metric, PairScore
+from metaeval.scoring.engine import score_pairs
+from metaeval.scoring.store import ScoreStore
+
+Premise = Literal["joint", "max over chunks"]
+"""Whether the metric reads a premise as one text, or in chunks, the best of which decides."""
+
+
+@dataclass(frozen=True, eq=False)
+class Backend:
+    """A metric that gives verdicts.
+
+    fields: what the signature says of it. entails: pairs to verdicts. answers: what the metric said of every pair that
+    was asked so far.
+    """
+
+    name: str
+    cutoff: Cutoff
+    fields: Mapping[str, object]
+    entails: Entails
+    answers: Mapping[Pair, PairScore]
+
+    @property
+    def soft(self) -> bool:
+        """Whether scores are read as degrees of support, and nothing is decided."""
+        return self.cutoff.value is None
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the metric read so far, and what its input limit cut off."""
+        answers = self.answers.values()
+        return Ledger(
+            pairs=len(answers),
+            tokens=sum(answer.tokens for answer in answers),
+            cut_pairs=sum(answer.cut > 0 for answer in answers),
+            cut_tokens=sum(answer.cut for answer in answers),
+        )
+
+    @property
+    def statuses(self) -> Mapping[str, int]:
+        """How many pairs have no score, by the status that says why."""
+        return Counter(str(answer.status) for answer in self.answers.values() if answer.score is None)
+
+
+def load_judge(name: str, config: RunConfig) -> Metric:
+    """A metric that can judge pairs one by one, with the run's options; nothing is loaded or fetched yet.
+
+    Raises `UserError` for a wrong name or option, missing packages, and a metric whose score of a pair depends on the
+    other pairs: it would change from wave to wave.
+    """
+    if name.startswith(FILE_PREFIX):
+        raise UserError(f"{name} holds scores of pairs that were known before: verdicts need a metric, by its name.")
+    check_metric(name, config)
+    metric = load_metric(name, config)
+    if isinstance(metric, Combination) or metric.corpus_dependent:
+        raise UserError(
+            f"{name!r} scores a pair by the other pairs of the run too, and cannot judge single claims: name a metric "
+            "that reads each pair by itself (overlap, minilm-cosine, autoais ...)."
+        )
+    return metric
+
+
+def entailment(
+    name: str,
+    config: RunConfig,
+    cutoff: Cutoff,
+    store: ScoreStore | None = None,
+    premise: Premise = "joint",
+    progress: MetricProgress | None = None,
+) -> Backend:
+    """A metric as judge, the premise as its source and the claim as its statement.
+
+    Pairs are deduplicated, served from the store and stored by the engine. A pair without a score has no verdict, and
+    keeps its status. With `max over chunks` the premise is cut as the run cuts documents (`chunk`), and its best chunk
+    decides. A soft cut-off leaves every verdict open and gives the score alone.
+
+    Raises `UserError` as `load_judge` does, and for soft verdicts of a metric whose scores are not from 0 to 1.
+    """
+    metric = load_judge(name, config)
+    card = metric.card
+    if cutoff.value is None and (card.low, card.high, card.direction) != (0.0, 1.0, 1):
+        raise UserError(
+            f"Soft verdicts read scores as degrees of support from 0 to 1, and {name!r} gives others: give it a "
+            f"threshold (--threshold {name}=X), or calibrate one (metaeval calibrate {name})."
+        )
+    answers: dict[Pair, PairScore] = {}
+    chunking = config.chunk.chunking() if premise == "max over chunks" else None
+    report = partial(progress, name) if progress else None
+
+    def entails(pairs: Sequence[Pair]) -> list[Verdict]:
+        asked = [[(text, claim) for text in _texts(source, chunking)] for source, claim in pairs]
+        with plug_in(name):
+            found = score_pairs(metric, [pair for own in asked for pair in own], store, report).answers
+        best = aggregate(found, _rows([len(own) for own in asked]), "max", card.direction)
+        answers.update(zip(pairs, best, strict=True))
+        return [_verdict(answer, cutoff, card.direction) for answer in best]
+
+    with plug_in(name):
+        identity = metric.identity()
+    options = ",".join(f"{key}={value}" for key, value in identity["options"].items())
+    known_as = name if name == card.name else f"{name}={card.name}"
+    fields = {
+        "backend": f"{known_as}@v{card.version}" + (f"({options})" if options else ""),
+        **metric.provenance(),
+        "threshold": SOFT if cutoff.value is None else f"{cutoff.value:g}",
+        "premise": f"{premise} {chunking}" if chunking else premise,
+    }
+    return Backend(name, cutoff, fields, entails, answers)
+
+
+def _texts(source: str, chunking: Chunking | None) -> list[str]:
+    """What the metric reads of a premise; one without words as it is, so that the metric says what it makes of it."""
+    if chunking is None:
+        return [source]
+    return [chunk.text for chunk in chunk_document(Document("premise", source), chunking)] or [source]
+
+
+def _rows(sizes: Sequence[int]) -> list[UnitRow]:
+    """One row per premise with the numbers of its chunks, for the rules of the engine's aggregation."""
+    rows, first = [], 0
+    for size in sizes:
+        rows.append(UnitRow("", "", "", None, False, tuple(range(first, first + size)), "", 0, 0))
+        first += size
+    return rows
+
+
+def _verdict(answer: PairScore, cutoff: Cutoff, direction: Literal[1, -1]) -> Verdict:
+    """The verdict on an answer whose score is turned so that higher is more support; the score goes back as it was."""
+    if answer.score is None:
+        return Verdict(None, None, str(answer.status), answer.cut > 0)
+    entailed = None if cutoff.value is None else answer.score >= direction * cutoff.value
+    return Verdict(entailed, direction * answer.score, cut=answer.cut > 0)

@@ -1,0 +1,128 @@
+"""Citation scores as a table: systems down and measures across, a block for each backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank
+from metaeval.report.numerals import UNDEFINED, numeral, plain
+from metaeval.report.result import Column
+
+Ends = tuple[float | None, float | None, float | None]
+"""A value and the ends of its interval; None where undefined."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One system under one backend (empty: no verdict is needed), with its values by column key."""
+
+    system: str
+    backend: str
+    values: Mapping[str, Ends]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What stands around a table: key of its label, title, subtitle, footer and signatures."""
+
+    key: tuple[str, ...]
+    title: str
+    subtitle: str
+    footer: tuple[Note, ...] = ()
+    signatures: tuple[str, ...] = ()
+
+
+def scores_grid(frame: Frame, columns: Sequence[Column], entries: Sequence[Entry]) -> Grid:
+    """Systems in blocks by backend; backends alone where there is one system. Columns without a value are left out."""
+    shown = [column for column in columns if any(_value(entry, column) is not None for entry in entries)]
+    backends = list(dict.fromkeys(entry.backend for entry in entries))
+    alone = len({entry.system for entry in entries}) == 1 and backends != [""]
+    blocks = []
+    for backend in [None] if alone else backends:
+        own = [entry for entry in entries if backend is None or entry.backend == backend]
+        ranks = [_ranks(column, own) if len(own) > 1 and not alone else {} for column in shown]
+        lines = tuple(
+            Line(
+                plain(entry.backend if alone else entry.system),
+                tuple(
+                    _ranked(interval_cell(entry.values.get(column.key), column), rank)
+                    for column, rank in zip(shown, ranks, strict=True)
+                ),
+            )
+            for entry in own
+        )
+        blocks.append(Block(plain(backend or ""), lines))
+    return _grid(frame, [column.label for column in shown], blocks, "backend" if alone else "system")
+
+
+def ranks_grid(frame: Frame, systems: Sequence[str], ranks: Mapping[str, Mapping[str, Sequence[int | None]]]) -> Grid:
+    """Rank of each system, by measure and then backend; equal values share the better rank."""
+    groups = tuple(Group(measure, len(own)) for measure, own in ranks.items())
+    columns = [(measure, backend) for measure, own in ranks.items() for backend in own]
+    lines = tuple(
+        Line(plain(system), tuple(_rank_cell(ranks[measure][backend][number]) for measure, backend in columns))
+        for number, system in enumerate(systems)
+    )
+    return _grid(frame, [plain(backend) for _, backend in columns], [Block("", lines)], "system", groups)
+
+
+def lines_grid(
+    frame: Frame, stub: str, headings: Sequence[str], blocks: Sequence[tuple[str, Sequence[tuple[str, Sequence[Cell]]]]]
+) -> Grid:
+    """Any named rows of cells, in titled blocks."""
+    made = [Block(title, tuple(Line(plain(name), tuple(cells)) for name, cells in rows)) for title, rows in blocks]
+    return _grid(frame, headings, made, stub)
+
+
+def interval_cell(ends: Ends | None, column: Column, signed: bool = False) -> Cell:
+    """A value with its interval as the column prints it; signed: an interval that can reach below 0."""
+    if ends is None or ends[0] is None:
+        return Cell(UNDEFINED)
+    value, low, high = ends
+    if low is None or high is None:
+        return Cell(numeral(value, column))
+    shown = numeral(low, column), numeral(high, column)
+    return Cell(numeral(value, column), (" to " if signed else "–").join(shown), shown)
+
+
+def _ranks(column: Column, entries: Sequence[Entry]) -> dict[str, Rank]:
+    """Best and second best of the headline measures, by the printed digits."""
+    if column.key not in ("recall", "precision", "f1"):
+        return {}
+    printed = [numeral(value, column) for entry in entries if (value := _value(entry, column)) is not None]
+    order = sorted(set(printed), key=float, reverse=True)
+    names: tuple[Rank, Rank] = ("best", "second")
+    return dict(zip(order[:2], names, strict=False)) if len(printed) > 1 else {}
+
+
+def _ranked(cell: Cell, ranks: Mapping[str, Rank]) -> Cell:
+    return Cell(cell.number, cell.interval, cell.ends, ranks.get(cell.number, ""))
+
+
+def _rank_cell(rank: int | None) -> Cell:
+    return Cell(UNDEFINED if rank is None else str(rank))
+
+
+def _value(entry: Entry, column: Column) -> float | None:
+    ends = entry.values.get(column.key)
+    return ends[0] if ends else None
+
+
+def _grid(
+    frame: Frame, headings: Sequence[str], blocks: Sequence[Block], stub: str, groups: tuple[Group, ...] = ()
+) -> Grid:
+    ranked = any(cell.rank for block in blocks for line in block.lines for cell in line.cells)
+    return Grid(
+        key=frame.key,
+        title=frame.title,
+        subtitle=frame.subtitle,
+        headings=tuple(headings),
+        blocks=tuple(blocks),
+        legend="Bold: best system of the block; underlined: second best." if ranked else "",
+        footnotes=(),
+        footer=frame.footer,
+        signatures=frame.signatures,
+        stub=stub,
+        groups=groups,
+    )

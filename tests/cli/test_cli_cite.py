@@ -1,0 +1,288 @@
+"""`metaeval cite` and `metaeval calibrate` as they are typed: from files to tables, and what is refused."""
+
+import csv
+import json
+
+import pytest
+
+PASSAGES = [
+    {"title": "Bridge", "text": "The mayor opened the stone bridge in May."},
+    {"title": "River", "text": "The river froze in winter and ships stayed in port."},
+]
+ITEMS = [
+    {
+        "question": "What happened?",
+        "output": "The mayor opened the bridge in May [1]. The river froze in winter [2][1].",
+        "docs": PASSAGES,
+        "qa_pairs": [{"question": "When?", "short_answers": ["in May"]}],
+    },
+    {
+        "question": "And then?",
+        "output": "The mayor froze in winter [1]. Ships stayed in port.",
+        "docs": PASSAGES,
+        "qa_pairs": [{"question": "Where?", "short_answers": ["in jail"]}],
+    },
+]
+WORSE = [{**item, "output": "Elephants ate the harbour [2]. A storm came [7]."} for item in ITEMS]
+QUICK = ("--set", "interval.resamples=30")
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a value as a JSON file, text as it is."""
+
+    def made(value, name="answers.json"):
+        path = tmp_path / name
+        path.write_text(value if isinstance(value, str) else json.dumps(value))
+        return path
+
+    return made
+
+
+def scores(folder, name="citation-scores"):
+    sheet = json.loads((folder / f"{name}.json").read_text())
+    return {(record["system"], record["backend"], record["measure"]): record["value"] for record in sheet["records"]}
+
+
+@pytest.mark.parametrize("profile", ["paper", "released"])
+def test_alce_from_file_to_tables(cli, write, tmp_path, profile):
+    ended = cli("cite", "alce", write({"data": ITEMS}), "--nli", "overlap", "--profile", profile, *QUICK)
+    assert ended.code == 0
+    folder = tmp_path / "results" / "cite" / "alce" / "answers"
+    found = scores(folder)
+    # Overlap counts content words. First item: both sentences have all of them in their passages, recall 1; second:
+    # "mayor froze winter" has 1 of 3 in passage 1, below 0.63, and the other sentence cites nothing: recall 0.
+    assert found["answers", "overlap", "recall"] == 0.5
+    # First item: [1] holds; [2] holds alone, [1] does not and the rest does: 2/3. Second: 0.
+    assert found["answers", "overlap", "precision"] == pytest.approx(1 / 3)
+    texts = scores(folder, "answers")
+    # "in May" stands in the first answer, "in jail" not in the second.
+    assert texts["answers", "", "str_em"] == 0.5
+    assert "supported from 0.63 on" in ended.out
+    for suffix in ("json", "txt", "md", "tex", "csv"):
+        assert (folder / f"citation-scores.{suffix}").stat().st_size > 0
+
+
+def test_aliice_from_file_to_tables(cli, write, tmp_path):
+    docs = [
+        {"title": "Glass", "text": "Cups can be made of glass."},
+        {"title": "Plastic", "text": "Plastic cups are made."},
+    ]
+    item = {"question": "What of?", "output": "Cups can be made of glass [1] or plastic [2].", "docs": docs}
+    ended = cli("cite", "aliice", write([item]), "--nli", "overlap", *QUICK)
+    assert ended.code == 0
+    folder = tmp_path / "results" / "cite" / "aliice" / "answers"
+    # Two claims, each held by the passage that it cites.
+    assert [scores(folder)["answers", "overlap", measure] for measure in ("recall", "precision", "f1")] == [1, 1, 1]
+    texts = scores(folder, "answers")
+    assert texts["answers", "", "claims_per_sentence"] == 2
+    # Units: six words, a group (7), two words, a group (10): mean 8.5, deviation 1.5.
+    assert texts["answers", "", "cvcp"] == pytest.approx(1.5 / 8.5)
+    assert texts["answers", "", "fallbacks"] == 0
+
+
+def test_the_rows_add_up_to_the_scores(cli, write, tmp_path):
+    cli("cite", "alce", write(ITEMS), "--nli", "overlap", *QUICK)
+    folder = tmp_path / "results" / "cite" / "alce" / "answers"
+    rows = [json.loads(line) for line in (folder / "per-answers-overlap.jsonl").read_text().splitlines()]
+    assert [row["recall"] for row in rows] == [1.0, 0.0]
+    assert sum(row["recall"] for row in rows) / 2 == scores(folder)["answers", "overlap", "recall"]
+    with (folder / "per-sentences-overlap.csv").open(newline="") as file:
+        sentences = list(csv.DictReader(file))
+    assert [row["claims_supported"] for row in sentences] == ["1", "1", "0", "0"]
+    citations = [json.loads(line) for line in (folder / "per-citations-overlap.jsonl").read_text().splitlines()]
+    assert [line["precision"] for line in citations] == [1, 1, 0, 0, None]
+
+
+def test_two_files_and_two_backends_are_ranked_against_each_other(cli, write, tmp_path):
+    files = write(ITEMS, "good.json"), write(WORSE, "bad.json")
+    ended = cli("cite", "alce", *files, "--nli", "overlap", "--nli", "rouge", *QUICK)
+    assert ended.code == 0
+    folder = tmp_path / "results" / "cite" / "alce" / "good_bad"
+    ranks = json.loads((folder / "rankings.json").read_text())["records"]
+    assert {(record["system"], record["rank"]) for record in ranks} == {("good", 1), ("bad", 2)}
+    agreement = json.loads((folder / "ranking-agreement.json").read_text())["records"][0]
+    assert (agreement["tau"], agreement["flips"], agreement["pairs"]) == (1.0, 0.0, 1)
+    assert "out of range 2 (first: bad/1, offset 44)" in " ".join(ended.out.split())
+
+
+def test_the_same_command_writes_the_same_bytes_and_scores_nothing_again(cli, write, tmp_path):
+    command = ("cite", "alce", write(ITEMS), "--nli", "overlap", *QUICK)
+    cli(*command)
+    folder = tmp_path / "results" / "cite" / "alce" / "answers"
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    again = cli(*command)
+    assert "from the store" in again.err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+
+
+def test_a_calibration_is_used_and_named(cli, write, small, tmp_path):
+    ended = cli("calibrate", "rouge", "--folds", "3", *small)
+    assert ended.code == 0
+    assert "Next: metaeval cite alce FILE --nli rouge --calibration " in ended.out
+    file = next((tmp_path / "results" / "calibrate").rglob("calibration.json"))
+    (record,) = json.loads(file.read_text())["records"]
+    ended = cli("cite", "alce", write(ITEMS), "--nli", "rouge", "--calibration", file, *QUICK)
+    assert f"supported from {record['threshold']:g} on (calibrated on small/all, full support)" in " ".join(
+        ended.out.split()
+    )
+
+
+def test_soft_scores_need_no_threshold(cli, write, tmp_path):
+    ended = cli("cite", "alce", write(ITEMS), "--nli", "overlap", "--threshold", "soft", *QUICK)
+    assert ended.code == 0
+    found = scores(tmp_path / "results" / "cite" / "alce" / "answers")
+    # (1 + 1) / 2 and (1/3 + 0) / 2, mean of the two; precision (1 + 1 + 0) / 3 and 1/3.
+    assert found["answers", "overlap", "recall"] == pytest.approx((1 + 1 / 6) / 2)
+    assert found["answers", "overlap", "precision"] == pytest.approx((2 / 3 + 1 / 3) / 2)
+
+
+@pytest.mark.parametrize("pipeline", ["alce", "aliice"])
+@pytest.mark.parametrize(
+    "output",
+    [
+        "",
+        "...",
+        "No mark.",
+        "[1]",
+        "[1][2][9][0] [",
+        "A lone \ud800 half [1].",
+        "قال إن الجسر مفتوح [1].",
+        "Cut short [1",
+    ],
+)
+def test_odd_answers_are_judged_or_counted(cli, write, tmp_path, pipeline, output):
+    items = [{**ITEMS[0], "id": "odd \udfff", "output": output}]
+    ended = cli("cite", pipeline, write(items), "--nli", "overlap", *QUICK)
+    assert (ended.code, "Traceback" in ended.err) == (0, False)
+    folder = tmp_path / "results" / "cite" / pipeline / "answers"
+    rows = [json.loads(line) for line in (folder / "per-answers-overlap.jsonl").read_text().splitlines()]
+    assert [row["answer"] for row in rows] == ["odd \\udfff"]
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_the_tables_fit_the_terminal(cli, write, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    files = write(ITEMS, "good.json"), write(WORSE, "bad.json")
+    ended = cli("cite", "aliice", *files, "--nli", "overlap", "--nli", "rouge", *QUICK)
+    printed = ended.out.split("Written: ")[0]
+    assert max(map(len, printed.splitlines())) <= int(width)
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "says"),
+    [
+        (ITEMS, ("--nli", "overlpa"), "Did you mean 'overlap'"),
+        (ITEMS, ("--nli", "bm25"), "scores a pair by the other pairs"),
+        (ITEMS, ("--nli", "nli"), "From which score of 'nli' on is a claim supported?"),
+        (ITEMS, ("--nli", "overlap", "--threshold", "high"), "--threshold is 'high'; allowed: a number, soft"),
+        (ITEMS, ("--nli", "overlap", "--calibration", "none.json"), "none.json"),
+        (ITEMS, ("--nli", "overlap", "--profile", "relaesed"), "Did you mean 'released'"),
+        (ITEMS, ("--nli", "overlap", "--premise", "best"), "Unknown premise 'best'"),
+        (ITEMS, ("--nli", "overlap", "--format", "alec"), "Did you mean 'alce'"),
+        (ITEMS, ("--nli", "overlap", "--set", "metric_options.rouge.stem=true"), "metric_options"),
+        ([{"question": "Q", "output": "A [1]."}], ("--nli", "overlap"), "no known format of answers has the fields"),
+        ([{**ITEMS[0], "docs": []}], ("--nli", "overlap"), "comes with passages"),
+        ([{**ITEMS[0], "docs": [{"title": "T"}]}], ("--nli", "overlap"), "text"),
+        ([], ("--nli", "overlap"), "holds no answers"),
+        ("{broken", ("--nli", "overlap"), "answers.json"),
+    ],
+)
+def test_wrong_input_is_one_sentence(refused, write, value, options, says):
+    assert says in refused("cite", "alce", write(value), *options)
+
+
+def test_a_missing_file_and_an_unknown_parser_are_one_sentence(refused, write):
+    assert "missing.json" in refused("cite", "alce", "missing.json", "--nli", "overlap")
+    assert "Unknown parser 'big'. Known: small" in refused(
+        "cite", "aliice", write(ITEMS), "--nli", "overlap", "--parser", "big"
+    )
+
+
+def test_the_papers_tables(cli, write, tmp_path):
+    within = "The mayor opened the bridge in May [1] and the river froze in winter [2]."
+    one, other = write([{**ITEMS[0], "output": within}, ITEMS[1]], "one.json"), write(ITEMS, "other.json")
+    ended = cli("cite", "tables", f"ASQA={one},{other}", "-c", "aliice", "--nli", "rouge", "--parser", "small", *QUICK)
+    assert ended.code == 0
+    folder = tmp_path / "results" / "cite" / "tables" / "ASQA"
+    records = json.loads((folder / "table-3.json").read_text())["records"]
+    # Of the four answers, one cites within a sentence; the other system has none, and no value.
+    assert {(record["system"], record["answers"]) for record in records} == {("one", 1), ("other", 0)}
+    assert {record["value"] for record in records if record["system"] == "other"} == {None}
+    shown = json.loads((folder / "table-1.json").read_text())["records"]
+    values = {(record["system"], record["measure"]): record["value"] for record in shown}
+    # Words without marks: 13 of the first answer and 9 of the second; "in May" stands in the first alone.
+    assert (values["one", "length"], values["one", "str_em"]) == ((13 + 9) / 2, 0.5)
+    assert "profile released" in ended.out
+    assert {"Rec.", "Prec.", "F1", "CV_CP", "Correct.", "Length"} <= set(ended.out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("-c", "alice"), "Did you mean 'aliice'"),
+        (("--nli", "rouge,overlap"), "have one judge, and nli names 2"),
+        (("--nli", "rouge", "--profile", "papre"), "Did you mean 'paper'"),
+    ],
+)
+def test_tables_that_cannot_be_made_are_one_sentence(refused, write, options, says):
+    assert says in refused("cite", "tables", write(ITEMS), *options)
+
+
+HUMAN = {
+    "asqa": {
+        "model": {
+            "1": {
+                **ITEMS[0],
+                "sentences": [
+                    {"sentence_recall_score": 1, "citations": [{"citation_precision_score": 2}]},
+                    {
+                        "sentence_recall_score": 1,
+                        "citations": [{"citation_precision_score": score} for score in (2, 0)],
+                    },
+                ],
+                "automatic_recall_scores": [1, 0],
+                "automatic_citation_precision_scores": [[1], [1, 0]],
+            }
+        }
+    }
+}
+
+
+def test_agreement_with_people(cli, write, tmp_path):
+    ended = cli("cite", "agreement", write(HUMAN, "human.json"), "--nli", "overlap", *QUICK)
+    assert ended.code == 0
+    sheet = json.loads((tmp_path / "results" / "cite" / "agreement" / "human" / "agreement.json").read_text())
+    found = {(record["rater"], record["unit"]): record for record in sheet["records"]}
+    # Overlap supports both sentences, as the people do; the published verdicts one. Citations: overlap has 1, 1, 0 as
+    # the people have; the published ones are 1, and 0 twice, since the sentence has no support.
+    assert found["overlap", "sentence"]["accuracy"] == 1.0
+    assert found["overlap", "sentence"]["kappa"] is None
+    assert found["automatic, as published", "sentence"]["accuracy"] == 0.5
+    assert (found["overlap", "citation"]["accuracy"], found["overlap", "citation"]["kappa"]) == (1.0, 1.0)
+    # 2 of 3 agree; by chance (2 * 1 + 1 * 2) / 9. (6/9 - 4/9) / (5/9).
+    assert found["automatic, as published", "citation"]["kappa"] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "says"),
+    [
+        (ITEMS, (), "should be data set, model, id and item"),
+        (HUMAN, ("--nli", "overlap", "--threshold", "soft"), "Agreement is between decisions"),
+        (HUMAN, ("--nli", "overlpa"), "Did you mean 'overlap'"),
+    ],
+)
+def test_agreement_that_cannot_be_told_is_one_sentence(refused, write, value, options, says):
+    assert says in refused("cite", "agreement", write(value, "human.json"), *options)
+
+
+@pytest.mark.parametrize("command", ["cite", "cite alce", "cite aliice", "cite agreement", "cite tables", "calibrate"])
+def test_help_fits_and_shows_an_example(cli, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    ended = cli(*command.split(), "--help")
+    lines = ended.out.splitlines()
+    assert (ended.code, max(map(len, lines)) <= 80, len(lines) <= 45) == (0, True, True)
+    if command == "cite":
+        assert "..." not in ended.out.partition("Commands:")[2], "a summary is cut"
+    else:
+        assert f"  metaeval {command} " in ended.out.partition("Examples:")[2]

@@ -1,0 +1,264 @@
+"""Answers judged by stored verdicts: values of systems on paper, soft scores, intervals, row tables, the footer."""
+
+import json
+
+import numpy as np
+import pytest
+
+from metaeval.citation.aliice.cvcp import pooled_cvcp
+from metaeval.citation.measures import estimate, group_codes, macro
+from metaeval.citation.model import Verdict
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.citing.correctness import CLAIM_RECALL
+from metaeval.experiment.citing.judging import F1, PRECISION, RECALL, by_key, gather, judge
+from metaeval.experiment.citing.notes import data_of, notes_of, signatures_of
+from metaeval.experiment.citing.pipelines import WITHIN, read_pipeline
+from metaeval.experiment.citing.rows import answer_rows, sentence_rows
+from metaeval.experiment.cutoffs import Cutoff
+from metaeval.experiment.verdicts import Backend
+
+# Passages are single letters, so that a premise is the letters of the passages cited, one a line.
+PASSAGES = [{"text": letter} for letter in "abc"]
+ANSWERS = [
+    # Supported by a alone; b is needless.
+    {"id": "1", "group": "q1", "text": "Cats sleep all day [1][2]. Dogs bark at night [3].", "system": "old"},
+    {"id": "2", "group": "q2", "text": "Birds sing at dawn [2]. Fish swim.", "system": "old"},
+    {"id": "3", "group": "q1", "text": "Cats sleep all day [1].", "system": "new"},
+    {"id": "4", "group": "q2", "text": "Fish swim in water.", "system": "new"},
+]
+SCORES = {
+    ("a\nb", "Cats sleep all day."): 0.9,
+    ("a", "Cats sleep all day."): 0.8,
+    ("b", "Cats sleep all day."): 0.2,
+    ("c", "Dogs bark at night."): 0.4,
+    ("b", "Birds sing at dawn."): 0.6,
+}
+
+
+def backend(scores=SCORES, threshold=0.5, name="stored"):
+    def entails(pairs):
+        return [
+            Verdict(None, None, "failed")
+            if scores[pair] is None
+            else Verdict(None if threshold is None else scores[pair] >= threshold, scores[pair])
+            for pair in pairs
+        ]
+
+    return Backend(name, Cutoff(threshold, "as given"), {"backend": name}, entails, {})
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write answers in the project's own format."""
+
+    def made(rows=ANSWERS, name="answers.jsonl"):
+        path = tmp_path / name
+        path.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in rows))
+        return path
+
+    return made
+
+
+@pytest.fixture
+def cited(write):
+    """Judge the answers with backends."""
+
+    def made(*backends, profile="paper", resamples=20, rows=ANSWERS, pipeline="alce"):
+        read = read_pipeline(pipeline, gather([write(rows)]), profile, splitter="rules")
+        config = RunConfig.model_validate({"interval": {"resamples": resamples}})
+        return judge(read, backends or (backend(),), config)
+
+    return made
+
+
+def of(cited, column, system):
+    quantity = by_key(cited.judged[0].quantities)[column.key]
+    return cited.interval(quantity, cited.systems.index(system))
+
+
+def test_values_of_systems_on_paper(cited):
+    found = cited()
+    assert found.systems == ["new", "old"]
+    # old: answer 1 has recall (1 + 0) / 2, answer 2 (1 + 0) / 2. new: 1 / 1 and, uncited, 0 / 1.
+    assert of(found, RECALL, "old").value == pytest.approx(0.5, abs=1e-15)
+    assert of(found, RECALL, "new").value == pytest.approx(0.5, abs=1e-15)
+    # old: [1] stands alone (1), [2] does not and the rest does (0), [3] is unsupported (0): 1/3; [2] of answer 2: 1.
+    assert of(found, PRECISION, "old").value == pytest.approx((1 / 3 + 1) / 2, abs=1e-15)
+    # new: the answer that cites nothing has no precision.
+    assert of(found, PRECISION, "new").value == 1.0
+    assert of(found, F1, "old").value == pytest.approx(2 * 0.5 * (2 / 3) / (0.5 + 2 / 3), abs=1e-15)
+
+
+def test_the_released_profile_counts_an_uncited_answer_as_imprecise(cited):
+    scores = SCORES | {(f"Title: \n{a}", claim): v for (a, claim), v in SCORES.items() if "\n" not in a}
+    scores["Title: \na\nTitle: \nb", "Cats sleep all day."] = 0.9
+    assert of(cited(backend(scores), profile="released"), PRECISION, "new").value == 0.5
+
+
+def test_intervals_are_those_of_the_pipelines_own_measures(cited):
+    found = cited(resamples=200)
+    rows = [number for number, answer in enumerate(found.pipeline.answers) if answer.system == "old"]
+    answers = [found.pipeline.answers[number] for number in rows]
+    group, n_groups = group_codes(answers)
+    expected = estimate(macro([found.judged[0].recall[number] for number in rows]), group, n_groups, 200)
+    own = of(found, RECALL, "old")
+    assert (own.value, own.low, own.high) == (expected.value, expected.low, expected.high)
+
+
+def test_f1_is_resampled_as_a_whole(cited):
+    found = cited(resamples=50)
+    quantities = by_key(found.judged[0].quantities)
+    system = found.systems.index("old")
+    recall, precision, f1 = (found.values(quantities[key], system) for key in ("recall", "precision", "f1"))
+    np.testing.assert_allclose(f1, 2 * recall * precision / (recall + precision), rtol=1e-14)
+
+
+def test_f1_of_nothing_supported_is_0_and_not_undefined(cited):
+    assert of(cited(backend(dict.fromkeys(SCORES, 0.0))), F1, "old").value == 0
+
+
+def test_soft_scores_on_paper(cited):
+    found = cited(backend(threshold=None))
+    # Recall: (0.9 + 0.4) / 2 and (0.6 + 0, uncited) / 2. Precision: (0.8 + 0.2 + 0.4) / 3 and 0.6.
+    assert of(found, RECALL, "old").value == pytest.approx((0.65 + 0.3) / 2, abs=1e-15)
+    assert of(found, PRECISION, "old").value == pytest.approx((1.4 / 3 + 0.6) / 2, abs=1e-15)
+    assert of(found, RECALL, "new").value == pytest.approx((0.8 + 0) / 2, abs=1e-15)
+    assert not [line for line in found.judged[0].lines if line.reason or line.state == "unjudged"]
+
+
+def test_soft_scores_of_aliice_have_a_precision_by_group(cited):
+    scores = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
+    found = cited(backend(scores, None), pipeline="aliice")
+    # The groups of answer 1: [1][2], mean 0.5, and [3], 0.4. Answer 2: 0.6. Uncited sentences have no claim.
+    assert of(found, PRECISION, "old").value == pytest.approx((0.45 + 0.6) / 2, abs=1e-15)
+    assert of(found, RECALL, "old").value == pytest.approx((0.65 + 0.6) / 2, abs=1e-15)
+
+
+@pytest.mark.parametrize(("profile", "expected"), [("paper", (0.25 + 1) / 2), ("released", (1 / 3 + 1) / 2)])
+def test_aliices_precision_is_by_group_and_as_released_by_mark(cited, profile, expected):
+    scores = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
+    scores |= {("\n".join(f"Title: \n{one}" for one in a.split("\n")), claim): v for (a, claim), v in scores.items()}
+    # The groups of answer 1: [1] holds and [2] does not, [3] does not.
+    assert of(cited(backend(scores), pipeline="aliice", profile=profile), PRECISION, "old").value == pytest.approx(
+        expected, abs=1e-15
+    )
+
+
+def test_a_missing_verdict_is_left_out_counted_and_shown(cited):
+    found = cited(backend({**SCORES, ("c", "Dogs bark at night."): None}))
+    # Answer 1: one of one judged claim is supported; citations 1 and 0.
+    assert of(found, RECALL, "old").value == pytest.approx((1 + 0.5) / 2, abs=1e-15)
+    row = next(row for row in answer_rows(found, found.judged[0]) if row["answer"] == "1")
+    assert (row["claims"], row["claims_unjudged"], row["citations_unjudged"]) == (1, 1, 1)
+    (note,) = [note for note in notes_of(found, data_of(found, "x")) if note.label == "not judged"]
+    assert note.items == (("stored", "failed 1 (of 7 lines); first: 1, sentence 2: Dogs bark at night."),)
+
+
+def test_soft_keeps_a_missing_score_apart(cited):
+    found = cited(backend({**SCORES, ("c", "Dogs bark at night."): None}, None))
+    assert of(found, RECALL, "old").value == pytest.approx((0.9 + 0.3) / 2, abs=1e-15)
+    assert [line.reason for line in found.judged[0].lines if line.state == "unjudged"] == ["failed"]
+
+
+def test_sentences_in_rows(cited):
+    found = cited()
+    first = sentence_rows(found.judged[0].lines)[0]
+    assert {key: first[key] for key in ("answer", "sentence", "claims", "claims_supported")} == {
+        "answer": "1",
+        "sentence": 1,
+        "claims": 1,
+        "claims_supported": 1,
+    }
+    assert (first["citations"], first["citations_precise"], first["citations_unjudged"]) == (2, 1, 0)
+    assert ANSWERS[0]["text"][first["start"] : first["end"]] == "Cats sleep all day [1][2]."
+
+
+def test_a_signature_pins_answers_pipeline_and_backend(cited):
+    one, other = cited(), cited(rows=[{**ANSWERS[0], "text": "Cats sleep all day [1]."}])
+    (text,) = signatures_of(one, data_of(one, "x"))
+    for part in ("answers:x@", "pipeline:alce", "profile:paper", "splitter:rules", "backend:stored", "B:20", "seed:0"):
+        assert part in text
+    assert signatures_of(other, data_of(other, "x")) != (text,)
+
+
+def test_a_file_is_the_system_of_answers_that_name_none(write):
+    rows = [{key: value for key, value in row.items() if key != "system"} for row in ANSWERS[:2]]
+    one = gather([write(rows, "left.jsonl")])
+    assert {(answer.id, answer.system) for answer in one} == {("1", "left"), ("2", "left")}
+    both = gather([write(rows, "left.jsonl"), write(rows, "right.jsonl")])
+    assert [answer.id for answer in both] == ["left/1", "left/2", "right/1", "right/2"]
+    assert [answer.system for answer in both] == ["left", "left", "right", "right"]
+    # The same question in both files is drawn together.
+    assert [answer.group for answer in both] == ["q1", "q2", "q1", "q2"]
+
+
+def test_two_files_of_one_name_are_refused(write, tmp_path):
+    (tmp_path / "other").mkdir()
+    with pytest.raises(UserError, match="two have the same: answers, answers"):
+        gather([write(), write(name="other/answers.jsonl")])
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"name": "alec"}, "Did you mean 'alce'"),
+        ({"name": "alce", "profile": "papr"}, "Did you mean 'paper'"),
+        ({"name": "aliice", "parser": "tiny"}, "Unknown parser 'tiny'"),
+        ({"name": "alce", "measures": ["str_me"]}, "Did you mean 'str_em'"),
+        ({"name": "alce", "units": "clauses"}, "Known: list items, sentences"),
+        ({"name": "alce", "splitter": "rulez"}, "Did you mean 'rules'"),
+    ],
+)
+def test_what_no_pipeline_knows_is_refused(write, settings, says):
+    with pytest.raises(UserError, match=says):
+        read_pipeline(answers=gather([write()]), **settings)
+
+
+def test_the_pooled_variation_of_positions_is_the_pipelines_own(write):
+    rows = [
+        {**row, "text": "Cups are made of glass [1] or plastic [2][3]. Cats sleep all day [1].", "system": "s"}
+        for row in ANSWERS[:2]
+    ]
+    answers = gather([write([*rows, {**ANSWERS[2], "system": "s"}])])
+    read = read_pipeline("aliice", answers, "released", splitter="rules")
+    quantity = by_key(read.quantities)["cvcp"]
+    sums = quantity.moments.sum(axis=0)[:, None]
+    texts = [["Cups are made of glass [1] or plastic [2][3].", "Cats sleep all day [1]."]] * 2
+    expected = pooled_cvcp([*texts, ["Cats sleep all day [1]."]])
+    assert quantity.of(sums)[0] == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Cups are made of glass [1] or plastic [2].", 1.0),
+        ("Cups are made of glass [1].", 0.0),
+        ("Cups are made of glass [1][2]. Cats sleep all day [3].", 0.0),
+        # Behind the full stop: the marks open the next sentence, and stand within none.
+        ("Cups are made of glass. [1][2] Cats sleep all day. [3]", 0.0),
+        ("Cups are made of glass.", 0.0),
+    ],
+)
+@pytest.mark.parametrize("profile", ["paper", "released"])
+def test_citations_within_a_sentence_are_told_from_those_at_its_end(write, text, expected, profile):
+    read = read_pipeline("aliice", gather([write([{**ANSWERS[0], "text": text}])]), profile, splitter="rules")
+    assert read.values[WITHIN] == [expected]
+
+
+def test_claim_recall_is_asked_of_the_answer_as_a_whole(cited):
+    rows = [{**ANSWERS[2], "reference": {"claims": ["Cats sleep.", "Cats run.", "Cats eat."]}}, ANSWERS[3]]
+    whole = "Cats sleep all day."
+    asked = {(whole, "Cats sleep."): 0.9, (whole, "Cats run."): 0.1, (whole, "Cats eat."): None}
+    found = cited(backend(SCORES | asked), rows=rows)
+    # One of the two claims with a verdict; the other answer has no claims.
+    assert of(found, CLAIM_RECALL, "new").value == 0.5
+
+
+def test_measures_are_those_asked_for(write):
+    rows = [{**row, "reference": {"qa_pairs": [{"short_answers": ["cats"]}]}} for row in ANSWERS]
+    answers = gather([write(rows)])
+    every = [quantity.column.key for quantity in read_pipeline("alce", answers, splitter="rules").quantities]
+    assert every == ["statements", "str_em", "str_hit", "length"]
+    some = read_pipeline("alce", answers, splitter="rules", measures=["str_em"]).quantities
+    assert [quantity.column.key for quantity in some] == ["statements", "str_em"]

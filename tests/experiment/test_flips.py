@@ -1,0 +1,115 @@
+"""Rankings of systems under two backends: ranks, agreement, flips and their causes, on paper."""
+
+import pytest
+
+from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.config import RunConfig
+from metaeval.experiment.citing import flips
+from metaeval.experiment.citing.flips import compare_rankings
+from metaeval.experiment.citing.judging import judge
+from metaeval.experiment.citing.pipelines import read_pipeline
+from metaeval.experiment.citing.sheets import citation_sheets
+from metaeval.experiment.cutoffs import Cutoff
+from metaeval.experiment.verdicts import Backend
+
+# One claim with one citation an answer: recall and precision are the verdict. Two questions, three systems.
+ANSWERS = [
+    Answer(f"{system}{question}", f"Claim of {system} on {question} [1].", (Passage("p"),), "", question, system)
+    for system in "abc"
+    for question in "xyz"
+]
+
+
+def backend(name, supported):
+    """A backend that supports the claims of these answers."""
+
+    def entails(pairs):
+        return [Verdict(claim.split()[2] + claim.split()[-1].rstrip(".") in supported.split()) for _, claim in pairs]
+
+    return Backend(name, Cutoff(0.5, "as given"), {"backend": name}, entails, {})
+
+
+@pytest.fixture(scope="module")
+def cited():
+    pipeline = read_pipeline("alce", ANSWERS, splitter="rules")
+    # left: a 3/3, b 2/3, c 0. right: a 1/3, b 2/3 (another two of the three), c 0.
+    left, right = backend("left", "ax ay az bx by"), backend("right", "ax by bz")
+    return judge(pipeline, [left, right], RunConfig.model_validate({"interval": {"resamples": 300}}))
+
+
+def test_agreement_on_paper(cited):
+    agreements, _ = compare_rankings(cited)
+    assert [one.measure for one in agreements] == ["recall", "precision", "f1"]
+    # left a > b > c, right b > a > c: one of three pairs changes order, tau = (2 - 1) / 3.
+    assert agreements[0].tau.value == pytest.approx(1 / 3, abs=1e-15)
+    assert (agreements[0].flips.value, agreements[0].pairs) == (1.0, 3)
+    assert agreements[0].flips.low >= 0
+    assert agreements[0].flips.high <= 3
+
+
+def test_a_flip_names_its_systems_and_its_leads(cited):
+    _, found = compare_rankings(cited)
+    flip = found[0]
+    assert (flip.measure, flip.one, flip.other, flip.ahead, flip.behind) == ("recall", "left", "right", "a", "b")
+    assert flip.lead == pytest.approx(3 / 3 - 2 / 3, abs=1e-15)
+    assert flip.reversed_lead == pytest.approx(1 / 3 - 2 / 3, abs=1e-15)
+
+
+def test_the_share_of_resamples_is_that_of_all_draws_by_enumeration(cited):
+    # Draws of three questions with replacement, 27 in all. On x left leads by 0 and right by +1, on y by 0 and 0 ... :
+    # lead left per question x: 1-1, y: 1-1, z: 1-0; right x: 1-0, y: 0-1, z: 0-1. A flip needs z (left > 0) and more
+    # of y and z than of x (right < 0): {z and two of y, z} 7 draws with no x: zzz 1, zzy 3, zyy 3; with one x:
+    # x z z 3, x y z 6. 16 of 27.
+    _, found = compare_rankings(cited)
+    assert found[0].share == pytest.approx(16 / 27, abs=4 * (16 / 27 * 11 / 27 / 300) ** 0.5)
+
+
+def test_causes_are_the_answers_whose_verdicts_changed(cited):
+    _, found = compare_rankings(cited)
+    # ay and az lose their support, bz gains its own: each moves the lead by a third. bx works against it.
+    named = {(cause.answer, cause.system, cause.before, cause.after) for cause in found[0].causes}
+    assert named == {("ay", "a", 1.0, 0.0), ("az", "a", 1.0, 0.0), ("bz", "b", 0.0, 1.0)}
+    assert [cause.adds for cause in found[0].causes] == pytest.approx([1 / 3] * 3, abs=1e-15)
+
+
+def test_what_all_answers_add_is_the_whole_reversal(cited):
+    _, found = compare_rankings(cited)
+    one, other = cited.judged
+    for flip in found[:2]:
+        before, after = (getattr(judged, flip.measure) for judged in (one, other))
+        parts = [
+            cause.adds
+            for system, sign in ((flip.ahead, 1.0), (flip.behind, -1.0))
+            for cause in flips._parts(cited, before, after, cited.systems.index(system), sign)
+        ]
+        assert sum(parts) == pytest.approx(flip.lead - flip.reversed_lead, abs=1e-14)
+
+
+def test_one_backend_or_one_system_has_no_rankings():
+    pipeline = read_pipeline("alce", ANSWERS[:3], splitter="rules")
+    both = [backend("left", "ax"), backend("right", "ay")]
+    config = RunConfig.model_validate({"interval": {"resamples": 5}})
+    assert compare_rankings(judge(pipeline, both, config)) == ([], [])
+    whole = judge(read_pipeline("alce", ANSWERS, splitter="rules"), both[:1], config)
+    assert compare_rankings(whole) == ([], [])
+    assert [sheet.name for sheet in citation_sheets(whole, "x")] == ["citation-scores", "answers"]
+
+
+def test_the_sheets_say_the_same(cited):
+    sheets = {sheet.name: sheet for sheet in citation_sheets(cited, "answers")}
+    ranks = {
+        (record["system"], record["backend"]): record["rank"]
+        for record in sheets["rankings"].records
+        if record["measure"] == "recall"
+    }
+    assert ranks == {
+        ("a", "left"): 1,
+        ("b", "left"): 2,
+        ("c", "left"): 3,
+        ("a", "right"): 2,
+        ("b", "right"): 1,
+        ("c", "right"): 3,
+    }
+    flipped = sheets["flips"].records[0]
+    assert (flipped["ahead"], flipped["behind"], flipped["measure"]) == ("a", "b", "recall")
+    assert {record["answer"] for record in sheets["flip-causes"].records} == {"ay", "az", "bz"}
