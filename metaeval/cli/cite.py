@@ -28,6 +28,8 @@ def alce(
         str, typer.Option(help="sentences, or list: items between commas (QAMPARI).", metavar="UNITS")
     ] = "sentences",
     measures: how.Measures = None,
+    reader: how.Reader = None,
+    mauve_model: how.MauveModel = None,
     splitter: how.Splitter = "auto",
     results: opt.Results = None,
     store: opt.Store = None,
@@ -60,6 +62,8 @@ def aliice(
     ] = "small",
     format: how.Format = "auto",
     measures: how.Measures = None,
+    reader: how.Reader = None,
+    mauve_model: how.MauveModel = None,
     splitter: how.Splitter = "auto",
     results: opt.Results = None,
     store: opt.Store = None,
@@ -102,6 +106,7 @@ def _cite(pipeline: str, given: dict[str, Any]) -> None:
         splitter=given["splitter"],
         units={"list": "list items"}.get(given["units"], given["units"]),
         measures=tuple(name.strip() for name in (given["measures"] or "").split(",") if name.strip()),
+        **opt.settings(reader=given["reader"], mauve_model=given["mauve_model"]),
     )
     settings = opt.settings(results=given["results"], store=given["store"], budget=given["budget"])
     with scoring_progress(given["quiet"]) as progress:

@@ -23,15 +23,24 @@ Calibration = Annotated[
 Premise = Annotated[
     str, typer.Option(help="joint: passages as one text; chunks: their best chunk (--set chunk.size).", metavar="HOW")
 ]
-Profile = Annotated[str, typer.Option(help="paper, or released: as the published code computes.", metavar="NAME")]
+Profile = Annotated[
+    str, typer.Option(help="paper; released: as the published code computes; ALiiCE also expanded.", metavar="NAME")
+]
 Format = Annotated[
     str,
     typer.Option("--format", "-f", help="alce, jsonl, crag25, scholarqa (default: told by content).", metavar="NAME"),
 ]
 Measures = Annotated[
     str | None,
-    typer.Option(help="Measures beside the citations', with commas: str_em, rougeLsum, length ...", metavar="NAMES"),
+    typer.Option(
+        help="Measures beside the citations', with commas: str_em, rougeLsum, length ..., and qa_em, qa_f1, mauve.",
+        metavar="NAMES",
+    ),
 ]
+Reader = Annotated[
+    str | None, typer.Option(help="Model that answers for qa_em, qa_f1, qa_hit: hub id or folder.", metavar="MODEL")
+]
+MauveModel = Annotated[str | None, typer.Option(help="Model for mauve: hub id or folder.", metavar="MODEL")]
 Splitter = Annotated[str, typer.Option(help="Sentences: auto, nltk or rules.", metavar="NAME")]
 
 

@@ -10,6 +10,7 @@ import pytest
 from metaeval.citation.alce.mauve import answers_mauve, mauve
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
+from metaeval.experiment.citing.run import Asked, run_cited
 
 WORDS = "harbour lamp ridge trust yeast steel kettle mountain water café sign adults".split()
 
@@ -26,7 +27,7 @@ QUESTIONS = [f"Which {WORDS[number % 12]}?" for number in range(60)]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A GPT-2 with random weights of one seed that reads bytes."""
-    pytest.importorskip("mauve", reason="mauve-text is not installed: pip install 'metaeval[citation]'")
+    pytest.importorskip("mauve", reason="mauve-text is not installed: pip install 'metaeval[mauve]'")
     torch = pytest.importorskip("torch", reason="MAUVE reads texts with a model")
     transformers = pytest.importorskip("transformers", reason="MAUVE reads texts with a model")
     from tokenizers.pre_tokenizers import ByteLevel
@@ -147,5 +148,20 @@ def test_a_model_that_the_package_cannot_tell_is_refused(folder):
 
 def test_without_the_package_it_says_what_to_type(monkeypatch):
     monkeypatch.setitem(sys.modules, "mauve", None)  # as an import finds it where it is not installed
-    with pytest.raises(UserError, match=r"type 'pip install mauve-text'"):
+    with pytest.raises(UserError, match=r"type 'pip install mauve-text faiss-cpu'"):
         mauve(["q"], ["a"], ["b"])
+
+
+def test_the_command_line_gives_each_system_its_mauve(folder, tmp_path):
+    items = [
+        {"question": question, "output": f"{text} [1].", "docs": [{"title": "t", "text": text}], "answer": reference}
+        for question, text, reference in zip(QUESTIONS, TEXTS, REFERENCES, strict=True)
+    ]
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps(items), encoding="utf-8")
+    asked = Asked("alce", (file,), nli=("overlap",), measures=("mauve",), mauve_model=folder)
+
+    _, sheets = run_cited(asked, {"results": tmp_path}, ["interval.resamples=20"])
+
+    (value,) = [row["value"] for sheet in sheets for row in sheet.records if row.get("measure") == "mauve"]
+    assert value == by_the_package(folder, joined(QUESTIONS, TEXTS), joined(QUESTIONS, REFERENCES))

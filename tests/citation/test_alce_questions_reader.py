@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from metaeval.citation.alce.questions import reader_values
 from metaeval.citation.alce.reader import extractive_reader
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
+from metaeval.experiment.citing.run import Asked, run_cited
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 from metaeval.scoring.backends.models import load_model, load_tokenizer
 
@@ -189,3 +191,27 @@ def test_tokenizers_that_pad_on_the_left_are_refused(golden):
             extractive_reader(model, tokenizer)
     finally:
         tokenizer.padding_side = "right"
+
+
+def test_the_command_line_reads_answers_with_a_model_of_ones_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_roberta(tmp_path / "reader")
+    question, context = pairs()[0]
+    items = [
+        {
+            "question": question,
+            "output": f"{context} [1].",
+            "docs": [{"title": "t", "text": context}],
+            "qa_pairs": [{"question": question, "short_answers": [ROBERTA[0]]}],
+        }
+    ]
+    Path("answers.json").write_text(json.dumps(items), encoding="utf-8")
+    asked = Asked("alce", (Path("answers.json"),), nli=("overlap",), measures=("qa_em", "qa_f1"), reader="reader")
+
+    cited, sheets = run_cited(asked, {"results": tmp_path})
+
+    # The reader's first golden answer is the short answer asked for.
+    assert cited.pipeline.values["qa_em"] == [1.0]
+    assert cited.pipeline.values["qa_f1"] == [1.0]
+    assert "QA-EM" in str([sheet.grid.headings for sheet in sheets])
+    assert str(cited.pipeline.fields["reader"]).startswith("reader@sha256:")

@@ -63,7 +63,7 @@ def mauve(
     Raises `UserError` where the package is not here, and for a model that it does not take.
     """
     if find_spec("mauve") is None:
-        raise UserError("MAUVE needs the package mauve-text, which loads gpt2-large: type 'pip install mauve-text'.")
+        raise UserError("MAUVE needs the package mauve-text: type 'pip install mauve-text faiss-cpu'.")
     if not any(kind in model for kind in _KINDS):
         raise UserError(
             f"MAUVE cannot use the model {model!r}: the package mauve-text takes those with {' or '.join(_KINDS)} in "

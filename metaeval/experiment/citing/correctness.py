@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from metaeval.citation.model import Answer, Entails
+from metaeval.experiment.citing.model_measures import READ
 from metaeval.report.result import Column
 
 TEXT_MEASURES: Mapping[str, Column] = {
@@ -19,8 +20,9 @@ TEXT_MEASURES: Mapping[str, Column] = {
     "qampari_f1": Column(key="qampari_f1", label="list F1", scale=100, digits=1),
     "qampari_f1_top5": Column(key="qampari_f1_top5", label="list F1-5", scale=100, digits=1),
     "length": Column(key="length", label="words", digits=1),
+    **READ,
 }
-"""The measures of an answer's text, under the released ALCE code's names."""
+"""The measures of an answer's text, under the released ALCE code's names; those of a reader only when asked for."""
 
 CLAIM_RECALL = TEXT_MEASURES["claims_nli"]
 

@@ -9,7 +9,9 @@ from typing import Literal
 
 from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.evaluate import answer_values
+from metaeval.citation.alce.mauve import MODEL as MAUVE_MODEL
 from metaeval.citation.alce.options import alce_options
+from metaeval.citation.alce.questions import MODEL as READER
 from metaeval.citation.alce.statements import statements
 from metaeval.citation.aliice.answers import AnswerClaims, read_answers
 from metaeval.citation.aliice.cvcp import answer_cvcp
@@ -24,6 +26,7 @@ from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.citation.table import Line
 from metaeval.errors import unknown
 from metaeval.experiment.citing.correctness import TEXT_MEASURES, claim_recaller, wanted
+from metaeval.experiment.citing.model_measures import MAUVE, ModelMeasures, Whole, model_measures
 from metaeval.experiment.citing.quantities import Quantity, mean_of, micro_of, variation_of
 from metaeval.report.result import Column
 
@@ -44,7 +47,8 @@ class Pipeline:
     fields: what the signature says of it. lines: the citation table of all answers, by what gives verdicts. by_group:
     an answer's precision is the mean over its citation groups, not over its citations. undefined_is_zero: precision of
     an answer that cites nothing. claim_recalls: of each answer, the share of the reference's claims that it entails;
-    None where no reference holds claims. quantities: what needs no verdict. values: the same, for each answer.
+    None where no reference holds claims. quantities: what needs no verdict. values: the same, for each answer. wholes:
+    measures of a system's answers together (MAUVE).
     """
 
     name: Name
@@ -58,6 +62,7 @@ class Pipeline:
     claim_recalls: Callable[[Entails], Sequence[float | None]] | None
     quantities: Sequence[Quantity]
     values: Mapping[str, Sequence[float | None]]
+    wholes: Mapping[str, Whole]
 
 
 def read_pipeline(
@@ -68,37 +73,57 @@ def read_pipeline(
     splitter: str = "auto",
     units: str = "sentences",
     measures: Sequence[str] = (),
+    reader: str = READER,
+    mauve_model: str = MAUVE_MODEL,
 ) -> Pipeline:
     """Read the answers as a pipeline does: sentences, and with ALiiCE their parses and claims.
 
-    units: sentences, or list items (ALCE on QAMPARI). measures: names of those to keep (all if none).
+    units: sentences, or list items (ALCE on QAMPARI). measures: names of those to keep (all if none, but for those that
+    need a model). reader, mauve_model: hub ids or folders, for QA-EM and QA-F1, and for MAUVE.
 
     Raises `UserError` for an unknown pipeline, profile, parser, splitter, unit or measure.
     """
     if splitter not in SPLITTERS:
         raise unknown("splitter", splitter, SPLITTERS)
+    known = (*TEXT_MEASURES, MAUVE.key)
     for measure in measures:
-        if measure not in TEXT_MEASURES:
-            raise unknown("measure", measure, TEXT_MEASURES, "Recall, precision and F1 are always there.")
+        if measure not in known:
+            raise unknown("measure", measure, known, "Recall, precision and F1 are always there.")
     if name == "aliice":
-        return _aliice(answers, profile, parser, splitter, measures)
+        aliice_profile(profile)
+        by_model = model_measures(answers, measures, reader, mauve_model, alce_options())
+        return _aliice(answers, profile, parser, splitter, measures, by_model)
     if name != "alce":
         raise unknown("pipeline", name, NAMES)
     if units not in ("sentences", _LIST):
         raise unknown("units", units, ("sentences", _LIST))
-    return _alce(answers, profile, splitter, units, measures)
+    by_model = model_measures(answers, measures, reader, mauve_model, alce_options(profile))
+    return _alce(answers, profile, splitter, units, measures, by_model)
 
 
-def _alce(answers: Sequence[Answer], profile: str, splitter: str, units: str, measures: Sequence[str]) -> Pipeline:
+def _alce(
+    answers: Sequence[Answer],
+    profile: str,
+    splitter: str,
+    units: str,
+    measures: Sequence[str],
+    by_model: ModelMeasures,
+) -> Pipeline:
     options = alce_options(profile, statements=units)
     cutter = find_sentence_splitter(splitter)  # type: ignore[arg-type]
-    values = wanted(answer_values(answers, options, cutter), measures)
+    values = wanted({**answer_values(answers, options, cutter), **by_model.values}, measures)
     counted = [sum(one.counts for one in statements(answer, options, cutter)) for answer in answers]
     own = {"statements": [float(count) for count in counted]}
     return Pipeline(
         name="alce",
         answers=answers,
-        fields={"pipeline": "alce", "profile": profile, "units": units, "splitter": cutter.name},
+        fields={
+            "pipeline": "alce",
+            "profile": profile,
+            "units": units,
+            "splitter": cutter.name,
+            **by_model.fields,
+        },
         lines=lambda entails: alce_lines(answers, entails, options, cutter),
         by_group=False,
         undefined_is_zero=options.uncited_precision == "zero",
@@ -112,15 +137,23 @@ def _alce(answers: Sequence[Answer], profile: str, splitter: str, units: str, me
             *(mean_of(TEXT_MEASURES[key], column) for key, column in values.items()),
         ],
         values={**own, **values},
+        wholes=by_model.wholes,
     )
 
 
-def _aliice(answers: Sequence[Answer], profile: str, parser: str, splitter: str, measures: Sequence[str]) -> Pipeline:
+def _aliice(
+    answers: Sequence[Answer],
+    profile: str,
+    parser: str,
+    splitter: str,
+    measures: Sequence[str],
+    by_model: ModelMeasures,
+) -> Pipeline:
     options = aliice_profile(profile)
     cutter = find_sentence_splitter(splitter)  # type: ignore[arg-type]
     parses = find_parser(parser, options.one_root)
     read = read_answers(answers, parses, options, cutter)
-    values = wanted(answer_values(answers, splitter=cutter), measures)
+    values = wanted({**answer_values(answers, splitter=cutter), **by_model.values}, measures)
     sentences = [float(len(each.sentences)) for each in read]
     cvcp = [answer_cvcp(each.texts) for each in read]
     made, fallen = [_claims(each) for each in read], [_fallbacks(each) for each in read]
@@ -129,7 +162,13 @@ def _aliice(answers: Sequence[Answer], profile: str, parser: str, splitter: str,
     return Pipeline(
         name="aliice",
         answers=answers,
-        fields={"pipeline": "aliice", "profile": options.signature, "parser": parses.name, "splitter": cutter.name},
+        fields={
+            "pipeline": "aliice",
+            "profile": options.signature,
+            "parser": parses.name,
+            "splitter": cutter.name,
+            **by_model.fields,
+        },
         lines=lambda entails: aliice_lines(read, entails, options),
         by_group=options.precision == "groups",
         undefined_is_zero=False,
@@ -154,6 +193,7 @@ def _aliice(answers: Sequence[Answer], profile: str, parser: str, splitter: str,
             "sentences": sentences,
             **values,
         },
+        wholes=by_model.wholes,
     )
 
 

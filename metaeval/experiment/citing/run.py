@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from metaeval.citation.alce.mauve import MODEL as MAUVE_MODEL
+from metaeval.citation.alce.questions import MODEL as READER
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError, unknown
@@ -45,6 +47,8 @@ class Asked:
     splitter: str = "auto"
     units: str = "sentences"
     measures: Sequence[str] = ()
+    reader: str = READER
+    mauve_model: str = MAUVE_MODEL
 
     @property
     def name(self) -> str:
@@ -70,7 +74,15 @@ def run_cited(
     if not any(answer.passages for answer in answers):
         raise UserError(f"No answer of {asked.name} comes with passages: there is nothing that its citations point at.")
     pipeline = read_pipeline(
-        asked.pipeline, answers, asked.profile, asked.parser, asked.splitter, asked.units, asked.measures
+        asked.pipeline,
+        answers,
+        asked.profile,
+        asked.parser,
+        asked.splitter,
+        asked.units,
+        asked.measures,
+        asked.reader,
+        asked.mauve_model,
     )
     with ScoreStore(config.store_path) as store:
         cited = judge(pipeline, backends_of(cutoffs, config, store, asked.premise, progress), config)

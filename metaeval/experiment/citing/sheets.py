@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metaeval.experiment.citing.judging import Cited
+from metaeval.experiment.citing.model_measures import MAUVE
 from metaeval.experiment.citing.notes import data_of, frame_of, sheet_of
 from metaeval.experiment.citing.quantities import Interval, Quantity
 from metaeval.experiment.citing.ranking_sheets import ranking_sheets
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.citation.layout import Entry, scores_grid
 from metaeval.report.result import Data
+
+WHOLES = {MAUVE.key: MAUVE}
 
 
 def citation_sheets(cited: Cited, name: str) -> list[Sheet]:
@@ -35,9 +38,13 @@ def _scores(cited: Cited, data: Data) -> Sheet:
 
 def _texts(cited: Cited, data: Data) -> Sheet:
     quantities = cited.pipeline.quantities
-    entries = [Entry(system, "", _values(cited, quantities, number)) for number, system in enumerate(cited.systems)]
+    entries = [
+        Entry(system, "", {**_values(cited, quantities, number), **_wholes(cited, number)})
+        for number, system in enumerate(cited.systems)
+    ]
     frame = frame_of(cited, data, "answers", "The answers")
-    grid = scores_grid(frame, [quantity.column for quantity in quantities], entries)
+    wholes = [WHOLES[key] for key in cited.pipeline.wholes]
+    grid = scores_grid(frame, [*(quantity.column for quantity in quantities), *wholes], entries)
     return sheet_of(cited, data, "answers", _records(entries), grid)
 
 
@@ -45,6 +52,11 @@ def _values(
     cited: Cited, quantities: Sequence[Quantity], system: int
 ) -> dict[str, tuple[float | None, float | None, float | None]]:
     return {quantity.column.key: _ends(cited.interval(quantity, system)) for quantity in quantities}
+
+
+def _wholes(cited: Cited, system: int) -> dict[str, tuple[float | None, None, None]]:
+    own = [answer for answer, number in zip(cited.pipeline.answers, cited.system, strict=True) if number == system]
+    return {key: (of(own), None, None) for key, of in cited.pipeline.wholes.items()}
 
 
 def _records(entries: Sequence[Entry]) -> list[Record]:

@@ -1,0 +1,187 @@
+"""Claims written again by a model and judged again: whether the verdicts on ALiiCE's claims hang on their wording."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metaeval.citation.aliice.answers import AnswerClaims, read_answers
+from metaeval.citation.aliice.lines import aliice_lines
+from metaeval.citation.aliice.profile import Profile, aliice_profile
+from metaeval.citation.aliice.rewriter import RewriteOptions, estimated, rewritten
+from metaeval.citation.aliice.rewriting import Fragment, Rewriting, fragments, with_rewritings
+from metaeval.citation.model import Answer
+from metaeval.citation.parsers.find import find_parser
+from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.citation.table import Line, claims_of, unjudged
+from metaeval.config import RunConfig, load_run, validated
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.citing.agreement import Labels
+from metaeval.experiment.citing.judging import gather
+from metaeval.experiment.citing.pipelines import SPLITTERS
+from metaeval.experiment.citing.run import DEFAULT_BACKEND, Asked, find_cutoffs
+from metaeval.experiment.cutoffs import Cutoff
+from metaeval.experiment.scoring import MetricProgress
+from metaeval.experiment.verdicts import Backend, entailment
+from metaeval.scoring.store import ScoreStore
+
+PREFIX = "rewrite."
+"""What the settings of the model begin with: --set rewrite.temperature=0.5."""
+
+Key = tuple[str, int]
+"""Id of an answer, and number of a claim in it, from 1."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything that is known before a model is asked; fields: what the signature says of it."""
+
+    asked: Asked
+    config: RunConfig
+    options: RewriteOptions
+    cutoff: Cutoff
+    profile: Profile
+    read: Sequence[AnswerClaims]
+    cut: Sequence[Fragment]
+    fields: Mapping[str, object]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers, in order."""
+        return [each.answer for each in self.read]
+
+    def key(self, fragment: Fragment) -> Key:
+        """What the lines of a claim are found by."""
+        return self.read[fragment.answer].answer.id, fragment.number + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Rejudged:
+    """The claims as they were and as they were written again. before, after: the citation table of each, whole."""
+
+    prepared: Prepared
+    backend: Backend
+    rewritings: Sequence[Rewriting]
+    before: Sequence[Line]
+    after: Sequence[Line]
+
+    @cached_property
+    def joints(self) -> Mapping[Key, tuple[Line, Line]]:
+        """The first line of each claim before and after."""
+        pairs = zip(claims_of(self.before), claims_of(self.after), strict=True)
+        return {_key(old): (old, new) for old, new in pairs}
+
+    @cached_property
+    def left_out(self) -> frozenset[Key]:
+        """Claims that cannot be compared: the new wording is missing, or a verdict on the old or the new one is."""
+        missing = {self.prepared.key(one.fragment) for one in self.rewritings if one.text is None}
+        return frozenset(missing | {_key(line) for line in unjudged([*self.before, *self.after])})
+
+    def verdicts(self, one: Rewriting) -> tuple[Line | None, Line | None]:
+        """The claim's line before, and after; None where nothing was judged, or was written to be judged."""
+        old, new = self.joints[self.prepared.key(one.fragment)]
+        return old, None if one.text is None else new
+
+    def changed(self, one: Rewriting) -> bool:
+        """Whether there are verdicts on both wordings, and they differ."""
+        old, new = (None if line is None else line.joint for line in self.verdicts(one))
+        return old is not None and new is not None and old != new
+
+    def labels(self, group: np.ndarray[tuple[int], np.dtype[np.int64]], n_groups: int) -> Labels:
+        """Joint verdicts before, as if a person's, and after, of the claims written again that have both.
+
+        group: (n,) codes of the answers.
+        """
+        rows = []
+        for one in self.rewritings:
+            old, new = (None if line is None else line.joint for line in self.verdicts(one))
+            if old is not None and new is not None:
+                rows.append((int(old), int(new), int(group[one.fragment.answer])))
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return Labels(columns[:, 0], columns[:, 2], n_groups, {"after": columns[:, 1]})
+
+
+def prepare(asked: Asked, settings: Mapping[str, Any], overrides: Sequence[str] = (), whole: bool = False) -> Prepared:
+    """Read the answers into claims and check all that is asked; no model is asked, nothing is scored.
+
+    settings: those of a run, and `model` and `base_url`. overrides: those of a run, and of the model behind `PREFIX`.
+    whole: see `fragments`.
+
+    Raises `UserError` as `run_cited` does, for a soft cut-off, and where no claim was cut.
+    """
+    if len(set(asked.nli)) > 1:
+        raise UserError(f"Claims are judged by one metric, and {len(set(asked.nli))} are named: give --nli once.")
+    names = tuple(asked.nli[:1]) or (DEFAULT_BACKEND,)
+    endpoint = {name: settings[name] for name in ("model", "base_url") if settings.get(name) is not None}
+    own = {name: value for name, value in settings.items() if name not in ("model", "base_url")}
+    config = load_run(None, {**own, "metrics": names}, [one for one in overrides if not one.startswith(PREFIX)])
+    options = _options(config, endpoint, [one for one in overrides if one.startswith(PREFIX)])
+    cutoff = find_cutoffs(names, config, asked.threshold, asked.calibrations)[names[0]]
+    if cutoff.value is None:
+        raise UserError(f"Verdicts are compared, and {names[0]!r} is asked for soft scores: give a threshold.")
+    if asked.splitter not in SPLITTERS:
+        raise unknown("splitter", asked.splitter, SPLITTERS)
+    profile = aliice_profile(asked.profile)
+    answers = gather(asked.files, asked.form)
+    parser = find_parser(asked.parser, profile.one_root)
+    splitter = find_sentence_splitter(asked.splitter)  # type: ignore[arg-type]
+    read = read_answers(answers, parser, profile, splitter)
+    cut = fragments(read, whole)
+    if not cut:
+        raise UserError(f"No claim in {asked.name} was cut out of its sentence: there is nothing to write again.")
+    fields = {
+        "pipeline": "aliice",
+        "profile": profile.signature,
+        "parser": parser.name,
+        "splitter": splitter.name,
+        "claims": "tree" if whole else "cut",
+        "rewrite": ",".join(f"{key}={value}" for key, value in options.identity().items()),
+    }
+    return Prepared(asked, config, options, cutoff, profile, read, cut, fields)
+
+
+def estimate_rewriting(prepared: Prepared) -> str:
+    """One line on what asking the model would still cost; sends nothing, and needs no key."""
+    return f"{len(prepared.cut):,} claims to write again: {estimated(prepared.cut, prepared.options)}"
+
+
+def rejudge(prepared: Prepared, progress: MetricProgress | None = None) -> Rejudged:
+    """Have the claims written again, and judge all claims of the answers before and after.
+
+    Raises `UserError` when the endpoint cannot go on, or the budget is spent; every reply so far is kept.
+    """
+    rewritings, note = rewritten(prepared.cut, prepared.options)
+    _log.info("rewriting: %s", note)
+    config = prepared.config
+    with ScoreStore(config.store_path) as store:
+        backend = entailment(config.metrics[0], config, prepared.cutoff, store, "joint", progress)
+        before, after = (
+            aliice_lines(read, backend.entails, prepared.profile)
+            for read in (prepared.read, with_rewritings(prepared.read, rewritings))
+        )
+    return Rejudged(prepared, backend, rewritings, before, after)
+
+
+def missing_by_answer(rejudged: Rejudged) -> Counter[str]:
+    """How many claims of each answer are left out though they count, by the answer's id."""
+    return Counter(key[0] for key in rejudged.left_out if rejudged.joints[key][0].state != "uncited")
+
+
+def _options(config: RunConfig, endpoint: Mapping[str, Any], overrides: Sequence[str]) -> RewriteOptions:
+    # Read where the options of a metric are, so that values are written alike.
+    typed = load_run(None, {}, [f"metric_options.{one}" for one in overrides]).metric_options
+    budget = {} if config.budget is None else {"budget": config.budget}
+    values = {**budget, **endpoint, **typed.get(PREFIX.rstrip("."), {})}
+    return validated(RewriteOptions, values, "the options of rewriting")
+
+
+def _key(line: Line) -> Key:
+    return line.answer, line.claim_number or 0
