@@ -186,3 +186,18 @@ def test_what_a_signature_cannot_tell_is_said(fields, words, caveat):
 
     assert words in " ".join(made.words)
     assert caveat in " ".join(made.caveats)
+
+
+def test_a_citation_pipelines_signature_gives_its_own_command():
+    fields = read_signature(
+        "answers:mine@84d29acbc1b3|pipeline:aliice|profile:released|parser:spacy:en_core_web_sm (3.8)|splitter:rules-1|"
+        "backend:overlap@v1(content_only=True)|threshold:0.63|premise:max over chunks|B:1000|seed:3"
+    )
+
+    made = recipe(fields)
+
+    assert made.words == [
+        *("metaeval", "cite", "aliice", "FILE", "--nli", "overlap", "--threshold", "0.63", "--profile", "released"),
+        *("--premise", "chunks", "--parser", "spacy:en_core_web_sm", "--set", "interval.seed=3"),
+    ]
+    assert "mine@84d29acbc1b3" in made.caveats[0]

@@ -33,11 +33,34 @@ class Recipe:
 
 def recipe(fields: Mapping[str, str]) -> Recipe:
     """The command for these fields: only what differs from the defaults is said."""
+    if "pipeline" in fields:
+        return citation_recipe(fields)
     made = Recipe(["metaeval", "run"])
     _scores(made, fields)
     _data(made, fields)
     _rows(made, fields)
     _protocol(made, fields)
+    return made
+
+
+def citation_recipe(fields: Mapping[str, str]) -> Recipe:
+    """The command for a citation pipeline's number."""
+    made = Recipe(["metaeval", "cite", fields["pipeline"], "FILE"])
+    made.caveats.append(f"FILE holds the answers {fields.get('answers', '(not named)')}, by name and content hash.")
+    backend = metric_parts(fields.get("backend", "")).get("known_as", "")
+    if backend:
+        made.words += ["--nli", backend]
+        _options(made, backend, metric_parts(fields["backend"]))
+    for option, default in (("threshold", ""), ("profile", "paper"), ("units", "sentences")):
+        if fields.get(option, default) != default:
+            made.words += [f"--{option}", fields[option].removesuffix(" items")]
+    if fields.get("premise", "joint") != "joint":
+        made.words += ["--premise", "chunks"]
+    if "parser" in fields and not fields["parser"].startswith("small"):
+        made.words += ["--parser", fields["parser"].split(" ")[0]]
+    made.setting("interval.resamples", fields.get("B", "1000"), 1000)
+    made.setting("interval.seed", fields.get("seed", "0"), 0)
+    made.caveats.extend(_of_models(fields))
     return made
 
 
