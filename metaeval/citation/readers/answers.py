@@ -33,6 +33,8 @@ _TELLING: Mapping[str, tuple[str, ...]] = {
     "jsonl": ("text", "passages"),
 }
 
+HINT = "name a file of answers (ALCE's JSON, JSONL, CRAG-25 or ScholarQABench; metaeval cite alce --help)"
+
 
 def read_answers(path: Path, form: str = "auto") -> list[Answer]:
     """The answers of a file, in its order; form: a name in `READERS`, or "auto".
@@ -68,7 +70,7 @@ def _rows(path: Path) -> list[Row]:
     """The items of a list, of JSON lines, or under `data` of one object, as ALCE writes it."""
     content = _object(path)
     if content is None:
-        return list(read_rows(path))
+        return list(read_rows(path, HINT))
     data = content["data"]
     if not isinstance(data, list):
         raise UserError(f"{path}: field 'data' is {shown(data)}; allowed: a list of items.")

@@ -97,38 +97,42 @@ class Row:
         return value
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+FETCH = "fetch the published file again"
+
+
+def read_rows(path: Path, hint: str = FETCH) -> Iterator[Row]:
     """Yield the rows of a published file; whether it is gzip and a list or lines is told from its content.
 
-    Raises `UserError` when the file cannot be read, is not UTF-8 or JSON, or a row is no object.
+    hint: what to do about a file that cannot be read. Raises `UserError` when the file cannot be read, is not UTF-8 or
+    JSON, or a row is no object.
     """
-    text = _decoded(path)
+    text = _decoded(path, hint)
     if text.lstrip()[:1] == "[":
-        values = _parsed(text, f"{path}")
+        values = _parsed(text, f"{path}", hint)
         numbered = ((f"{path} record {number}", value) for number, value in enumerate(values, start=1))
     else:
         lines = ((f"{path} line {number}", line) for number, line in enumerate(text.split("\n"), start=1))
-        numbered = ((where, _parsed(line, where)) for where, line in lines if line.strip())
+        numbered = ((where, _parsed(line, where, hint)) for where, line in lines if line.strip())
     for where, value in numbered:
         if not isinstance(value, dict):
             raise UserError(f"{where} is {shown(value)}; allowed: an object.")
         yield Row(where, value)
 
 
-def _decoded(path: Path) -> str:
+def _decoded(path: Path, hint: str) -> str:
     try:
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 text (byte {error.start}): fetch the published file again.") from error
+        raise UserError(f"{path} is not UTF-8 text (byte {error.start}): {hint}.") from error
     except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"Cannot read {path}: {error}. Fetch the published file again.") from error
+        raise UserError(f"Cannot read {path}: {error}; {hint}.") from error
 
 
-def _parsed(text: str, where: str) -> Any:
+def _parsed(text: str, where: str, hint: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{where} is not JSON ({error}): fetch the published file again.") from error
+        raise UserError(f"{where} is not JSON ({error}): {hint}.") from error

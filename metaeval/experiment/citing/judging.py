@@ -65,8 +65,11 @@ class Cited:
         return replicates(quantity, np.flatnonzero(self.system == system), self.group, self.draws)
 
     def interval(self, quantity: Quantity, system: int) -> Interval:
-        """A quantity of one system, with its interval."""
-        return interval_of(self.values(quantity, system), self.config.interval.level)
+        """A quantity of one system, with its interval; none from a single group, which resampling only repeats."""
+        values = self.values(quantity, system)
+        if np.unique(self.group[self.system == system]).size < 2:
+            values = values[:1]
+        return interval_of(values, self.config.interval.level)
 
 
 def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
