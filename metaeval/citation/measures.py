@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metaeval.citation.model import Answer
-from metaeval.citation.table import Line, claims_of
+from metaeval.citation.table import Line, claims_of, unjudged_claim
 from metaeval.stats.columns import Floats, Ints, ratio
 from metaeval.stats.draws import Prepared, bootstrap, replicate
 from metaeval.stats.intervals import percentile_interval
@@ -53,7 +53,7 @@ class Estimate:
 
 def recalls(answers: Sequence[Answer], lines: Sequence[Line]) -> list[Share]:
     """Citation recall of each answer over its claims; claims without a verdict are left out."""
-    return _shares(answers, [(line.answer, line.recall, line.recall is None) for line in claims_of(lines)])
+    return _shares(answers, [(line.answer, line.recall, unjudged_claim(line)) for line in claims_of(lines)])
 
 
 def precisions(answers: Sequence[Answer], lines: Sequence[Line]) -> list[Share]:

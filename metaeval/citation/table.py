@@ -97,7 +97,7 @@ def counts(lines: Sequence[Line]) -> Mapping[str, int]:
     return {
         "claims": len(claims),
         "claims uncited": sum(line.state == "uncited" for line in claims),
-        "claims unjudged": sum(line.recall is None for line in claims),
+        "claims unjudged": sum(unjudged_claim(line) for line in claims),
         "premises cut": sum(line.cut for line in lines),
         "sentences that open on a mark": len(
             {(line.answer, line.start) for line in marks if line.start == line.sentence_start}
@@ -106,6 +106,11 @@ def counts(lines: Sequence[Line]) -> Mapping[str, int]:
         **{f"marks: {state}": states[state] for state in sorted(states)},
         **{f"problem: {problem}": problems[problem] for problem in sorted(problems)},
     }
+
+
+def unjudged_claim(line: Line) -> bool:
+    """A claim without a verdict that would have counted; ALiiCE leaves claims that cite nothing out altogether."""
+    return line.recall is None and line.state != "uncited"
 
 
 def to_jsonl(lines: Sequence[Line]) -> bytes:

@@ -6,13 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-from metaeval.cli import cite_compare
+from metaeval.cli import cite_citeeval, cite_compare, cite_rewrite
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
 from metaeval.cli.sheets import show_grids, write_sheets
 from metaeval.cli.written import say_written
 
-app = typer.Typer(help="Judge the citations in answers, with any metric.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Judge the citations in answers, with any metric.",
+    epilog="For example: metaeval cite aliice answers.json --nli minilm-bertscore",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 @app.command()
@@ -85,8 +90,10 @@ def aliice(
     _cite("aliice", {**locals(), "units": "sentences"})
 
 
+app.command("citeeval")(cite_citeeval.citeeval)
 app.command("agreement")(cite_compare.agreement)
 app.command("tables")(cite_compare.tables)
+app.command("rewrite")(cite_rewrite.rewrite)
 
 
 def _cite(pipeline: str, given: dict[str, Any]) -> None:

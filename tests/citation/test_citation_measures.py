@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from metaeval.citation.aliice.answers import read_answers
+from metaeval.citation.aliice.lines import aliice_lines
+from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.measures import (
     Share,
     estimate,
@@ -15,8 +18,10 @@ from metaeval.citation.measures import (
     recalls,
     zero_where_undefined,
 )
-from metaeval.citation.model import Answer
-from metaeval.citation.table import Line
+from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.parsers.find import find_parser
+from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.citation.table import Line, counts
 
 ANSWERS = [Answer("a", "", (), group="q1"), Answer("b", "", (), group="q1"), Answer("c", "", (), group="q2")]
 
@@ -100,3 +105,15 @@ def test_f1_is_the_harmonic_mean():
     assert f1(0.5, 1.0) == pytest.approx(2 / 3, abs=1e-15)  # 2 x 0.5 / 1.5
     assert f1(0.0, 0.0) == 0.0
     assert f1(None, 1.0) is None
+
+
+def test_claims_that_cite_nothing_and_do_not_count_are_not_open():
+    parser = find_parser("small")
+    answers = [Answer("a", "A Dane built it [1]. It rains.", (Passage("A Dane built it."),))]
+    read = read_answers(answers, parser, aliice_profile(), find_sentence_splitter("rules"))
+    lines = aliice_lines(read, lambda pairs: [Verdict(True)] * len(pairs), aliice_profile())
+
+    (share,) = recalls(answers, lines)
+
+    assert (share.hits, share.total, share.open) == (1, 1, 0)
+    assert counts(lines)["claims unjudged"] == 0

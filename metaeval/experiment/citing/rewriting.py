@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metaeval.citation.aliice.answers import AnswerClaims, read_answers
 from metaeval.citation.aliice.lines import aliice_lines
@@ -30,6 +30,8 @@ from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend, entailment
 from metaeval.scoring.store import ScoreStore
+
+Ints = NDArray[np.int64]
 
 PREFIX = "rewrite."
 """What the settings of the model begin with: --set rewrite.temperature=0.5."""
@@ -81,48 +83,50 @@ class Rejudged:
 
     @cached_property
     def left_out(self) -> frozenset[Key]:
-        """Claims that cannot be compared: the new wording is missing, or a verdict on the old or the new one is."""
-        missing = {self.prepared.key(one.fragment) for one in self.rewritings if one.text is None}
-        return frozenset(missing | {_key(line) for line in unjudged([*self.before, *self.after])})
+        """Claims that cannot be compared: the new wording is missing, or a verdict on the old or the new one is.
 
-    def verdicts(self, one: Rewriting) -> tuple[Line | None, Line | None]:
-        """The claim's line before, and after; None where nothing was judged, or was written to be judged."""
+        A claim that is settled without a verdict, since its marks point nowhere, needs no wording.
+        """
+        missing = {self.prepared.key(one.fragment) for one in self.rewritings if one.text is None}
+        asked = {key for key in missing if self.joints[key][0].joint is not None}
+        return frozenset(asked | {_key(line) for line in unjudged([*self.before, *self.after])})
+
+    def verdicts(self, one: Rewriting) -> tuple[bool | None, bool | None]:
+        """Whether the claim's passages together entail its old wording, and its new one; None: unknown."""
         old, new = self.joints[self.prepared.key(one.fragment)]
-        return old, None if one.text is None else new
+        return old.joint, None if one.text is None else new.joint
 
     def changed(self, one: Rewriting) -> bool:
         """Whether there are verdicts on both wordings, and they differ."""
-        old, new = (None if line is None else line.joint for line in self.verdicts(one))
+        old, new = self.verdicts(one)
         return old is not None and new is not None and old != new
 
-    def labels(self, group: np.ndarray[tuple[int], np.dtype[np.int64]], n_groups: int) -> Labels:
-        """Joint verdicts before, as if a person's, and after, of the claims written again that have both.
-
-        group: (n,) codes of the answers.
-        """
-        rows = []
-        for one in self.rewritings:
-            old, new = (None if line is None else line.joint for line in self.verdicts(one))
-            if old is not None and new is not None:
-                rows.append((int(old), int(new), int(group[one.fragment.answer])))
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    def labels(self, group: Ints, n_groups: int) -> Labels:
+        """Verdicts on the claims that have both: those before stand as the human labels. group: (n,) of the answers."""
+        verdicts = [(*self.verdicts(one), int(group[one.fragment.answer])) for one in self.rewritings]
+        known = [each for each in verdicts if None not in each]
+        columns = np.array(known, dtype=np.int64).reshape(-1, 3)
         return Labels(columns[:, 0], columns[:, 2], n_groups, {"after": columns[:, 1]})
 
 
-def prepare(asked: Asked, settings: Mapping[str, Any], overrides: Sequence[str] = (), whole: bool = False) -> Prepared:
+def prepare(
+    asked: Asked,
+    endpoint: Mapping[str, str | None],
+    settings: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    whole: bool = False,
+) -> Prepared:
     """Read the answers into claims and check all that is asked; no model is asked, nothing is scored.
 
-    settings: those of a run, and `model` and `base_url`. overrides: those of a run, and of the model behind `PREFIX`.
-    whole: see `fragments`.
+    endpoint: model and base_url, None for the defaults. settings, overrides: those of a run; overrides that begin with
+    `PREFIX` are `RewriteOptions`. whole: see `fragments`.
 
     Raises `UserError` as `run_cited` does, for a soft cut-off, and where no claim was cut.
     """
     if len(set(asked.nli)) > 1:
         raise UserError(f"Claims are judged by one metric, and {len(set(asked.nli))} are named: give --nli once.")
     names = tuple(asked.nli[:1]) or (DEFAULT_BACKEND,)
-    endpoint = {name: settings[name] for name in ("model", "base_url") if settings.get(name) is not None}
-    own = {name: value for name, value in settings.items() if name not in ("model", "base_url")}
-    config = load_run(None, {**own, "metrics": names}, [one for one in overrides if not one.startswith(PREFIX)])
+    config = load_run(None, {**settings, "metrics": names}, [one for one in overrides if not one.startswith(PREFIX)])
     options = _options(config, endpoint, [one for one in overrides if one.startswith(PREFIX)])
     cutoff = find_cutoffs(names, config, asked.threshold, asked.calibrations)[names[0]]
     if cutoff.value is None:
@@ -170,16 +174,12 @@ def rejudge(prepared: Prepared, progress: MetricProgress | None = None) -> Rejud
     return Rejudged(prepared, backend, rewritings, before, after)
 
 
-def missing_by_answer(rejudged: Rejudged) -> Counter[str]:
-    """How many claims of each answer are left out though they count, by the answer's id."""
-    return Counter(key[0] for key in rejudged.left_out if rejudged.joints[key][0].state != "uncited")
-
-
-def _options(config: RunConfig, endpoint: Mapping[str, Any], overrides: Sequence[str]) -> RewriteOptions:
+def _options(config: RunConfig, endpoint: Mapping[str, str | None], overrides: Sequence[str]) -> RewriteOptions:
     # Read where the options of a metric are, so that values are written alike.
     typed = load_run(None, {}, [f"metric_options.{one}" for one in overrides]).metric_options
     budget = {} if config.budget is None else {"budget": config.budget}
-    values = {**budget, **endpoint, **typed.get(PREFIX.rstrip("."), {})}
+    given = {name: value for name, value in endpoint.items() if value is not None}
+    values = {**budget, **given, **typed.get(PREFIX.rstrip("."), {})}
     return validated(RewriteOptions, values, "the options of rewriting")
 
 

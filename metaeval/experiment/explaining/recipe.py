@@ -45,7 +45,7 @@ def recipe(fields: Mapping[str, str]) -> Recipe:
 
 def citation_recipe(fields: Mapping[str, str]) -> Recipe:
     """The command for a citation pipeline's number."""
-    made = Recipe(["metaeval", "cite", fields["pipeline"], "FILE"])
+    made = Recipe(["metaeval", "cite", "rewrite" if "rewrite" in fields else fields["pipeline"], "FILE"])
     made.caveats.append(f"FILE holds the answers {fields.get('answers', '(not named)')}, by name and content hash.")
     backend = metric_parts(fields.get("backend", "")).get("known_as", "")
     if backend:

@@ -1,0 +1,164 @@
+"""Claims that were cut out of a tree, written again by a chat model as whole sentences (the paper's Table 2)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from metaeval.citation.aliice.answers import AnswerClaims
+from metaeval.citation.aliice.released_text import has_mark, without_marks
+from metaeval.llm.answer import Answer, Failure
+from metaeval.llm.faults import Cause
+from metaeval.llm.prompts import Prompt
+from metaeval.llm.request import ChatRequest
+
+Form = Literal["json", "json_schema", "text"]
+"""What a reply looks like: JSON that the prompt asks for, JSON that the server holds the model to, or one line."""
+
+State = Literal["rewritten", "unparsed", "failed", "too long"]
+"""What became of a claim: written again; no use in the reply; no reply; refused as too long."""
+
+Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]
+"""Requests to their answers, in order."""
+
+PLACES = ("sentence", "claim")
+"""What a prompt must have a place for; {reply}, the form of the reply, may stand in it too."""
+
+_JSON = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
+_LINE = "Reply with one line and nothing else, of this form: Claim: the claim as one complete sentence"
+_REPLY: Mapping[Form, str] = {"json": _JSON, "json_schema": _JSON, "text": _LINE}
+_SCHEMA = {
+    "type": "object",
+    "properties": {"claim": {"type": "string"}},
+    "required": ["claim"],
+    "additionalProperties": False,
+}
+RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "rewriting", "strict": True, "schema": _SCHEMA}}
+"""The `response_format` of a chat request whose reply is held to the schema."""
+
+_FENCE = re.compile(r"```(?:json)?\s*\n(?P<body>.*)\n\s*```", re.DOTALL)
+_CUE = re.compile(r"Claim:(?P<claim>.*)", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_NO_LETTER = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A claim that the tree gave. answer, number: its places among the answers, and among its answer's claims, from 0.
+
+    sentence: without its marks.
+    """
+
+    answer: int
+    number: int
+    sentence: str
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A claim and what the model made of it; text is None where the state is another than "rewritten"."""
+
+    fragment: Fragment
+    state: State
+    text: str | None = None
+
+    @property
+    def new_words(self) -> tuple[str, ...]:
+        """Words of the new claim that stand neither in the sentence nor in the old claim, in lower case, in order."""
+        old = _words(f"{self.fragment.sentence} {self.fragment.claim}")
+        return tuple(dict.fromkeys(word for word in _words(self.text or "") if word not in old))
+
+
+def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragment]:
+    """The claims that were cut out of their sentences, in order: those made by the tree that lack some of the sentence.
+
+    whole: those that the tree left whole as well, as it does where a sentence has one citation group.
+    """
+    found = []
+    for place, each in enumerate(read):
+        for number, cited in enumerate(each.claims):
+            if cited.claim.made_by != "tree":
+                continue
+            sentence = without_marks(each.sentences[cited.claim.sentence - 1].sentence)
+            if whole or _letters(cited.claim.text) != _letters(sentence):
+                found.append(Fragment(place, number, sentence, cited.claim.text))
+    return found
+
+
+def request_for(fragment: Fragment, prompt: Prompt, form: Form, settings: Mapping[str, Any], role: str) -> ChatRequest:
+    """The question about one claim; settings: the request's body without its message."""
+    # As JSON strings, neither text can end before its end and go on as an instruction.
+    texts = {place: json.dumps(getattr(fragment, place), ensure_ascii=False) for place in PLACES}
+    content = prompt.fill(reply=_REPLY[form], **texts)
+    return ChatRequest({**settings, "messages": [{"role": role, "content": content}]})
+
+
+def rewrite(
+    cut: Sequence[Fragment], ask: Ask, prompt: Prompt, form: Form, settings: Mapping[str, Any], role: str = "user"
+) -> list[Rewriting]:
+    """What the model makes of each claim; everything is asked in one call of `ask`."""
+    answers = ask([request_for(each, prompt, form, settings, role) for each in cut])
+    return [_rewriting(each, answer, form) for each, answer in zip(cut, answers, strict=True)]
+
+
+def read_claim(text: str, form: Form) -> str | None:
+    """The claim in a reply of the form that was asked for to the letter; None for every other text.
+
+    A claim is one line with words and without citation marks.
+    """
+    claim = _in_line(text.strip()) if form == "text" else _in_json(text.strip())
+    if claim is None or len(claim.strip().splitlines()) != 1 or not _WORD.search(claim) or has_mark(claim):
+        return None
+    return claim.strip()
+
+
+def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting]) -> list[AnswerClaims]:
+    """The answers with the new claims in place of the old; where there is none, the claim stays as it is."""
+    new = {(one.fragment.answer, one.fragment.number): one.text for one in rewritings if one.text is not None}
+    return [
+        replace(
+            each,
+            claims=tuple(
+                replace(cited, claim=replace(cited.claim, text=new.get((place, number), cited.claim.text)))
+                for number, cited in enumerate(each.claims)
+            ),
+        )
+        for place, each in enumerate(read)
+    ]
+
+
+def _rewriting(fragment: Fragment, answer: Answer, form: Form) -> Rewriting:
+    if isinstance(answer, Failure):
+        return Rewriting(fragment, "too long" if answer.cause is Cause.TOO_LONG else "failed")
+    claim = read_claim(answer.content, form) if answer.whole else None
+    return Rewriting(fragment, "unparsed" if claim is None else "rewritten", claim)
+
+
+def _in_json(text: str) -> str | None:
+    """The claim of one JSON object, bare or as one block of code."""
+    fenced = _FENCE.fullmatch(text)
+    try:
+        body = json.loads(fenced["body"] if fenced else text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict) or body.keys() != {"claim"} or not isinstance(body["claim"], str):
+        return None
+    return body["claim"]
+
+
+def _in_line(text: str) -> str | None:
+    found = _CUE.fullmatch(text)
+    return found["claim"] if found else None
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _letters(text: str) -> str:
+    """What cleaning and spacing leave as it is."""
+    return _NO_LETTER.sub("", text).casefold()

@@ -1,0 +1,167 @@
+"""`metaeval cite citeeval` as it is typed: asked of a server with faults, recorded, replayed, and what is refused."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+PASSAGES = [{"title": "Oder", "text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
+QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "price_in=0.5", "-s", "price_out=1.5")
+
+
+def items(systems=2, groups=5):
+    """Answers of systems to the same questions: the first statement has a right citation, the other one none."""
+    return [
+        {
+            "id": f"{system}-{group}",
+            "group": f"q{group}",
+            "system": f"system {system}",
+            "question": f"Question {group}?",
+            "passages": PASSAGES,
+            "text": f"The Oder is {840 + group} kilometres long [1][2]. Barges of {system} sail.",
+        }
+        for system in range(systems)
+        for group in range(groups)
+    ]
+
+
+def judge(body):
+    """Every statement rests on the passages; of two citations the second goes, with 3 stars."""
+    if 'cites="' not in body["messages"][0]["content"].rpartition("</passages>")[2]:
+        entries = [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]
+    else:
+        edits = [{"action": "delete", "citation": 2, "reason": "misleading"}]
+        entries = [{"id": 1, "thinking": "", "edits": edits, "rating": 3}]
+    return json.dumps({"statements": entries})
+
+
+@pytest.fixture(scope="module")
+def fake():
+    """The module tests/llm/server.py."""
+    path = Path(__file__).parents[1] / "llm" / "server.py"
+    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_citeeval", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch, tmp_path):
+    """No key, no proxy, a reply store of its own."""
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items()))
+    return path
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(cli, fake, answers, tmp_path, caplog):
+    kept, again = tmp_path / "judge.jsonl", tmp_path / "again"
+    with fake.ChatServer(answer=judge, faults=0.3, kinds=QUICK_FAULTS, seed=3) as server:
+        asked = ("--model", "tiny", "--base-url", server.url, "--record", kept, "--budget", "1", "--nli", "overlap")
+        ended = cli("cite", "citeeval", answers, *asked, *QUICK)
+        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
+        assert (len(server.completed), set(server.completed.values())) == (20, {1})  # ten answers, two questions each
+    assert "tiny: 20 replies asked for, 0 from the reply store" in caplog.text
+    replayed = cli("cite", "citeeval", answers, "--replay", kept, "--nli", "overlap", "--results", again, *QUICK)
+    assert replayed.code == 0
+    first = contents(tmp_path / "results" / "cite" / "citeeval" / "answers")
+    assert contents(again / "cite" / "citeeval" / "answers") == first
+    suffixes = ("json", "txt", "md", "tex", "csv")
+    assert set(first) == {
+        *(f"{name}.{suffix}" for name in ("citeeval", "judging", "autoais") for suffix in suffixes),
+        *(f"per-{name}.{suffix}" for name in ("answers", "statements") for suffix in ("csv", "jsonl")),
+    }
+    records = json.loads(first["citeeval.json"])["records"]
+    values = {(record["system"], record["measure"]): record["value"] for record in records}
+    # Of each answer: (3 - 1) / 4 = 0.5 and 0 for the statement without a citation; edits KEEP and DELETE_1 with the
+    # released coefficients: (1.00298631 + 0.06935712) / 2 - 0.01090173 = 0.52526999, and 0.
+    assert values["system 1", "rating"] == 0.25
+    assert values["system 1", "edits"] == pytest.approx(0.52526999 / 2, abs=1e-8)
+    assert "0.250" in ended.out
+    assert replayed.out.splitlines()[:20] == ended.out.splitlines()[:20]
+
+
+def test_a_second_run_pays_for_nothing(cli, fake, answers, caplog):
+    with fake.ChatServer(answer=judge) as server:
+        for said in ("20 replies asked for, 0 from", "0 replies asked for, 20 from"):
+            caplog.clear()
+            assert cli("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, *QUICK).code == 0
+            assert said in caplog.text
+        assert server.attempts.total() == 20
+
+
+def test_the_budget_ends_a_run_in_one_sentence(refused, fake, answers, tmp_path):
+    with fake.ChatServer(answer=judge) as server:
+        said = refused(
+            *("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url),
+            *("--budget", "0.001", "--record", tmp_path / "judge.jsonl", *QUICK),
+        )
+        assert server.attempts.total() == 0  # 4,096 tokens out at $1.5 a million are more than that
+    assert said.startswith("The budget of $0.0010 has no room for one more request")
+    assert not (tmp_path / "judge.jsonl").exists()
+
+
+def test_unparsed_replies_are_counted_and_have_no_value(cli, fake, answers, tmp_path):
+    def half(body):
+        return judge(body) if "Barges of 0 sail" in body["messages"][0]["content"] else "I like it."
+
+    with fake.ChatServer(answer=half) as server:
+        ended = cli("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, *QUICK)
+    assert ended.code == 0
+    folder = tmp_path / "results" / "cite" / "citeeval" / "answers"
+    counted = json.loads((folder / "judging.json").read_text())["records"]
+    counts = {(record["system"], record["count"]): record["value"] for record in counted}
+    assert (counts["system 0", "questions: read"], counts["system 1", "questions: unparsed"]) == (10, 10)
+    records = json.loads((folder / "citeeval.json").read_text())["records"]
+    found = {(record["system"], record["measure"]): record for record in records}
+    assert found["system 1", "rating"]["value"] is None
+    # The cited statement from 0 to 1; the other one 0, or left out.
+    assert (found["system 1", "rating"]["least"], found["system 1", "rating"]["most"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "A chat model judges, and none is named: type --model NAME"),
+        (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set: type export OPENAI_API_KEY=..."),
+        (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
+        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "set the options price_in"),
+        (("--replay", "none.jsonl"), "none.jsonl"),
+        (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
+        (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),
+        (("--model", "tiny", "--profile", "relaesed"), "Did you mean 'released'"),
+        (("--model", "tiny", "--nli", "overlpa"), "Did you mean 'overlap'"),
+        (("--model", "tiny", "--splitter", "rulse"), "Did you mean 'rules'"),
+        (("--model", "tiny", "--set", "wieght=1"), "Did you mean 'weight'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(refused, answers, options, says):
+    assert says in refused("cite", "citeeval", answers, *options)
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_the_tables_and_the_help_fit_the_terminal(cli, fake, answers, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    with fake.ChatServer(answer=judge) as server:
+        ended = cli("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, *QUICK)
+    printed = ended.out.split("Written: ")[0].splitlines()
+    assert max(map(len, printed)) <= int(width)
+    assert sum(line.split()[:2] == ["system", "CiteEval-Auto"] and "answers" in line for line in printed) == 1
+    shown = cli("cite", "citeeval", "--help").out.splitlines()
+    assert (max(map(len, shown)) <= int(width), len(shown) <= 45) == (True, True)
+    assert sum(line.startswith("    metaeval cite citeeval ") for line in shown) == 3

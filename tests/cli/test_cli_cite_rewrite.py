@@ -1,0 +1,198 @@
+"""`metaeval cite rewrite` as it is typed: live with faults, from the store, estimated, and refused."""
+
+import csv
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+
+
+def passage(text):
+    return {"title": text.split()[-1].rstrip("."), "text": text}
+
+
+ITEMS = [
+    {
+        "question": "Who?",
+        "output": "Queen Victoria became Queen of the United Kingdom on 20 June 1837 [1], at the age of 18 [2].",
+        "docs": [
+            passage("Queen Victoria became Queen of the United Kingdom on 20 June 1837."),
+            passage("At the age of 18 she left."),
+        ],
+    },
+    {
+        "question": "Of what?",
+        "output": "Cups can be made of glass [1] or plastic [2].",
+        "docs": [passage("Cups can be made of glass."), passage("Cups are made of plastic.")],
+    },
+    {
+        "question": "Where?",
+        "output": "Tea is grown in Kenya [1], Sri Lanka [2] and India [3]. Rain fell [4].",
+        "docs": [
+            passage("Tea is grown in Kenya."),
+            passage("Coffee is grown in Brazil."),
+            passage("In India tea is grown."),
+            passage("Rain fell."),
+        ],
+    },
+]
+QUICK = ("--nli", "overlap", "--set", "interval.resamples=30", "--set", "rewrite.backoff=0.01")
+
+
+@pytest.fixture(scope="module")
+def fake():
+    """The module tests/llm/server.py."""
+    path = Path(__file__).parents[1] / "llm" / "server.py"
+    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_rewrite", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    """No key and no proxy of the user's own."""
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def answers(tmp_path):
+    """The items in a file."""
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(ITEMS))
+    return path
+
+
+def by_rule(body):
+    """A model that mends the cut claims, by name or by a full stop, and does not keep to the form for one."""
+    claim = json.loads(body["messages"][-1]["content"].splitlines()[-1].partition(": ")[2])
+    if claim == "Tea is grown in India":
+        return "It reads well."
+    loose = claim.removesuffix(" or").removesuffix(" ,").removesuffix(" and")
+    whole = {"at the age of 18": "Victoria became Queen at the age of 18"}.get(claim, loose)
+    return json.dumps({"claim": f"{whole}."})
+
+
+def sheet(folder, name):
+    return {record["measure"]: record for record in json.loads((folder / f"{name}.json").read_text())["records"]}
+
+
+def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, answers, fake, tmp_path):
+    # With this seed four of the first seven attempts meet a fault, each another one.
+    with fake.ChatServer(answer=by_rule, faults=0.4, kinds=QUICK_FAULTS, seed=16) as server:
+        endpoint = ("--base-url", server.url, "--model", "tiny")
+        ended = cli("cite", "rewrite", answers, *endpoint, *QUICK)
+        assert (ended.code, sorted(server.completed.values())) == (0, [1] * 7)
+        assert len(server.faulted) >= 4
+    folder = tmp_path / "results" / "cite" / "rewrite" / "answers"
+    found = sheet(folder, "rewriting")
+    # Seven claims are cut, two of Victoria, two of cups, three of tea; "Rain fell" is a whole sentence. One reply has
+    # no claim. Of the six others, "at the age of 18" loses its support: overlap counts content words, and of victoria,
+    # became, queen, age and 18 its passage has 2 of 5, below 0.63. Sri Lanka has none before or after.
+    sent = [(found[name]["value"], found[name]["claims"]) for name in ("rewritten", "unparsed", "no reply")]
+    assert sent == [(6 / 7, 7), (1 / 7, 7), (0, 7)]
+    assert (found["same verdict"]["value"], found["same verdict"]["claims"]) == (5 / 6, 6)
+    assert found["same verdict"]["low"] < 5 / 6 < found["same verdict"]["high"]
+    # Before 5 of 6 are supported, after 4: expected agreement (5 x 4 + 1 x 2) / 36, kappa (30 - 22) / (36 - 22).
+    assert found["kappa"]["value"] == pytest.approx(8 / 14)
+    assert (found["support lost"]["value"], found["support gained"]["value"]) == (1 / 6, 0)
+    scores = sheet(folder, "rewriting-scores")
+    # Without India, which has no new wording: before (1 + 1 + 2/3) / 3, after (1/2 + 1 + 2/3) / 3; one mark a claim.
+    for measure in ("recall", "precision", "f1"):
+        assert scores[measure]["before"] == pytest.approx(8 / 9)
+        assert scores[measure]["after"] == pytest.approx(13 / 18)
+        assert scores[measure]["change"] == pytest.approx(-1 / 6)
+    assert scores["recall"]["change_low"] < scores["recall"]["change_high"] <= 0
+    # With India: 5 or 6 of 7 verdicts; (1/2 + 1 + 2/4) / 3 or (1/2 + 1 + 3/4) / 3.
+    said = " ".join(ended.out.split())
+    assert "same verdict is from 71.4 to 85.7, recall after is from 66.7 to 75.0" in said
+    (changed,) = [json.loads(line) for line in (folder / "changed-overlap.jsonl").read_text().splitlines()]
+    assert (changed["claim"], changed["rewritten"]) == ("at the age of 18", "Victoria became Queen at the age of 18.")
+    assert changed["sentence"] == ITEMS[0]["output"].replace(" [1]", "").replace(" [2]", "")
+    assert (changed["joint_before"], changed["joint_after"]) == (True, False)
+    assert (changed["score_before"], changed["score_after"]) == (1.0, 0.4)
+    with (folder / "rewritings-overlap.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["state"] for row in rows] == ["rewritten"] * 6 + ["unparsed"]
+    # What is missing stays missing: the claim that was not written again has no second verdict.
+    assert [rows[-1][name] for name in ("rewritten", "joint_before", "joint_after", "score_after")] == ["", "1", "", ""]
+
+
+def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(cli, answers, fake, tmp_path, caplog):
+    with fake.ChatServer(answer=by_rule) as server:
+        command = ("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *QUICK)
+        first = cli(*command, "--dry-run")
+        assert first.out.startswith("7 claims to write again: 7 requests to ask, 0 replies already stored")
+        assert not server.attempts
+        assert not (tmp_path / "results").exists()
+        cli(*command)
+    folder = tmp_path / "results" / "cite" / "rewrite" / "answers"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    ended = cli(*command)
+    assert (ended.code, caplog.messages[-1]) == (0, "rewriting: 7 replies from the reply store")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert len(before) == 14  # two sheets in five formats, two lists in two
+    assert "0 requests to ask, 7 replies already stored" in cli(*command, "--dry-run").out
+
+
+@pytest.mark.parametrize("profile", ["released", "expanded"])
+def test_other_profiles_and_whole_sentences_too(cli, answers, fake, tmp_path, profile):
+    with fake.ChatServer(answer=by_rule) as server:
+        endpoint = ("--base-url", server.url, "--model", "tiny", "--profile", profile, "--whole")
+        assert cli("cite", "rewrite", answers, *endpoint, *QUICK).code == 0
+    found = sheet(tmp_path / "results" / "cite" / "rewrite" / "answers", "rewriting")
+    # "Rain fell" is sent as well, but for the released code, which gives no tree to a sentence whose root is cited.
+    assert found["rewritten"]["claims"] == (7 if profile == "released" else 8)
+    # "at the age of 18" stands alone in the released profile only; expanded, it has its subject and its verb.
+    assert (found["support lost"]["value"] > 0) == (profile == "released")
+
+
+def test_a_model_that_never_keeps_to_the_form_leaves_everything_undefined(cli, answers, fake, tmp_path):
+    with fake.ChatServer(answer=lambda body: "As it is.") as server:
+        ended = cli("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *QUICK)
+    assert ended.code == 0
+    folder = tmp_path / "results" / "cite" / "rewrite" / "answers"
+    found = sheet(folder, "rewriting")
+    assert (found["unparsed"]["value"], found["rewritten"]["value"]) == (1, 0)
+    for name in ("same verdict", "kappa", "supported after", "support lost", "left as it was"):
+        assert (found[name]["value"], found[name]["claims"]) == (None, 0)
+    # "Rain fell" alone is left to compare.
+    assert [sheet(folder, "rewriting-scores")["recall"][name] for name in ("before", "after", "change")] == [1, 1, 0]
+    assert (folder / "changed-overlap.jsonl").read_text() == ""
+    assert (folder / "changed-overlap.csv").read_text().startswith("answer,system,group,claim_number,")
+
+
+GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((), "needs a key, and the environment variable OPENAI_API_KEY is not set"),
+        (GONE, "Cannot reach http://127.0.0.1:9/v1"),
+        ((*GONE, "--budget", "1"), "set the options price_in and price_out"),
+        ((*GONE, "--threshold", "soft"), "'overlap' is asked for soft scores: give a threshold"),
+        ((*GONE, "--nli", "overlap,rouge"), "judged by one metric, and 2 are named"),
+        ((*GONE, "--profile", "own"), "Unknown profile 'own'"),
+        ((*GONE, "--splitter", "own"), "Unknown splitter 'own'"),
+        (("--base-url", "localhost"), "'localhost' is no address"),
+        ((*GONE, "--set", "rewrite.temprature=1"), "Unknown setting 'temprature' in the options of rewriting"),
+        ((*GONE, "--set", "rewrite.output=xml"), "Setting 'output' in the options of rewriting is 'xml'"),
+        ((*GONE, "--set", "rewrite.extra={seed: 1}"), "extra may not set seed"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(refused, answers, given, said):
+    assert said in refused("cite", "rewrite", answers, *QUICK, *given)
+
+
+def test_answers_of_which_no_claim_was_cut_are_refused_before_anything_is_asked(refused, tmp_path):
+    path = tmp_path / "plain.json"
+    path.write_text(json.dumps([{**ITEMS[1], "output": "Cups can be made of glass [1]."}]))
+    assert "No claim in plain was cut out of its sentence" in refused("cite", "rewrite", path, *QUICK)
