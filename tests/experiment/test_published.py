@@ -1,11 +1,15 @@
 """Published values: read, scaled, and put beside the metric of that name on that data only."""
 
+from dataclasses import replace
+
 import pytest
 
+import metaeval
 from metaeval.corpus.loaders import frank, xsum_hallucination
 from metaeval.errors import UserError
 from metaeval.experiment.published import published_files, published_for, read_published
 from metaeval.registry import find, names
+from metaeval.report.terminal import text
 
 
 def test_the_base_papers_tables_are_in_raw_units():
@@ -74,3 +78,19 @@ def test_a_faulty_file_is_told(tmp_path, text, says):
         read_published(path)
     assert str(path) in str(raised.value)
     assert says in str(raised.value)
+
+
+def test_the_papers_numbers_stand_beside_ours_where_the_data_are_gensearch():
+    corpus = replace(metaeval.load_corpus("mini"), name="gensearch")
+    ids = [pair.pair_id for pair in metaeval.pairs(corpus=corpus)]
+    scores = {name: {own: float(len(own) % 7) for own in ids} for name in ("autoais", "mine")}
+
+    (result,) = metaeval.evaluate_scores(scores, corpus=corpus, protocols=["classification"], controls=False)
+
+    # Base paper, Table 3: AutoAIS 92.61 FS-NS, 82.94 Overall; it knows no metric called "mine".
+    autoais, mine = result.rows
+    assert autoais.values["fs_ns"].published == pytest.approx(0.9261)
+    assert autoais.values["overall"].published == pytest.approx(0.8294)
+    assert {value.published for value in mine.values.values()} == {None}
+    assert "arXiv 2406.15264" in result.published
+    assert "paper 82.9" in text(result)
