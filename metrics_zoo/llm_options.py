@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from metaeval.llm.conduct import Conduct
-from metaeval.llm.endpoint import KEY_NAME, OPENAI, checked_url
+from metaeval.llm.endpoint import OPENAI, checked_url
+from metaeval.llm.options import ENDPOINT_OPTIONS, EndpointOptions
 from metaeval.scoring.contract import MetricOptions
 
 _OURS = frozenset({"model", "messages", "stream", "n", "temperature", "max_tokens", "max_completion_tokens", "seed"})
@@ -20,7 +19,7 @@ def _checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return extra
 
 
-class LLMOptions(MetricOptions):
+class LLMOptions(EndpointOptions, MetricOptions):
     """What can change a score, and so is part of the metric's identity:
 
     model, base_url: one name can stand for different models on different servers. temperature: None sends none, for
@@ -37,10 +36,7 @@ class LLMOptions(MetricOptions):
     million tokens), budget (USD for one run).
     """
 
-    runtime: ClassVar[frozenset[str]] = frozenset(
-        "api_key_env prompt_file replies requests_per_minute concurrency timeout retries backoff price_in price_out "
-        "budget".split()
-    )
+    runtime: ClassVar[frozenset[str]] = ENDPOINT_OPTIONS
 
     model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
     base_url: Annotated[str, AfterValidator(checked_url)] = OPENAI
@@ -54,32 +50,10 @@ class LLMOptions(MetricOptions):
     role: Literal["user", "system"] = "user"
     extra: Annotated[dict[str, JsonValue], AfterValidator(_checked_extra)] = Field(default_factory=dict)
 
-    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = KEY_NAME
-    prompt_file: Path | None = None
-    replies: Path | None = None
-    concurrency: Annotated[int, Field(ge=1, le=1024)] = 32
-    requests_per_minute: Annotated[float, Field(gt=0)] | None = None
-    timeout: Annotated[float, Field(gt=0)] = 120.0
-    retries: Annotated[int, Field(ge=0, le=20)] = 6
-    backoff: Annotated[float, Field(ge=0)] = 1.0
-    price_in: Annotated[float, Field(ge=0)] | None = None
-    price_out: Annotated[float, Field(ge=0)] | None = None
-    budget: Annotated[float, Field(gt=0)] | None = None
-
     def score_options(self) -> dict[str, Any]:
         """The options that can change a score, without those that are not in use."""
         values: dict[str, Any] = self.model_dump(mode="json", exclude=set(self.runtime))
         return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
-
-    def conduct(self) -> Conduct:
-        """How the endpoint is treated."""
-        return Conduct(
-            concurrency=self.concurrency,
-            requests_per_minute=self.requests_per_minute,
-            timeout=self.timeout,
-            retries=self.retries,
-            backoff=self.backoff,
-        )
 
 
 class ContinuousOptions(LLMOptions):

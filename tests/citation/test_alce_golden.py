@@ -16,7 +16,6 @@ from metaeval.citation.alce.options import RELEASED, alce_options
 from metaeval.citation.alce.scores import citation_scores
 from metaeval.citation.alce.statements import statements
 from metaeval.citation.model import Answer, Passage, Verdict
-from metaeval.citation.sentences import RULES, find_sentence_splitter
 
 SHARED = Path(__file__).parents[3] / "shared"
 STOP_WORDS = set("the and was were with from that this have has are for its through".split())
@@ -31,19 +30,6 @@ def golden():
     if not path.is_file():
         pytest.skip("the official outputs (shared/golden) are not beside the project")
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(params=["rules", "punkt"])
-def splitter(request, monkeypatch):
-    """The official sentences are punkt's; on these texts the rules cut at the same places."""
-    if request.param == "rules":
-        return RULES
-    nltk = pytest.importorskip("nltk", reason="punkt needs the package nltk")
-    data = SHARED / "models" / "nltk_data"
-    if not data.is_dir():
-        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
-    monkeypatch.setattr(nltk.data, "path", [str(data), *nltk.data.path])
-    return find_sentence_splitter("nltk")
 
 
 class Stub:

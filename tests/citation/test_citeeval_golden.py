@@ -16,7 +16,6 @@ from metaeval.citation.citeeval.rating import by_edits, by_rating
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.citeeval.tagged import read_tagged_edits, read_tagged_ratings
 from metaeval.citation.model import Answer, Passage
-from metaeval.citation.sentences import RULES, find_sentence_splitter
 from metaeval.errors import UserError
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -28,19 +27,6 @@ def golden():
     if not path.is_file():
         pytest.skip("the official outputs (shared/golden) are not beside the project")
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(params=["rules", "punkt"])
-def splitter(request, monkeypatch):
-    """The official sentences are punkt's; on these texts the rules cut at the same places."""
-    if request.param == "rules":
-        return RULES
-    nltk = pytest.importorskip("nltk", reason="punkt needs the package nltk")
-    data = SHARED / "models" / "nltk_data"
-    if not data.is_dir():
-        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
-    monkeypatch.setattr(nltk.data, "path", [str(data), *nltk.data.path])
-    return find_sentence_splitter("nltk")
 
 
 def edits_of(stored):

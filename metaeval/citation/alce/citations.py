@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from metaeval.citation.alce.options import PAPER, AlceOptions
 from metaeval.citation.alce.statements import Cited, Statement, statements
-from metaeval.citation.marks import find_marks, unread
-from metaeval.citation.model import Answer, Entails, Mark, Verdict
-from metaeval.citation.premises import find_place
+from metaeval.citation.lines import claim_line, lines_not_read
+from metaeval.citation.model import Answer, Entails, Verdict
 from metaeval.citation.sentences import RULES, SentenceSplitter
 from metaeval.citation.table import Line, State, reason_of
 from metaeval.citation.waves import Judgement, Question, judge, needed
@@ -34,21 +33,23 @@ def alce_lines(
     for answer, own in zip(answers, stated, strict=True):
         for statement in own:
             lines.extend(_lines(answer, statement, next(judged), options))
-        lines.extend(_not_read(answer, [one.mark for statement in own for one in statement.cited]))
+        lines.extend(lines_not_read(answer, [one.mark for statement in own for one in statement.cited]))
     return lines
 
 
 def _lines(answer: Answer, statement: Statement, judgement: Judgement, options: AlceOptions) -> Iterator[Line]:
     recall = _recall(statement, judgement)
     verdicts = iter(zip(judgement.alone, judgement.rest, strict=True))
+    number = statement.claim.sentence if statement.counts else None
     for one in statement.cited:
         state, alone, rest = _state(statement, one, options), None, None
         if state == "judged":
             alone, rest = next(verdicts)
         precision, reason = _precision(state, judgement.joint, alone, rest, len(statement.places), options)
-        yield _line(
+        yield claim_line(
             answer,
-            statement,
+            statement.claim,
+            number,
             judgement.joint,
             recall,
             citation=one.mark.number,
@@ -63,7 +64,7 @@ def _lines(answer: Answer, statement: Statement, judgement: Judgement, options: 
             cut=any(verdict is not None and verdict.cut for verdict in (judgement.joint, alone, rest)),
         )
     if statement.counts and not statement.cited:
-        yield _line(answer, statement, None, recall, state="uncited")
+        yield claim_line(answer, statement.claim, number, None, recall, state="uncited")
 
 
 def _recall(statement: Statement, judgement: Judgement) -> int | None:
@@ -98,38 +99,3 @@ def _precision(
         return int(joint.entailed), ""
     value = needed(alone, rest)
     return (None, reason_of(alone, rest)) if value is None else (int(value), "")
-
-
-def _line(answer: Answer, statement: Statement, joint: Verdict | None, recall: int | None, **fields: object) -> Line:
-    claim = statement.claim
-    return Line(
-        answer=answer.id,
-        group=answer.group or answer.id,
-        system=answer.system,
-        sentence=claim.sentence,
-        claim_number=claim.sentence if statement.counts else None,
-        claim=claim.text,
-        made_by=claim.made_by,
-        sentence_start=claim.start,
-        sentence_end=claim.end,
-        joint=joint.entailed if joint else None,
-        score=joint.score if joint else None,
-        recall=recall,
-        **fields,  # type: ignore[arg-type]
-    )
-
-
-def _not_read(answer: Answer, read: Sequence[Mark]) -> Iterator[Line]:
-    """The marks of the answer that the profile's styles, or the part of the answer that it reads, leave out."""
-    for mark in unread(find_marks(answer.text, first=answer.first), read):
-        _, problem = find_place(mark.number, len(answer.passages))
-        yield Line(
-            answer=answer.id,
-            group=answer.group or answer.id,
-            system=answer.system,
-            citation=mark.number,
-            start=mark.start,
-            end=mark.end,
-            state="not read",
-            problem=problem,
-        )

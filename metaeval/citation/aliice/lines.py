@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metaeval.citation.aliice.answers import AnswerClaims, CitedClaim
 from metaeval.citation.aliice.profile import Profile
-from metaeval.citation.marks import find_marks, unread
+from metaeval.citation.lines import claim_line, lines_not_read
 from metaeval.citation.model import Answer, Entails, Mark, Problem, Verdict
 from metaeval.citation.premises import find_place
 from metaeval.citation.table import Line, State, reason_of
@@ -45,7 +45,7 @@ def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profil
     for each, own in zip(read, groups, strict=True):
         for number, group in enumerate(own, start=1):
             lines.extend(_lines(each.answer, group, number, next(judgements)))
-        lines.extend(_not_read(each.answer, [mark for group in own for mark in group.cited.marks]))
+        lines.extend(lines_not_read(each.answer, [mark for group in own for mark in group.cited.marks]))
     return lines
 
 
@@ -72,9 +72,9 @@ def _lines(answer: Answer, group: _Group, number: int, judgement: Judgement) -> 
         precision, reason = (0 if group.counts else None), ""
         if state == "judged":
             precision, reason = _precision(joint, alone, rest, len(group.valid))
-        yield _line(
+        yield claim_line(
             answer,
-            group,
+            group.cited.claim,
             number,
             joint,
             recall,
@@ -90,7 +90,7 @@ def _lines(answer: Answer, group: _Group, number: int, judgement: Judgement) -> 
             cut=any(verdict is not None and verdict.cut for verdict in (joint, alone, rest)),
         )
     if not group.cited.marks:
-        yield _line(answer, group, number, None, None, state="uncited")
+        yield claim_line(answer, group.cited.claim, number, None, None, state="uncited")
 
 
 def _recall(group: _Group, joint: Verdict | None) -> tuple[int | None, str]:
@@ -111,40 +111,3 @@ def _precision(
         return int(joint.entailed), ""
     value = needed(alone, rest)
     return (None, reason_of(alone, rest)) if value is None else (int(value), "")
-
-
-def _line(
-    answer: Answer, group: _Group, number: int, joint: Verdict | None, recall: int | None, **fields: object
-) -> Line:
-    claim = group.cited.claim
-    return Line(
-        answer=answer.id,
-        group=answer.group or answer.id,
-        system=answer.system,
-        sentence=claim.sentence,
-        claim_number=number,
-        claim=claim.text,
-        made_by=claim.made_by,
-        sentence_start=claim.start,
-        sentence_end=claim.end,
-        joint=None if joint is None else joint.entailed,
-        score=None if joint is None else joint.score,
-        recall=recall,
-        **fields,  # type: ignore[arg-type]
-    )
-
-
-def _not_read(answer: Answer, read: Sequence[Mark]) -> Iterator[Line]:
-    """The marks that are in no claim: of forms that the profile does not read, or lost on the way to the tree."""
-    for mark in unread(find_marks(answer.text, first=answer.first), read):
-        _, problem = find_place(mark.number, len(answer.passages))
-        yield Line(
-            answer=answer.id,
-            group=answer.group or answer.id,
-            system=answer.system,
-            citation=mark.number,
-            start=mark.start,
-            end=mark.end,
-            state="not read",
-            problem=problem,
-        )

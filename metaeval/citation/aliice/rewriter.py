@@ -7,21 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
 from metaeval.citation.aliice.rewriting import PLACES, RESPONSE_FORMAT, Form, Fragment, Rewriting, request_for, rewrite
 from metaeval.errors import UserError
 from metaeval.llm.answer import Answer
 from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
-from metaeval.llm.conduct import Conduct
-from metaeval.llm.endpoint import KEY_NAME, OPENAI, checked_url, open_endpoint
+from metaeval.llm.endpoint import OPENAI, checked_url, open_endpoint
+from metaeval.llm.options import ENDPOINT_OPTIONS, EndpointOptions
 from metaeval.llm.prompts import Prompt, read_prompt
 from metaeval.llm.replies import ReplyStore, replies_path
 from metaeval.llm.request import ChatRequest
 
 _OWN = Path(__file__).parent / "prompts" / "rewriting.txt"
 _OURS = frozenset("model messages stream n temperature max_tokens max_completion_tokens seed response_format".split())
-_CONDUCT = ("concurrency", "requests_per_minute", "timeout", "retries", "backoff")
 
 
 def _checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -30,7 +29,7 @@ def _checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return extra
 
 
-class RewriteOptions(BaseModel):
+class RewriteOptions(EndpointOptions):
     """What is asked of which model; the names and their meaning are those of the LLM judges' options.
 
     output: the form of the reply (`Form`). prompt_file: a prompt of one's own with {sentence} and {claim}, and {reply}
@@ -38,9 +37,7 @@ class RewriteOptions(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    runtime: ClassVar[frozenset[str]] = frozenset(
-        {*_CONDUCT, "api_key_env", "prompt_file", "replies", "price_in", "price_out", "budget"}
-    )
+    runtime: ClassVar[frozenset[str]] = ENDPOINT_OPTIONS
 
     model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
     base_url: Annotated[str, AfterValidator(checked_url)] = OPENAI
@@ -51,18 +48,6 @@ class RewriteOptions(BaseModel):
     output: Form = "json"
     role: Literal["user", "system"] = "user"
     extra: Annotated[dict[str, JsonValue], AfterValidator(_checked_extra)] = Field(default_factory=dict)
-
-    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = KEY_NAME
-    prompt_file: Path | None = None
-    replies: Path | None = None
-    concurrency: Annotated[int, Field(ge=1, le=1024)] = 32
-    requests_per_minute: Annotated[float, Field(gt=0)] | None = None
-    timeout: Annotated[float, Field(gt=0)] = 120.0
-    retries: Annotated[int, Field(ge=0, le=20)] = 6
-    backoff: Annotated[float, Field(ge=0)] = 1.0
-    price_in: Annotated[float, Field(ge=0)] | None = None
-    price_out: Annotated[float, Field(ge=0)] | None = None
-    budget: Annotated[float, Field(gt=0)] | None = None
 
     def settings(self) -> dict[str, Any]:
         """The body of every request without its message."""
@@ -134,7 +119,7 @@ def _asked(
     endpoint = open_endpoint(options.base_url, options.model, options.api_key_env)
     from metaeval.llm.session import ChatSession
 
-    conduct = Conduct(**{name: getattr(options, name) for name in _CONDUCT})
+    conduct = options.conduct()
     session = ChatSession(endpoint, conduct, store, purse)
     try:
         return session.ask(requests), session.ledger.note()
