@@ -11,7 +11,7 @@ from metaeval.citation.model import Verdict
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.citing.correctness import CLAIM_RECALL
-from metaeval.experiment.citing.judging import F1, PRECISION, RECALL, by_key, gather, judge
+from metaeval.experiment.citing.judging import F1, PRECISION, RECALL, bounds_of, by_key, gather, judge
 from metaeval.experiment.citing.notes import data_of, notes_of, signatures_of
 from metaeval.experiment.citing.pipelines import WITHIN, read_pipeline
 from metaeval.experiment.citing.rows import answer_rows, sentence_rows
@@ -153,6 +153,22 @@ def test_a_missing_verdict_is_left_out_counted_and_shown(cited):
     assert (row["claims"], row["claims_unjudged"], row["citations_unjudged"]) == (1, 1, 1)
     (note,) = [note for note in notes_of(found, data_of(found, "x")) if note.label == "not judged"]
     assert note.items == (("stored", "failed 1 (of 7 lines); first: 1, sentence 2: Dogs bark at night."),)
+    # Recall with that verdict against answer 1 and for it: (1/2 + .5) / 2 and (2/2 + .5) / 2. Its citations are 1, 0
+    # and the missing one, the other answer's precision is what it is: a third of answer 1 lies between the ends.
+    bounds = bounds_of(found, found.judged[0], list(found.systems).index("old"))
+    assert bounds["recall"] == (pytest.approx(0.5, abs=1e-15), pytest.approx(0.75, abs=1e-15))
+    worst, best = bounds["precision"]
+    assert best - worst == pytest.approx(1 / 3 / 2, abs=1e-15)
+    assert worst <= of(found, PRECISION, "old").value <= best
+    (note,) = [note for note in notes_of(found, data_of(found, "x")) if note.label == "could be"]
+    assert "old recall 50.0 to 75.0" in note.items[0][1]
+
+
+def test_without_a_missing_verdict_there_are_no_bounds(cited):
+    found = cited()
+    assert [bounds_of(found, found.judged[0], number) for number in range(len(found.systems))] == [{}] * len(
+        found.systems
+    )
 
 
 def test_soft_keeps_a_missing_score_apart(cited):

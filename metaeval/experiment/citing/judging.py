@@ -13,7 +13,7 @@ from metaeval.citation.aliice.scores import group_precisions
 from metaeval.citation.measures import Share, group_codes, precisions, recalls, zero_where_undefined
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.table import Line
+from metaeval.citation.table import Line, unjudged_claim
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.citing.correctness import CLAIM_RECALL
@@ -120,15 +120,44 @@ def _judged(pipeline: Pipeline, backend: Backend) -> Judged:
         recall, precision = soft_recalls(answers, soft), soft_precisions(answers, soft, pipeline.by_group)
         lines = [settled(line) for line in soft]
     else:
-        recall = recalls(answers, lines)
-        precision = (group_precisions if pipeline.by_group else precisions)(answers, lines)
-    if pipeline.undefined_is_zero:
+        recall, precision = _shares(pipeline, lines)
+    if backend.soft and pipeline.undefined_is_zero:
         precision = zero_where_undefined(precision, recall)
     of_recall, of_precision = macro_of(RECALL, recall), macro_of(PRECISION, precision)
     quantities = [of_recall, of_precision, f1_of(F1, of_recall, of_precision)]
     if pipeline.claim_recalls and not backend.soft:
         quantities.append(mean_of(CLAIM_RECALL, pipeline.claim_recalls(backend.entails)))
     return Judged(backend, lines, recall, precision, quantities)
+
+
+def _shares(pipeline: Pipeline, lines: Sequence[Line]) -> tuple[list[Share], list[Share]]:
+    """Recall and precision of each answer, from decided verdicts."""
+    recall = recalls(pipeline.answers, lines)
+    precision = (group_precisions if pipeline.by_group else precisions)(pipeline.answers, lines)
+    return recall, zero_where_undefined(precision, recall) if pipeline.undefined_is_zero else precision
+
+
+def bounds_of(cited: Cited, one: Judged, system: int) -> dict[str, tuple[float | None, float | None]]:
+    """Lowest and highest recall and precision of a system, were every missing verdict against it, or for it.
+
+    Empty where none of its verdicts is missing, and for soft scores, of which nothing is decided.
+    """
+    own = {answer.id for answer, code in zip(cited.pipeline.answers, cited.system, strict=True) if code == system}
+    missing = [line for line in one.lines if line.answer in own and (unjudged_claim(line) or line.state == "unjudged")]
+    if one.backend.soft or not missing:
+        return {}
+    ends = []
+    for verdict in (0, 1):
+        shares = _shares(cited.pipeline, [_filled(line, verdict) for line in one.lines])
+        ends.append([cited.interval(macro_of(RECALL, each), system).value for each in shares])
+    return {column.key: (worst, best) for column, worst, best in zip((RECALL, PRECISION), *ends, strict=True)}
+
+
+def _filled(line: Line, verdict: int) -> Line:
+    recall = verdict if unjudged_claim(line) else line.recall
+    if line.state != "unjudged":
+        return replace(line, recall=recall)
+    return replace(line, recall=recall, precision=verdict, state="judged")
 
 
 def by_key(quantities: Sequence[Quantity]) -> Mapping[str, Quantity]:

@@ -8,12 +8,12 @@ from importlib.metadata import version
 
 from metaeval.citation.model import Answer
 from metaeval.citation.table import Line, counts, unjudged
-from metaeval.experiment.citing.judging import Cited, Judged
+from metaeval.experiment.citing.judging import RECALL, Cited, Judged, bounds_of
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Frame
 from metaeval.report.grid import Grid, Note
-from metaeval.report.numerals import count, one_line, plain, share
+from metaeval.report.numerals import count, numeral, one_line, plain, share
 from metaeval.report.result import Data
 from metaeval.signature import signature
 
@@ -79,6 +79,9 @@ def notes_of(cited: Cited, data: Data) -> tuple[Note, ...]:
         Note("verdicts", "", tuple((plain(one.backend.name), _verdicts(one)) for one in cited.judged)),
         Note("truncation", "", tuple((plain(one.backend.name), _cut(one)) for one in cited.judged if _cut(one))),
         Note("not judged", "", tuple((plain(one.backend.name), _open(one)) for one in cited.judged if _open(one))),
+        Note(
+            "could be", "", tuple((plain(one.backend.name), _bounds(cited, one)) for one in cited.judged if _open(one))
+        ),
         Note("marks", _marks(cited.judged[0].lines)),
         Note("uncertainty", f"{drawn} of {count(data.groups, 'group')}, seed {interval.seed}"),
     )
@@ -97,6 +100,21 @@ def signatures_of(cited: Cited, data: Data) -> tuple[str, ...]:
     }
     named = {"answers": f"{data.name}@{data.fingerprint[:12]}", **cited.pipeline.fields}
     return tuple(one_line(signature({**named, **one.backend.fields, **made})) for one in cited.judged)
+
+
+def _bounds(cited: Cited, one: Judged) -> str:
+    """What recall and precision of each system could be, were all missing verdicts against it, or for it."""
+    if one.backend.soft:
+        return "not known: soft scores have no bounds"
+    said = []
+    for number, system in enumerate(cited.systems):
+        ends = [
+            f"{key} {numeral(worst, RECALL)} to {numeral(best, RECALL)}"
+            for key, (worst, best) in bounds_of(cited, one, number).items()
+        ]
+        if ends:
+            said.append(f"{plain(system)} {', '.join(ends)}" if len(cited.systems) > 1 else ", ".join(ends))
+    return "; ".join(said)
 
 
 def _verdicts(one: Judged) -> str:
