@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
@@ -36,8 +37,9 @@ class LLMOptions(EndpointOptions, MetricOptions):
     million tokens), budget (USD for one run).
     """
 
-    runtime: ClassVar[frozenset[str]] = ENDPOINT_OPTIONS
+    runtime: ClassVar[frozenset[str]] = ENDPOINT_OPTIONS | {"prompt_file"}
 
+    prompt_file: Path | None = None
     model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
     base_url: Annotated[str, AfterValidator(checked_url)] = OPENAI
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0

@@ -28,7 +28,9 @@ Profile = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", help="alce, jsonl, crag25, scholarqa (default: told by content).", metavar="NAME"),
+    typer.Option(
+        "--format", "-f", help="alce, jsonl, scifi, crag25, scholarqa, expertqa (default: by content).", metavar="NAME"
+    ),
 ]
 Measures = Annotated[
     str | None,
@@ -41,6 +43,15 @@ Reader = Annotated[
     str | None, typer.Option(help="Model that answers for qa_em, qa_f1, qa_hit: hub id or folder.", metavar="MODEL")
 ]
 MauveModel = Annotated[str | None, typer.Option(help="Model for mauve: hub id or folder.", metavar="MODEL")]
+Model = Annotated[str | None, typer.Option(help="Chat model that answers.", metavar="NAME")]
+BaseUrl = Annotated[
+    str | None, typer.Option(help="Address of its server (default: OpenAI's; key in OPENAI_API_KEY).", metavar="URL")
+]
+Record = Annotated[Path | None, typer.Option(help="Keep the replies in this file.", metavar="FILE")]
+Replay = Annotated[Path | None, typer.Option(help="Take the replies from such a file; costs nothing.", metavar="FILE")]
+Budget = Annotated[
+    float | None, typer.Option(help="The most that may be spent, in USD (with price_in, price_out).", metavar="USD")
+]
 Splitter = Annotated[str, typer.Option(help="Sentences: auto, nltk or rules.", metavar="NAME")]
 
 

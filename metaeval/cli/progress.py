@@ -12,6 +12,9 @@ import typer
 
 from metaeval.experiment.scoring import MetricProgress
 
+ASKING = "asking "
+"""What the name of a chat model begins with, of which replies are counted (see `metaeval.citation.chat.opening`)."""
+
 _EVERY = 10.0  # seconds between plain lines
 
 
@@ -50,7 +53,7 @@ def _bars() -> Iterator[MetricProgress]:
                 tasks[metric] = bars.add_task(metric, total=total, completed=done, rate=_served(done, total))
                 starts[metric] = (time.monotonic(), done)
                 return
-            bars.update(tasks[metric], completed=done, rate=_rate(done, *starts[metric]))
+            bars.update(tasks[metric], completed=done, rate=_rate(metric, done, *starts[metric]))
 
         yield report
 
@@ -63,13 +66,13 @@ def _lines() -> MetricProgress:
         now = time.monotonic()
         if metric not in starts:
             starts[metric], last[metric] = (now, done), now
-            typer.echo(f"{metric}: {done:,} of {total:,} pairs {_served(done, total)}".rstrip(), err=True)
+            typer.echo(f"{metric}: {done:,} of {total:,} {_unit(metric)} {_served(done, total)}".rstrip(), err=True)
         elif done == total or now - last[metric] >= _EVERY:
             last[metric] = now
             left = (total - done) * (now - starts[metric][0]) / max(done - starts[metric][1], 1)
             soon = f", {left:.0f} s left" if done < total else ""
-            rate = _rate(done, *starts[metric])
-            typer.echo(f"{metric}: {done:,} of {total:,} pairs, {rate}{soon}", err=True)
+            rate = _rate(metric, done, *starts[metric])
+            typer.echo(f"{metric}: {done:,} of {total:,} {_unit(metric)}, {rate}{soon}", err=True)
 
     return report
 
@@ -78,5 +81,10 @@ def _served(done: int, total: int) -> str:
     return "from the store" if done == total else ""
 
 
-def _rate(done: int, start: float, before: int) -> str:
-    return f"{(done - before) / max(time.monotonic() - start, 1e-9):,.0f} pairs/s"
+def _rate(metric: str, done: int, start: float, before: int) -> str:
+    return f"{(done - before) / max(time.monotonic() - start, 1e-9):,.0f} {_unit(metric)}/s"
+
+
+def _unit(metric: str) -> str:
+    """What is counted: pairs that a metric scores, or replies of a chat model."""
+    return "replies" if metric.startswith(ASKING) else "pairs"

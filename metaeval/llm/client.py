@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 
 from metaeval.errors import UserError
@@ -20,6 +20,9 @@ from metaeval.llm.transport import Transport
 
 GRACE = 5.0
 """Seconds that a run which ends waits for replies in flight: they may have been paid for."""
+
+Progress = Callable[[int, int], None]
+"""What is told after each answer: requests answered so far, and how many there are."""
 
 _PATIENCE = 20  # requests that fail one after the other before the run stops
 _FIRST_PATIENCE = 5  # the same while the server has never answered a request with these settings
@@ -41,8 +44,8 @@ class ChatClient:
         self._heard = False  # the server said anything at all
         self._failures_in_a_row = 0
 
-    async def ask(self, requests: Sequence[ChatRequest]) -> list[Answer]:
-        """One answer per request, in order; equal requests are asked once.
+    async def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
+        """One answer per request, in order; equal requests are asked once. progress: called in the client's loop.
 
         Raises `UserError` when going on is pointless (no such model, key refused, server gone, budget spent): no
         further request is sent, and what is in flight is waited for, up to `GRACE`, and kept.
@@ -52,11 +55,12 @@ class ChatClient:
         keys: list[bytes] = []
         answers: dict[bytes, Answer] = {}
         todo = self._each_once(requests, keys)
-        tasks = [
-            asyncio.create_task(self._work(todo, answers)) for _ in range(min(self._conduct.concurrency, len(requests)))
-        ]
-        await self._finish(tasks)
+        tell = (lambda: progress(len(answers), len(requests))) if progress else None
+        workers = min(self._conduct.concurrency, len(requests))
+        await self._finish([asyncio.create_task(self._work(todo, answers, tell)) for _ in range(workers)])
         self._check_any(zip(requests, keys, strict=True), answers)
+        if progress and requests:
+            progress(len(requests), len(requests))  # equal requests were told once
         return [answers[key] for key in keys]
 
     def stop(self, reason: UserError | None = None) -> None:
@@ -99,12 +103,16 @@ class ChatClient:
         if self._reason:
             raise self._reason
 
-    async def _work(self, todo: Iterator[tuple[bytes, ChatRequest]], answers: dict[bytes, Answer]) -> None:
+    async def _work(
+        self, todo: Iterator[tuple[bytes, ChatRequest]], answers: dict[bytes, Answer], tell: Callable[[], None] | None
+    ) -> None:
         try:
             for key, request in todo:
                 if self._pace.stopped:
                     return
                 answers[key] = self._stored(key) or await self._asked(key, request)
+                if tell:
+                    tell()
         except Stopping:
             return
         except UserError as error:

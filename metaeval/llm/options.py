@@ -14,13 +14,11 @@ from metaeval.llm.endpoint import KEY_NAME
 class EndpointOptions(BaseModel):
     """How an endpoint is treated; nothing here can change what a reply means.
 
-    api_key_env: the environment variable that holds the key. prompt_file: a prompt of one's own. replies: the reply
-    store. timeout in seconds; backoff in seconds, doubled each time; price_in and price_out in USD per million
-    tokens; budget in USD for one run.
+    api_key_env: the environment variable that holds the key. replies: the reply store. timeout in seconds; backoff in
+    seconds, doubled each time; price_in and price_out in USD per million tokens; budget in USD for one run.
     """
 
     api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = KEY_NAME
-    prompt_file: Path | None = None
     replies: Path | None = None
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 32
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from metaeval.llm.answer import Answer
 from metaeval.llm.budget import Purse
-from metaeval.llm.client import GRACE, ChatClient
+from metaeval.llm.client import GRACE, ChatClient, Progress
 from metaeval.llm.conduct import Conduct
 from metaeval.llm.endpoint import Endpoint
 from metaeval.llm.ledger import Ledger
@@ -35,13 +35,13 @@ class ChatSession:
         self._client = self._running.call(_made(endpoint, conduct, store, self.ledger))
         self._close = weakref.finalize(self, _close, self._running, self._client)
 
-    def ask(self, requests: Sequence[ChatRequest]) -> list[Answer]:
-        """One answer per request, in order; see `ChatClient.ask`.
+    def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
+        """One answer per request, in order; see `ChatClient.ask`. progress: called in the loop's thread.
 
         An interrupt sends nothing more, keeps the replies that arrive within `GRACE` seconds, and is raised again; a
         second one does not wait.
         """
-        asking = asyncio.run_coroutine_threadsafe(self._client.ask(requests), self._running.loop)
+        asking = asyncio.run_coroutine_threadsafe(self._client.ask(requests, progress), self._running.loop)
         try:
             return asking.result()
         except KeyboardInterrupt:

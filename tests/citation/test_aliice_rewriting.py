@@ -80,29 +80,24 @@ def test_claims_that_were_cut_are_sent_and_whole_sentences_are_not():
 
 
 @pytest.mark.parametrize(
-    ("text", "form", "claim"),
+    ("text", "claim"),
     [
-        ('{"claim": "Cups are glass."}', "json", "Cups are glass."),
-        (' {"claim": " Cups are glass. "}\n', "json_schema", "Cups are glass."),
-        ('```json\n{"claim": "Cups are glass."}\n```', "json", "Cups are glass."),
-        ("Claim: Cups are glass.", "text", "Cups are glass."),
+        ('{"claim": "Cups are glass."}', "Cups are glass."),
+        (' {"claim": " Cups are glass. "}\n', "Cups are glass."),
+        ('```json\n{"claim": "Cups are glass."}\n```', "Cups are glass."),
         # Another form than was asked for, more than was asked for, or no claim.
-        ("Claim: Cups are glass.", "json", None),
-        ('{"claim": "Cups are glass."}', "text", None),
-        ("Cups are glass.", "text", None),
-        ("Sure!\nClaim: Cups are glass.", "text", None),
-        ("Claim: Cups are glass.\nThey break.", "text", None),
-        ('Here it is: {"claim": "Cups are glass."}', "json", None),
-        ('{"claim": "Cups are glass.", "note": "as it was"}', "json", None),
-        ('{"claim": ["Cups are glass."]}', "json", None),
-        ('{"claim": "Cups are glass [1]."}', "json", None),
-        ('{"claim": "Cups are glass.\\nThey break."}', "json", None),
-        ('{"claim": "..."}', "json", None),
-        ("[" * 100_000, "json", None),
+        ("Claim: Cups are glass.", None),
+        ('Here it is: {"claim": "Cups are glass."}', None),
+        ('{"claim": "Cups are glass.", "note": "as it was"}', None),
+        ('{"claim": ["Cups are glass."]}', None),
+        ('{"claim": "Cups are glass [1]."}', None),
+        ('{"claim": "Cups are glass.\\nThey break."}', None),
+        ('{"claim": "..."}', None),
+        ("[" * 100_000, None),
     ],
 )
-def test_a_reply_is_of_the_form_that_was_asked_for_or_unparsed(text, form, claim):
-    assert read_claim(text, form) == claim
+def test_a_reply_is_of_the_form_that_was_asked_for_or_unparsed(text, claim):
+    assert read_claim(text) == claim
 
 
 def test_every_kind_of_reply_has_its_state_and_none_keeps_the_old_claim(fake, options):

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.citation.chat.replay import recording, replaying
 from metaeval.citation.citeeval.asking import Asking, load_prompts
 from metaeval.citation.citeeval.evaluate import counts, evaluate
 from metaeval.citation.citeeval.judge import requests_of
 from metaeval.citation.citeeval.options import citeeval_options
-from metaeval.citation.citeeval.replay import recording, replaying
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
@@ -99,13 +99,14 @@ def test_a_request_that_failed_leaves_its_part_missing():
     assert values(result) == {"rating": None, "edits": None, "auto": None}
 
 
-def test_a_failure_is_not_recorded_and_so_not_replayed(tmp_path):
+def test_a_failure_is_recorded_and_replayed_as_one(tmp_path):
     path = tmp_path / "judge.jsonl"
     recorded = recording(lambda requests: [fake_reply("?"), Failure(Cause.SERVER_ERROR, "x")], path)
     (result,) = evaluate([FOUR], recorded, Asking(model="tiny"))
     assert (result.judged.attribution, result.judged.editing) == ("unparsed", "failed")
-    with pytest.raises(UserError, match="holds no reply to 1 of 2 requests"):
-        evaluate([FOUR], replaying(path), Asking(model="tiny"))
+    assert evaluate([FOUR], replaying(path), Asking(model="tiny")) == [result]
+    with pytest.raises(UserError, match="holds no reply to 2 of 2 requests"):
+        evaluate([FOUR], replaying(path), Asking(model="other"))
 
 
 def test_edits_without_a_rating_leave_the_statement_half_judged(tmp_path):

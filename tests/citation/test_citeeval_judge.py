@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
+from metaeval.citation.chat.replay import recording, replaying
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import bounds, counts, estimates, evaluate
 from metaeval.citation.citeeval.judge import requests_of
 from metaeval.citation.citeeval.options import citeeval_options
-from metaeval.citation.citeeval.replay import recording, replaying
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError

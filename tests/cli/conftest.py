@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 FORMAT = "metaeval-corpus/1"
-PROGRESS = re.compile(r"\S+: [\d,]+ of [\d,]+ pairs")
+PROGRESS = re.compile(r"(?:asking )?\S+(?: round \d+)?: [\d,]+ of [\d,]+ (?:pairs|replies)")
 
 
 class Ended(NamedTuple):

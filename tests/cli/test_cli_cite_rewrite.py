@@ -136,7 +136,7 @@ def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(cli
     folder = tmp_path / "results" / "cite" / "rewrite" / "answers"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     ended = cli(*command)
-    assert (ended.code, caplog.messages[-1]) == (0, "rewriting: 7 replies from the reply store")
+    assert (ended.code, caplog.messages[-1]) == (0, "rewriting: 0 replies asked for, 7 from the reply store")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert len(before) == 14  # two sheets in five formats, two lists in two
     assert "0 requests to ask, 7 replies already stored" in cli(*command, "--dry-run").out

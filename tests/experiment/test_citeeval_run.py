@@ -7,13 +7,14 @@ import json
 
 import pytest
 
+from metaeval.citation.chat.replay import recording
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
-from metaeval.citation.citeeval.replay import recording
 from metaeval.errors import UserError
+from metaeval.experiment.citing.chat import ChatChoice
 from metaeval.experiment.citing.citeeval import run_citeeval
-from metaeval.experiment.citing.citeeval_judge import Chat, sort_settings
+from metaeval.experiment.citing.citeeval_judge import citeeval_settings
 from metaeval.experiment.citing.citeeval_rows import answer_rows, statement_rows
 from metaeval.experiment.citing.citeeval_sheets import citeeval_sheets
 from metaeval.experiment.citing.judging import gather
@@ -67,7 +68,7 @@ def rated(tmp_path):
         asked = Asked("citeeval", (file,), nli=nli, splitter="rules", profile=profile)
         settings = {"results": tmp_path / "results"}
         return run_citeeval(
-            asked, Chat(replay=replies), scenario, settings, ["interval.resamples=200", *overrides], None
+            asked, ChatChoice(replay=replies), scenario, settings, ["interval.resamples=200", *overrides], None
         )
 
     return made
@@ -150,7 +151,7 @@ def test_autoais_judges_the_same_statements(rated):
     assert {row["answer"]: row["autoais_recall_overlap"] for row in answer_rows(found)}["b1"] == 0.5
     with pytest.raises(UserError, match="AutoAIS is made of decisions"):
         run_citeeval(
-            Asked("citeeval", (), nli=("overlap",), threshold="soft"), Chat(model="t"), "full", {"results": "."}
+            Asked("citeeval", (), nli=("overlap",), threshold="soft"), ChatChoice(model="t"), "full", {"results": "."}
         )
 
 
@@ -168,10 +169,10 @@ def test_rows_say_what_the_judge_said(rated):
 
 
 def test_settings_are_told_apart_and_checked():
-    given = sort_settings(["weight=0.3", "output=json", "price_in=1", "interval.seed=3", "highest=null"])
+    given = citeeval_settings(["weight=0.3", "output=json", "price_in=1", "interval.seed=3", "highest=null"])
     assert given.options == {"weight": 0.3, "highest": None}
     assert given.asking == {"output": "json"}
-    assert (given.chat, given.run) == (["metric_options.llm-discrete.price_in=1"], ["interval.seed=3"])
+    assert (given.chat, given.run) == ({"price_in": 1}, ["interval.seed=3"])
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_settings_are_told_apart_and_checked():
         ("output=xml", "output should be 'json_schema', 'json' or 'tags'"),
         ("output=tags", "The prompt of attribution asks for JSON, not for tags"),
         ("extra={", "the value is not YAML"),
-        ("price_in=-1", "'price_in'"),
+        ("price_in=-1", "price_in should be greater than or equal to 0"),
         ("interval.resamples=-1", "interval.resamples"),
         ("model=other", "holds no reply to 6 of 6 requests"),
     ],

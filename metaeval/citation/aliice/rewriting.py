@@ -4,43 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from metaeval.citation.aliice.answers import AnswerClaims
 from metaeval.citation.aliice.released_text import has_mark, without_marks
-from metaeval.llm.answer import Answer, Failure
-from metaeval.llm.faults import Cause
+from metaeval.citation.chat.ask import Ask, text_of
+from metaeval.citation.chat.forms import object_schema, read_object, response_format
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.llm.answer import Answer
 from metaeval.llm.prompts import Prompt
 from metaeval.llm.request import ChatRequest
-
-Form = Literal["json", "json_schema", "text"]
-"""What a reply looks like: JSON that the prompt asks for, JSON that the server holds the model to, or one line."""
 
 State = Literal["rewritten", "unparsed", "failed", "too long"]
 """What became of a claim: written again; no use in the reply; no reply; refused as too long."""
 
-Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]
-"""Requests to their answers, in order."""
-
 PLACES = ("sentence", "claim")
 """What a prompt must have a place for; {reply}, the form of the reply, may stand in it too."""
 
-_JSON = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
-_LINE = "Reply with one line and nothing else, of this form: Claim: the claim as one complete sentence"
-_REPLY: Mapping[Form, str] = {"json": _JSON, "json_schema": _JSON, "text": _LINE}
-_SCHEMA = {
-    "type": "object",
-    "properties": {"claim": {"type": "string"}},
-    "required": ["claim"],
-    "additionalProperties": False,
-}
-RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "rewriting", "strict": True, "schema": _SCHEMA}}
+_REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
+RESPONSE_FORMAT = response_format("rewriting", object_schema(claim={"type": "string"}))
 """The `response_format` of a chat request whose reply is held to the schema."""
 
-_FENCE = re.compile(r"```(?:json)?\s*\n(?P<body>.*)\n\s*```", re.DOTALL)
-_CUE = re.compile(r"Claim:(?P<claim>.*)", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _NO_LETTER = re.compile(r"[\W_]+")
 
@@ -89,29 +75,29 @@ def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragmen
     return found
 
 
-def request_for(fragment: Fragment, prompt: Prompt, form: Form, settings: Mapping[str, Any], role: str) -> ChatRequest:
-    """The question about one claim; settings: the request's body without its message."""
+def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
+    """The question about one claim."""
     # As JSON strings, neither text can end before its end and go on as an instruction.
     texts = {place: json.dumps(getattr(fragment, place), ensure_ascii=False) for place in PLACES}
-    content = prompt.fill(reply=_REPLY[form], **texts)
-    return ChatRequest({**settings, "messages": [{"role": role, "content": content}]})
+    return chat.request(prompt.fill(reply=_REPLY, **texts), RESPONSE_FORMAT)
 
 
-def rewrite(
-    cut: Sequence[Fragment], ask: Ask, prompt: Prompt, form: Form, settings: Mapping[str, Any], role: str = "user"
-) -> list[Rewriting]:
+def rewrite(cut: Sequence[Fragment], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:
     """What the model makes of each claim; everything is asked in one call of `ask`."""
-    answers = ask([request_for(each, prompt, form, settings, role) for each in cut])
-    return [_rewriting(each, answer, form) for each, answer in zip(cut, answers, strict=True)]
+    answers = ask([request_for(each, prompt, chat) for each in cut])
+    return [_rewriting(each, answer) for each, answer in zip(cut, answers, strict=True)]
 
 
-def read_claim(text: str, form: Form) -> str | None:
+def read_claim(text: str) -> str | None:
     """The claim in a reply of the form that was asked for to the letter; None for every other text.
 
     A claim is one line with words and without citation marks.
     """
-    claim = _in_line(text.strip()) if form == "text" else _in_json(text.strip())
-    if claim is None or len(claim.strip().splitlines()) != 1 or not _WORD.search(claim) or has_mark(claim):
+    body = read_object(text, "claim")
+    claim = body["claim"] if body else None
+    if not isinstance(claim, str):
+        return None
+    if len(claim.strip().splitlines()) != 1 or not _WORD.search(claim) or has_mark(claim):
         return None
     return claim.strip()
 
@@ -131,28 +117,12 @@ def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting
     ]
 
 
-def _rewriting(fragment: Fragment, answer: Answer, form: Form) -> Rewriting:
-    if isinstance(answer, Failure):
-        return Rewriting(fragment, "too long" if answer.cause is Cause.TOO_LONG else "failed")
-    claim = read_claim(answer.content, form) if answer.whole else None
+def _rewriting(fragment: Fragment, answer: Answer) -> Rewriting:
+    text, trouble = text_of(answer)
+    if text is None:
+        return Rewriting(fragment, trouble or "unparsed")
+    claim = read_claim(text)
     return Rewriting(fragment, "unparsed" if claim is None else "rewritten", claim)
-
-
-def _in_json(text: str) -> str | None:
-    """The claim of one JSON object, bare or as one block of code."""
-    fenced = _FENCE.fullmatch(text)
-    try:
-        body = json.loads(fenced["body"] if fenced else text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(body, dict) or body.keys() != {"claim"} or not isinstance(body["claim"], str):
-        return None
-    return body["claim"]
-
-
-def _in_line(text: str) -> str | None:
-    found = _CUE.fullmatch(text)
-    return found["claim"] if found else None
 
 
 def _words(text: str) -> list[str]:

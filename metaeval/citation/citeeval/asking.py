@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from metaeval.citation.citeeval.splitting import Statement
 from metaeval.citation.citeeval.structured import Module, reply_schema
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Passage
 from metaeval.errors import UserError
-from metaeval.llm.answer import Answer
 from metaeval.llm.prompts import Prompt, read_prompt
 from metaeval.llm.request import ChatRequest
 
@@ -22,8 +23,7 @@ PLACES = ("query", "passages", "statements")
 
 MODULES: tuple[Module, ...] = ("attribution", "editing")
 
-Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]
-"""Requests to their answers, in order: `ChatSession.ask`, or a replay."""
+_PROMPTS = Path(__file__).parent / "prompts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +33,12 @@ class Asking:
     temperature, top_p, seed: None sends none. output: "json_schema" for a server with structured output, "json" where
     the prompt alone asks for JSON, "tags" for the form of the official prompts. attribution_file, editing_file:
     prompts of one's own with {query}, {passages} and {statements}. attribution_tag: what the context of a statement
-    stands in where the output is in tags. extra: further fields of the request's body.
+    stands in where the output is in tags. role: of the one message that is sent. extra: further fields of the request's
+    body.
     contexts: the context of every response's statements is asked for "always", or "where needed": not where each
     statement has a citation, since no value then depends on it.
+    statements_per_request: a response of more statements than this is judged in parts, each shown within the whole
+    answer; None: at once, however long it is.
     """
 
     model: str
@@ -49,7 +52,25 @@ class Asking:
     editing_file: Path | None = None
     attribution_tag: str = "attribution"
     contexts: Literal["always", "where needed"] = "always"
+    role: Literal["user", "system"] = "user"
     extra: Mapping[str, Any] = field(default_factory=dict)
+    statements_per_request: Annotated[int, Field(ge=1)] | None = None
+
+    def request(self, content: str, form: dict[str, Any], max_tokens: int | None = None) -> ChatRequest:
+        """The request with this message; form: a `response_format`, sent where the output is held to a schema.
+
+        max_tokens: in place of the option's.
+        """
+        body: dict[str, Any] = {
+            "model": self.model,
+            self.max_tokens_name: max_tokens or self.max_tokens,
+            "messages": [{"role": self.role, "content": content}],
+        }
+        given = {"temperature": self.temperature, "top_p": self.top_p, "seed": self.seed}
+        body |= {name: value for name, value in given.items() if value is not None}
+        if self.output == "json_schema":
+            body["response_format"] = form
+        return ChatRequest({**body, **self.extra})
 
 
 def load_prompts(asking: Asking) -> dict[Module, Prompt]:
@@ -65,29 +86,42 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
                 f"The prompt of {module} asks for JSON, not for tags: name a prompt file that asks for tags in "
                 f"{module}_file, or set output=json."
             )
-        prompts[module] = read_prompt(file or Path(__file__).parent / "prompts" / f"{module}.txt", PLACES)
+        prompts[module] = read_prompt(file or _PROMPTS / f"{module}.txt", PLACES)
     return prompts
 
 
+def parts(statements: Sequence[Statement], asking: Asking) -> list[Sequence[Statement]]:
+    """The statements as they are judged together: all of them, or runs of at most `statements_per_request`."""
+    size = asking.statements_per_request or max(len(statements), 1)
+    return [statements[start : start + size] for start in range(0, len(statements), size)]
+
+
+def part_prompt() -> Prompt:
+    """What is added below the prompt where a response is judged in parts."""
+    return read_prompt(_PROMPTS / "part.txt", ("first", "last"))
+
+
 def request_for(
-    module: Module, response: Response, statements: Sequence[Statement], prompt: Prompt, asking: Asking
+    module: Module,
+    response: Response,
+    statements: Sequence[Statement],
+    prompt: Prompt,
+    asking: Asking,
+    part: Sequence[Statement] | None = None,
 ) -> ChatRequest:
-    """The one request of a module for a response; the statements' citations are shown for editing alone."""
+    """The request of a module for a response; the statements' citations are shown for editing alone.
+
+    part: those of the statements that are to be judged; None, or all of them: every one.
+    """
+    own = {one.number for one in part} if part is not None and len(part) < len(statements) else set()
     content = prompt.fill(
         query=_escaped(response.question),
         passages="\n".join(_passage(number, one) for number, one in enumerate(response.passages, start=1)),
-        statements="\n".join(_statement(one, module == "editing") for one in statements),
+        statements="\n".join(_statement(one, module == "editing", one.number in own) for one in statements),
     )
-    body: dict[str, Any] = {
-        "model": asking.model,
-        asking.max_tokens_name: asking.max_tokens,
-        "messages": [{"role": "user", "content": content}],
-    }
-    given = {"temperature": asking.temperature, "top_p": asking.top_p, "seed": asking.seed}
-    body |= {name: value for name, value in given.items() if value is not None}
-    if asking.output == "json_schema":
-        body["response_format"] = reply_schema(module)
-    return ChatRequest({**body, **asking.extra})
+    if own:
+        content += f"\n\n{part_prompt().fill(first=str(min(own)), last=str(max(own)))}"
+    return asking.request(content, reply_schema(module))
 
 
 def _passage(number: int, passage: Passage) -> str:
@@ -95,9 +129,10 @@ def _passage(number: int, passage: Passage) -> str:
     return f'<passage id="{number}">{title}<text>{_escaped(passage.text)}</text></passage>'
 
 
-def _statement(statement: Statement, with_citations: bool) -> str:
+def _statement(statement: Statement, with_citations: bool, marked: bool) -> str:
     cited = f' cites="{" ".join(map(str, statement.citations))}"' if with_citations else ""
-    return f'<statement id="{statement.number}"{cited}>{_escaped(statement.text)}</statement>'
+    judged = ' judge="yes"' if marked else ""
+    return f'<statement id="{statement.number}"{cited}{judged}>{_escaped(statement.text)}</statement>'
 
 
 def _escaped(text: str) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from metaeval.citation.chat.ask import Ask
 from metaeval.citation.citeeval.aggregate import ResponseValue, Scenario, response_value
-from metaeval.citation.citeeval.asking import Ask, Asking
+from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.attribution import CONTEXTS, context_of
 from metaeval.citation.citeeval.editdist import PUBLISHED, Coefficients
 from metaeval.citation.citeeval.editing import Edit, edit_problems
@@ -135,8 +136,7 @@ def counts(results: Sequence[ResponseValues]) -> dict[str, int]:
     """
     found: Counter[str] = Counter()
     for result in results:
-        for state in (result.judged.attribution, result.judged.editing):
-            found[f"questions: {state}"] += 1
+        found.update({f"questions: {state}": count for state, count in result.judged.states.items()})
         found.update({f"problems: {name}": count for name, count in result.judged.problems.items()})
         found["responses without an answer"] += result.no_answer
         for one in result.statements:

@@ -1,25 +1,30 @@
-"""The judge: one request per response and module, and what was understood of its replies."""
+"""The judge: one request per response (or part of it) and module, and what was understood of its replies."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
 
-from metaeval.citation.citeeval.asking import Ask, Asking, load_prompts, request_for
+from metaeval.citation.chat.ask import Ask, text_of
+from metaeval.citation.citeeval.asking import Asking, load_prompts, parts, request_for
 from metaeval.citation.citeeval.editing import Edit
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.replies import Words, read_words
-from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.citeeval.structured import Module
 from metaeval.citation.model import Answer as Response
-from metaeval.llm.answer import Answer, Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.answer import Answer
 from metaeval.llm.request import ChatRequest
 
-State = Literal["read", "not asked", "unparsed", "failed", "too long"]
-"""What became of a question: read, perhaps in part; not asked; no use in the reply; no reply; refused as too long."""
+State = Literal["read", "not asked", "unparsed", "failed", "too long", "in part"]
+"""What became of a question: read, perhaps not wholly; not asked; no use in the reply; no reply; refused as too long.
+
+In part: the response was judged in parts, and not all of them were read.
+"""
+
+T = TypeVar("T")
 
 _RESPONSE = 3  # the context of a statement that says that there is no answer
 
@@ -29,7 +34,8 @@ class Judged:
     """What the judge said of a response. contexts, edits, stars: by a statement's number; what is absent is missing.
 
     attribution, editing: what became of the two questions. problems: what was wrong inside replies that were read,
-    "not judged" for the statements that they leave without a judgement, whatever the reason.
+    "not judged" for the statements that they leave without a judgement, whatever the reason. states: how many requests
+    ended how, and "not asked" for a question that none was needed for.
     """
 
     attribution: State
@@ -38,26 +44,28 @@ class Judged:
     edits: Mapping[int, tuple[Edit, ...]]
     stars: Mapping[int, int]
     problems: Counter[str]
+    states: Counter[State] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A request about the statements of a part of a response."""
+
+    response: int
+    module: Module
+    part: Sequence[Statement]
+    request: ChatRequest
 
 
 def requests_of(
     responses: Sequence[Response], splits: Sequence[Split], asking: Asking
 ) -> Iterator[tuple[int, Module, ChatRequest]]:
-    """What is asked: the response's index, the module, the request; a response's two requests come together.
+    """What is asked: the response's index, the module, the request; a response's requests come together.
 
     A response that says that it found no answer is not asked about, nor is one without statements; citations are
-    edited only where there are some. Raises ValueError if the lengths differ.
+    edited only where there are some, in the response or in its part. Raises ValueError if the lengths differ.
     """
-    prompts = load_prompts(asking)
-    for index, (response, split) in enumerate(zip(responses, splits, strict=True)):
-        cited = [bool(statement.citations) for statement in split.statements]
-        needed: dict[Module, bool] = {
-            "attribution": asking.contexts == "always" or not all(cited),
-            "editing": any(cited),
-        }
-        for module, is_needed in needed.items():
-            if is_needed and split.statements and not split.no_answer:
-                yield index, module, request_for(module, response, split.statements, prompts[module], asking)
+    return ((one.response, one.module, one.request) for one in _questions(responses, splits, asking))
 
 
 def judge_responses(
@@ -69,39 +77,91 @@ def judge_responses(
     `ChatSession` every reply is kept as it comes: a run that was cut off goes on where it was, a request that failed
     is asked again, and nothing that was answered is.
     """
-    asked = list(requests_of(responses, splits, asking))
-    answers = ask([request for _, _, request in asked])
-    by_response: list[dict[Module, Answer]] = [{} for _ in splits]
-    for (index, module, _), answer in zip(asked, answers, strict=True):
-        by_response[index][module] = answer
+    asked = list(_questions(responses, splits, asking))
+    answers = ask([one.request for one in asked])
+    by_response: list[list[tuple[_Question, Answer]]] = [[] for _ in splits]
+    for one, answer in zip(asked, answers, strict=True):
+        by_response[one.response].append((one, answer))
     return [_judged(split, own, asking, options) for split, own in zip(splits, by_response, strict=True)]
 
 
-def _judged(split: Split, answers: Mapping[Module, Answer], asking: Asking, options: CiteEvalOptions) -> Judged:
-    attribution, contexts = _heard(answers.get("attribution"), "attribution", split, asking, options)
-    editing, reviews = _heard(answers.get("editing"), "editing", split, asking, options)
-    problems = contexts.problems + reviews.problems
-    if attribution == "read":
-        problems["not judged"] += sum(one.number not in contexts.contexts for one in split.statements)
-    if editing == "read":
-        whole = reviews.edits.keys() & reviews.stars.keys()
-        problems["not judged"] += sum(bool(one.citations) and one.number not in whole for one in split.statements)
+def _questions(responses: Sequence[Response], splits: Sequence[Split], asking: Asking) -> Iterator[_Question]:
+    prompts = load_prompts(asking)
+    for index, (response, split) in enumerate(zip(responses, splits, strict=True)):
+        for module in () if split.no_answer else prompts:
+            for part in parts(split.statements, asking):
+                if _needed(module, part, asking):
+                    request = request_for(module, response, split.statements, prompts[module], asking, part)
+                    yield _Question(index, module, part, request)
+
+
+def _needed(module: Module, part: Sequence[Statement], asking: Asking) -> bool:
+    if module == "editing":
+        return any(one.citations for one in part)
+    return asking.contexts == "always" or not all(one.citations for one in part)
+
+
+def _judged(
+    split: Split, answers: Sequence[tuple[_Question, Answer]], asking: Asking, options: CiteEvalOptions
+) -> Judged:
+    heard = [(one, *_heard(one, answer, split, asking, options)) for one, answer in answers]
+    problems: Counter[str] = Counter()
+    for one, state, words in heard:
+        problems += words.problems
+        if state == "read":
+            problems["not judged"] += sum(not _spoken_of(own, one.module, words) for own in one.part)
+    ended: dict[Module, list[State]] = {
+        module: [state for one, state, _ in heard if one.module == module] or ["not asked"]
+        for module in ("attribution", "editing")
+    }
     return Judged(
-        attribution=attribution,
-        editing=editing,
-        contexts={1: _RESPONSE} if split.no_answer else contexts.contexts,
-        edits=reviews.edits,
-        stars=reviews.stars,
+        attribution=_together(ended["attribution"]),
+        editing=_together(ended["editing"]),
+        contexts={1: _RESPONSE} if split.no_answer else _merged([words.contexts for _, _, words in heard]),
+        edits=_merged([words.edits for _, _, words in heard]),
+        stars=_merged([words.stars for _, _, words in heard]),
         problems=+problems,
+        states=Counter(state for states in ended.values() for state in states),
     )
 
 
+def _spoken_of(statement: Statement, module: Module, words: Words) -> bool:
+    """Whether all that was asked of a statement was said."""
+    if module == "attribution":
+        return statement.number in words.contexts
+    return not statement.citations or (statement.number in words.edits and statement.number in words.stars)
+
+
+def _together(states: Sequence[State]) -> State:
+    """What became of a question whose parts ended so."""
+    if len(set(states)) == 1:
+        return states[0]
+    # Parts none of which was read, for different reasons: the first of them stands for all.
+    return "in part" if "read" in states else states[0]
+
+
 def _heard(
-    answer: Answer | None, module: Module, split: Split, asking: Asking, options: CiteEvalOptions
+    question: _Question, answer: Answer, split: Split, asking: Asking, options: CiteEvalOptions
 ) -> tuple[State, Words]:
-    if answer is None:
-        return "not asked", Words()
-    if isinstance(answer, Failure):
-        return ("too long" if answer.cause is Cause.TOO_LONG else "failed"), Words()
-    words = read_words(answer.content, module, len(split.statements), asking, options) if answer.whole else None
-    return ("unparsed", Words()) if words is None else ("read", words)
+    text, trouble = text_of(answer)
+    if text is None:
+        return trouble or "unparsed", Words()
+    words = read_words(text, question.module, len(split.statements), asking, options)
+    return ("unparsed", Words()) if words is None else ("read", _of_part(words, question.part))
+
+
+def _of_part(words: Words, part: Sequence[Statement]) -> Words:
+    """The words about the statements of a part; to speak of one outside it is to speak of none."""
+    own = {one.number for one in part}
+    outside = {number for said in (words.contexts, words.edits, words.stars) for number in said} - own
+    return Words(
+        contexts={number: said for number, said in words.contexts.items() if number in own},
+        edits={number: said for number, said in words.edits.items() if number in own},
+        stars={number: said for number, said in words.stars.items() if number in own},
+        problems=+(words.problems + Counter({"no such statement": len(outside)})),
+    )
+
+
+def _merged(said: Sequence[Mapping[int, T]]) -> dict[int, T]:
+    """What was said of the statements of all parts, which have none in common."""
+    return {number: value for one in said for number, value in one.items()}

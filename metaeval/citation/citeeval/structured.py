@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from metaeval.citation.chat.forms import is_number, object_schema, read_object, response_format
 from metaeval.citation.citeeval.attribution import CONTEXTS
 from metaeval.citation.citeeval.editing import REASONS, Action, Edit
 from metaeval.citation.citeeval.rating import STARS
@@ -19,32 +18,22 @@ Module = Literal["attribution", "editing"]
 Review = tuple[tuple[Edit, ...], int]
 """The edits of a statement's citations, and the rating from 1 to 5 that it got."""
 
-_FENCE = re.compile(r"\s*```(?:json)?\s*\n(?P<body>.*)\n\s*```\s*", re.DOTALL)
 _CONTEXT_NUMBERS = {name: number for number, name in CONTEXTS.items()}
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-_EDIT_SCHEMA = _object(
+_EDIT_SCHEMA = object_schema(
     action={"type": "string", "enum": list(REASONS)},
     citation={"type": "integer"},
     reason={"type": "string", "enum": [reason for reasons in REASONS.values() for reason in reasons]},
 )
 
 _STATEMENTS: Mapping[Module, dict[str, Any]] = {
-    "attribution": _object(
+    "attribution": object_schema(
         id={"type": "integer"},
         thinking={"type": "string"},
         context={"type": "string", "enum": list(CONTEXTS.values())},
     ),
-    "editing": _object(
+    "editing": object_schema(
         id={"type": "integer"},
         thinking={"type": "string"},
         edits={"type": "array", "items": _EDIT_SCHEMA},
@@ -58,8 +47,8 @@ def reply_schema(module: Module) -> dict[str, Any]:
 
     Both ask for {"statements": [one object per statement]}, in which the thinking stands before the judgement.
     """
-    schema = _object(statements={"type": "array", "items": _STATEMENTS[module]})
-    return {"type": "json_schema", "json_schema": {"name": module, "strict": True, "schema": schema}}
+    schema = object_schema(statements={"type": "array", "items": _STATEMENTS[module]})
+    return response_format(module, schema)
 
 
 def read_contexts(text: str, statements: int) -> Said[int] | None:
@@ -102,14 +91,8 @@ def read_reviews(text: str, statements: int) -> Said[Review] | None:
 
 def _entries(text: str) -> list[Any] | None:
     """The list under `statements`, in a text that is one JSON object, bare or as one block of code."""
-    fenced = _FENCE.fullmatch(text)
-    try:
-        body = json.loads(fenced["body"] if fenced else text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(body, dict) or body.keys() != {"statements"} or not isinstance(body["statements"], list):
-        return None
-    return body["statements"]
+    body = read_object(text, "statements")
+    return body["statements"] if body and isinstance(body["statements"], list) else None
 
 
 def _keeps(entry: Any, *names: str) -> bool:
@@ -117,13 +100,13 @@ def _keeps(entry: Any, *names: str) -> bool:
     return (
         isinstance(entry, dict)
         and entry.keys() == {"id", "thinking", *names}
-        and _is_number(entry["id"])
+        and is_number(entry["id"])
         and isinstance(entry["thinking"], str)
     )
 
 
 def _review(entry: Mapping[str, Any]) -> Review | None:
-    if not isinstance(entry["edits"], list) or not _is_number(entry["rating"]) or entry["rating"] not in STARS:
+    if not isinstance(entry["edits"], list) or not is_number(entry["rating"]) or entry["rating"] not in STARS:
         return None
     edits = [_edit(edit) for edit in entry["edits"]]
     whole = tuple(edit for edit in edits if edit is not None)
@@ -136,12 +119,8 @@ def _edit(edit: Any) -> Edit | None:
         return None
     actions: Mapping[str, Action] = {name: name for name in REASONS}
     action = actions.get(edit["action"]) if isinstance(edit["action"], str) else None
-    if action is None or not _is_number(edit["citation"]) or edit["citation"] < 0:
+    if action is None or not is_number(edit["citation"]) or edit["citation"] < 0:
         return None
     if edit["reason"] not in REASONS[action]:
         return None
     return Edit(action, REASONS[action].index(edit["reason"]) + 1, edit["citation"])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

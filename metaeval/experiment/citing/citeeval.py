@@ -6,12 +6,15 @@ to be sent again, is told on the way.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metaeval.citation.chat.opening import Chat, Spent, open_chat, spent_on
+from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.aggregate import Scenario
-from metaeval.citation.citeeval.asking import Ask, Asking, load_prompts
+from metaeval.citation.citeeval.asking import Asking, load_prompts
 from metaeval.citation.citeeval.baselines import Triple, autoais
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues, evaluate_splits
 from metaeval.citation.citeeval.judge import requests_of
@@ -21,7 +24,8 @@ from metaeval.citation.model import Answer
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.citeeval_judge import Chat, Prices, answering, model_of, sort_settings
+from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
+from metaeval.experiment.citing.citeeval_judge import citeeval_settings
 from metaeval.experiment.citing.judging import gather
 from metaeval.experiment.citing.pipelines import SPLITTERS
 from metaeval.experiment.citing.run import Asked, backends_of, find_cutoffs
@@ -29,14 +33,7 @@ from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend
 from metaeval.scoring.store import ScoreStore
 
-
-@dataclass(frozen=True)
-class Spent:
-    """Tokens of one answer's replies, as the server counted them; uncounted: replies of which it did not say."""
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-    uncounted: int = 0
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +55,7 @@ class Rated:
     results: Sequence[ResponseValues]
     spent: Sequence[Spent]
     models: Sequence[str]
-    prices: Prices | None
+    chat: ChatOptions
     baselines: Sequence[tuple[Backend, Sequence[Sequence[Triple]]]]
 
     @property
@@ -74,33 +71,35 @@ class Rated:
 
     def money(self, spent: Sequence[Spent]) -> float | None:
         """USD of what some answers took; None where prices, or counts of tokens, are not known."""
-        if self.prices is None or any(one.uncounted for one in spent):
+        price_in, price_out = self.chat.price_in, self.chat.price_out
+        if price_in is None or price_out is None or any(one.uncounted for one in spent):
             return None
-        return sum(self.prices.cost(one.tokens_in, one.tokens_out) for one in spent)
+        return sum(one.tokens_in * price_in + one.tokens_out * price_out for one in spent) / 1e6
 
 
 def run_citeeval(
     asked: Asked,
-    chat: Chat,
+    choice: ChatChoice,
     scenario: str,
     settings: Mapping[str, Any],
     overrides: Sequence[str] = (),
     progress: MetricProgress | None = None,
 ) -> Rated:
-    """Judge the answers; nothing is written but the reply store, the score store and the file of `chat.record`.
+    """Judge the answers; nothing is written but the reply store, the score store and the file of `choice.record`.
 
     overrides: settings of a run, options of CiteEval (weight=0.3), of what is asked (output=json) and of the endpoint
     (price_in=0.5). asked.nli: metrics that give AutoAIS of the same statements.
 
     Raises `UserError` for whatever is wrong in what is asked and in the files, before anything is sent.
     """
-    given = sort_settings(overrides)
+    given = citeeval_settings(overrides)
     names = tuple(dict.fromkeys(asked.nli))
     config = load_run(None, {**settings, **({"metrics": names} if names else {})}, given.run)
     wanted = _scenario(scenario)
     options = citeeval_options(asked.profile, **given.options)
-    asking = Asking(**{**given.asking, "model": model_of(chat, given)})
+    asking = Asking(**{**given.asking, "model": model_of(choice, given.asking)})
     load_prompts(asking)
+    endpoint = chat_options(ChatOptions, choice, {**given.chat, "model": asking.model}, config.budget)
     if asked.splitter not in SPLITTERS:
         raise unknown("splitter", asked.splitter, SPLITTERS)
     cutter = find_sentence_splitter(asked.splitter)  # type: ignore[arg-type]
@@ -111,9 +110,9 @@ def run_citeeval(
     if not any(answer.passages for answer in answers):
         raise UserError(f"No answer of {asked.name} comes with passages: there is nothing that its citations point at.")
     splits = [split_response(answer, options, cutter) for answer in answers]
-    heard: list[Any] = []
-    with answering(chat, asking.model, given, config.budget) as (ask, prices):
-        results = evaluate_splits(answers, splits, _keeping(ask, heard), asking, options)
+    with open_chat(endpoint, choice.record, choice.replay, progress) as chat:
+        results = evaluate_splits(answers, splits, chat.ask, asking, options)
+        _log.info("%s: %s", asking.model, chat.note())
     baselines = []
     if cutoffs:
         with ScoreStore(config.store_path) as store:
@@ -129,9 +128,9 @@ def run_citeeval(
         options=options,
         answers=answers,
         results=results,
-        spent=_spent(answers, splits, asking, heard),
-        models=sorted({reply.model for reply in heard if getattr(reply, "model", "")}),
-        prices=prices,
+        spent=_spent(answers, splits, asking, chat),
+        models=chat.models,
+        chat=endpoint,
         baselines=baselines,
     )
 
@@ -143,27 +142,9 @@ def _scenario(name: str) -> Scenario:
     raise unknown("scenario", name, SCENARIOS)
 
 
-def _keeping(ask: Ask, heard: list[Any]) -> Ask:
-    """Ask, and keep the answers in the order of the requests."""
-
-    def asked(requests: Sequence[Any]) -> Sequence[Any]:
-        answers = ask(requests)
-        heard.extend(answers)
-        return answers
-
-    return asked
-
-
-def _spent(answers: Sequence[Answer], splits: Sequence[Split], asking: Asking, heard: Sequence[Any]) -> list[Spent]:
+def _spent(answers: Sequence[Answer], splits: Sequence[Split], asking: Asking, chat: Chat) -> list[Spent]:
     """What the replies about each answer took; a reply that two requests share is counted for both."""
-    spent = [Spent() for _ in answers]
-    for (index, _, _), reply in zip(requests_of(answers, splits, asking), heard, strict=True):
-        if not hasattr(reply, "tokens_in"):  # a request that failed has no reply
-            continue
-        so_far, tokens = spent[index], (reply.tokens_in, reply.tokens_out)
-        spent[index] = Spent(
-            so_far.tokens_in + (tokens[0] or 0),
-            so_far.tokens_out + (tokens[1] or 0),
-            so_far.uncounted + (None in tokens),
-        )
-    return spent
+    heard: list[list[Any]] = [[] for _ in answers]
+    for (index, _, _), answer in zip(requests_of(answers, splits, asking), chat.heard, strict=True):
+        heard[index].append(answer)
+    return [spent_on(own) for own in heard]

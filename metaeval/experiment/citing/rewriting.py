@@ -162,7 +162,7 @@ def rejudge(prepared: Prepared, progress: MetricProgress | None = None) -> Rejud
 
     Raises `UserError` when the endpoint cannot go on, or the budget is spent; every reply so far is kept.
     """
-    rewritings, note = rewritten(prepared.cut, prepared.options)
+    rewritings, note = rewritten(prepared.cut, prepared.options, progress)
     _log.info("rewriting: %s", note)
     config = prepared.config
     with ScoreStore(config.store_path) as store:

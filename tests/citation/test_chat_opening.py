@@ -1,0 +1,158 @@
+"""Opening a chat: what is kept, recorded, replayed, told and refused, against a real server with faults."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+from metaeval.citation.chat.forms import is_number, read_object
+from metaeval.citation.chat.opening import Spent, estimate_for, open_chat, spent_on
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat.replay import replayed_model
+from metaeval.errors import UserError
+from metaeval.llm.answer import Failure
+
+QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+
+
+@pytest.fixture(scope="module")
+def fake():
+    """The module tests/llm/server.py."""
+    path = Path(__file__).parents[1] / "llm" / "server.py"
+    spec = importlib.util.spec_from_file_location("fake_chat_server_for_chat", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def options(tmp_path, monkeypatch):
+    """Make the options of an endpoint: no key, quick back-off, a reply store in the test's folder."""
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+    def made(url="http://127.0.0.1:1/v1", **given):
+        kept = {"model": "tiny", "replies": tmp_path / "replies.sqlite", "backoff": 0.01, "timeout": 20.0}
+        return ChatOptions(base_url=url, **{**kept, **given})
+
+    return made
+
+
+def echo(body):
+    """The message, unless it asks to be refused."""
+    text = body["messages"][-1]["content"]
+    return (400, {"error": {"message": "I will not."}}) if text == "refuse" else f"You said {text}."
+
+
+def contents(answers):
+    return [answer.cause if isinstance(answer, Failure) else answer.content for answer in answers]
+
+
+def test_two_rounds_are_recorded_in_one_file_and_replayed_failures_and_all(fake, options, tmp_path):
+    told = []
+    with fake.ChatServer(answer=echo, faults=0.5, kinds=QUICK_FAULTS, seed=4) as server:
+        chosen = options(server.url, price_in=1.0, price_out=10.0, retries=20)
+        first = [chosen.request(text) for text in ("one", "two", "refuse", "one")]
+        second = [chosen.request("three")]
+        with open_chat(chosen, record=tmp_path / "kept.jsonl", progress=lambda *what: told.append(what)) as chat:
+            heard = [contents(chat.ask(first)), contents(chat.ask(second))]
+            note = chat.note()
+        assert sum(server.faulted.values()) > 0
+    assert heard == [["You said one.", "You said two.", "refused", "You said one."], ["You said three."]]
+    # Each reply of the server is 100 tokens in and 10 out; the equal request was sent once: 3 x (100 + 10 x 10) / 1e6.
+    assert note.startswith("3 replies asked for, 0 from the reply store; 300 tokens in, 30 out; $0.0006")
+    # Of four requests three are distinct; equal ones are told at the end.
+    assert told[0] == ("asking tiny", 0, 4)
+    assert [done for name, done, _ in told if name == "asking tiny"] == [0, 1, 2, 3, 4]
+    assert told[-1] == ("asking tiny, round 2", 1, 1)
+    assert spent_on(chat.heard) == Spent(400, 40, 0)
+    assert (chat.models, replayed_model(tmp_path / "kept.jsonl")) == (["tiny-2"], "tiny")
+    with open_chat(options(), replay=tmp_path / "kept.jsonl") as again:
+        assert [contents(again.ask(first)), contents(again.ask(second))] == heard
+        with pytest.raises(UserError, match="holds no reply to 1 of 2 requests"):
+            again.ask([first[0], chosen.request("four")])
+
+
+def test_what_is_kept_needs_no_server_no_key_and_costs_nothing(fake, options, monkeypatch):
+    with fake.ChatServer(answer=echo) as server:
+        chosen = options(server.url, price_in=1.0, price_out=10.0, max_tokens=50)
+        requests = [chosen.request(text) for text in ("one", "two", "two")]
+        # "one" and "two" are a token each at four characters (3 / 4, rounded up); at most 50 tokens come back.
+        assert (before := estimate_for(requests, chosen)).money == pytest.approx((2 * 1 + 2 * 50 * 10) / 1e6)
+        assert (before.requests, before.stored) == (2, 0)
+        with open_chat(chosen) as chat:
+            chat.ask(requests)
+    after = estimate_for(requests, chosen)
+    assert (after.requests, after.stored, after.money) == (0, 2, 0.0)
+    with open_chat(chosen) as chat:  # the server is gone
+        assert contents(chat.ask(requests)) == ["You said one.", "You said two.", "You said two."]
+        assert chat.note() == "0 replies asked for, 3 from the reply store"
+
+
+def test_the_budget_is_for_all_rounds(fake, options):
+    with fake.ChatServer(answer=echo) as server:
+        # A request is held at its worst: 64 tokens for the frame and a byte a token, and 10 out: 67 x 1 + 10 x 10 =
+        # 167 of 330 millionths. After two, 200 each as the server counts, there is room for none.
+        chosen = options(server.url, price_in=1.0, price_out=10.0, max_tokens=10, budget=330e-6)
+        with open_chat(chosen) as chat:
+            chat.ask([chosen.request("one")])
+            with pytest.raises(UserError, match="has no room for one more request"):
+                chat.ask([chosen.request("two")])
+
+
+def test_nobody_to_ask_is_said_in_one_sentence(options, tmp_path):
+    with open_chat(options()) as chat, pytest.raises(UserError, match="Cannot reach http"):
+        chat.ask([options().request("one")])
+    openai = options("https://api.openai.com/v1")
+    with open_chat(openai) as chat, pytest.raises(UserError, match="OPENAI_API_KEY is not set"):
+        chat.ask([openai.request("one")])
+    with (
+        pytest.raises(UserError, match="give --record or --replay, not both"),
+        open_chat(options(), tmp_path / "a", tmp_path / "b"),
+    ):
+        pass
+    with pytest.raises(UserError, match="price_in and price_out"), open_chat(options(budget=1.0)):
+        pass
+    (tmp_path / "empty").write_text("")
+    with pytest.raises(UserError, match="holds no replies"):
+        replayed_model(tmp_path / "empty")
+
+
+def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds_to_it(options):
+    form = {"type": "json_schema"}
+    body = options(temperature=None, seed=7, extra={"top_k": 3}).request("Hello", form).body
+    assert body == {
+        "model": "tiny",
+        "max_tokens": 1024,
+        "seed": 7,
+        "top_k": 3,
+        "messages": [{"role": "user", "content": "Hello"}],
+    }
+    assert options(output="json_schema").request("Hello", form).body["response_format"] == form
+    with pytest.raises(ValueError, match="extra may not set seed"):
+        options(extra={"seed": 3})
+    # Where, how and at what price a model is asked cannot change a reply; who it is can.
+    known = options(timeout=3.0, price_in=1.0, price_out=1.0).identity()
+    assert known == options().identity()
+    assert (known["model"], "timeout" in known) == ("tiny", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a": 1, "b": 2}', {"a": 1, "b": 2}),
+        ('```json\n{"b": 2, "a": 1}\n```', {"a": 1, "b": 2}),
+        ('{"a": 1}', None),
+        ('{"a": 1, "b": 2, "c": 3}', None),
+        ('Sure: {"a": 1, "b": 2}', None),
+        ("[1, 2]", None),
+        ("[" * 100_000, None),
+    ],
+)
+def test_an_object_has_the_fields_that_were_asked_for_or_is_none(text, found):
+    assert read_object(text, "a", "b") == found
+    assert [is_number(value) for value in json.loads("[1, true, 1.5, null]")] == [True, False, False, False]
