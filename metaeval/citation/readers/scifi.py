@@ -1,0 +1,131 @@
+"""SCiFi's samples (arXiv 2406.06125): a query, candidate documents, and a reference paragraph with its citations.
+
+The paper says what a sample holds and not under which names; the names are ours. One JSON object per line (or a list of
+them), UTF-8:
+
+    {"id": "s1", "query": "Who built it?", "paragraph": "A Dane built it in 1999.",
+     "citations": [{"position": 6, "document": 1}, {"position": 23, "document": 2}],
+     "documents": [{"title": "Bridge", "text": "A Danish engineer built it."}, {"text": "It opened in 1999."}],
+     "output": "A Danish engineer [1] built the bridge."}
+
+query      what was asked. group: optional, what resampling draws; default: the query.
+paragraph  the reference, without marks.
+citations  of the paragraph. position: a character offset in it, 0 to its length, from 0. document: the number of a
+           document, from 1; or its `id`, where the documents have ids (all of them, or none).
+documents  the candidates: objects with `text`, and optional `title` and `id`.
+output     optional: a model's answer, with marks [n] that count the documents from 1; `text` is read as well. Without
+           one the paragraph is the answer, with its citations written in: what people reach, an upper line.
+id         optional; default: the sample's number in the file, from 1. No two samples share one.
+system     optional, the generator; default for the paragraph itself: "reference".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from metaeval.citation.marks import find_marks
+from metaeval.citation.model import Answer, Passage
+from metaeval.corpus.loaders.rows import Row
+from metaeval.corpus.problems import shown
+from metaeval.errors import UserError, did_you_mean
+
+FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system")
+
+REFERENCE_SYSTEM = "reference"
+"""The system of an answer that is the reference paragraph itself."""
+
+
+def read_scifi(rows: Sequence[Row]) -> Iterator[Answer]:
+    """One answer for each sample: the model's output, or the reference paragraph.
+
+    Raises `UserError` on a field that the format does not have, on a citation outside the paragraph or of no document,
+    and on a paragraph that holds marks.
+    """
+    for number, row in enumerate(rows, start=1):
+        for name in row.fields:
+            if name not in FIELDS:
+                raise UserError(
+                    f"{row.where}: no field {name!r}.{did_you_mean(name, FIELDS)} Known: {', '.join(FIELDS)}."
+                )
+        own = row.identifier("id") if "id" in row.fields else str(number)
+        query, paragraph, cited = row.text("query"), row.text("paragraph"), _cited(row)
+        given = [name for name in ("output", "text") if row.fields.get(name) is not None]
+        if len(given) > 1:
+            raise UserError(f"{row.where}: the fields 'output' and 'text' both hold an answer; leave one out.")
+        yield Answer(
+            id=own,
+            text=row.text(given[0]) if given else with_marks(paragraph, cited),
+            passages=tuple(Passage(one.text("text"), one.optional_text("title")) for one in row.rows("documents")),
+            question=query,
+            group=row.optional_text("group") or query or own,
+            system=row.optional_text("system") or ("" if given else REFERENCE_SYSTEM),
+            reference={"answer": paragraph},
+        )
+
+
+def with_marks(paragraph: str, cited: Sequence[tuple[int, int]]) -> str:
+    """A paragraph with its citations (offset, number) written in as marks; those at one place stay in their order."""
+    parts, end = [], 0
+    for offset, number in sorted(cited, key=lambda one: one[0]):
+        parts += [paragraph[end:offset], f"[{number}]"]
+        end = offset
+    return "".join([*parts, paragraph[end:]])
+
+
+def own_row(answer: Answer) -> dict[str, Any]:
+    """An answer as a row of our own JSONL (see `own.py`), with its reference: `read_own` makes the same answer of it.
+
+    An id is not empty, and neither is a group; an answer without a group gets its id, as it would when read.
+    """
+    passages = [{"title": one.title, "text": one.text} for one in answer.passages]
+    row: dict[str, Any] = {"id": answer.id, "question": answer.question, "text": answer.text, "passages": passages}
+    row |= {"group": answer.group or answer.id, "system": answer.system}
+    if answer.reference:
+        row["reference"] = dict(answer.reference)
+    if answer.first != 1:
+        row["first"] = answer.first
+    return row
+
+
+def _cited(row: Row) -> list[tuple[int, int]]:
+    """The paragraph's citations as (offset, number of the document from 1), in the order of the file."""
+    paragraph = row.text("paragraph")
+    if mark := next((mark for mark in find_marks(paragraph) if mark.number is not None), None):
+        raise UserError(
+            f"{row.where}: the paragraph is text without marks, and holds {shown(paragraph[mark.start : mark.end])} at "
+            f"offset {mark.start}: put its citations into 'citations', or use the format jsonl (metaeval cite --help)."
+        )
+    numbers = _numbers(row)
+    found = []
+    for citation in row.rows("citations"):
+        offset = citation.number("position")
+        if isinstance(citation.fields["position"], bool) or not 0 <= offset <= len(paragraph):
+            raise citation.error("position", f"an offset in the paragraph, 0 to {len(paragraph)}")
+        named = citation.identifier("document")
+        if named not in numbers or isinstance(citation.fields["document"], bool):
+            whole = f"a number from 1 to {len(numbers)}" if numbers else "none, for there are no documents"
+            ids = any("id" in one.fields for one in row.rows("documents"))
+            raise citation.error("document", f"the id of a document ({_some(numbers)})" if ids else whole)
+        found.append((offset, numbers[named]))
+    return found
+
+
+def _numbers(row: Row) -> Mapping[str, int]:
+    """The number of each document, from 1, by what a citation calls it: its id, else its number."""
+    documents = row.rows("documents")
+    without = [one for one in documents if "id" not in one.fields]
+    if without and len(without) < len(documents):
+        raise UserError(
+            f"{without[0].where}: field 'id' is missing, and other documents have one; allowed: all or none."
+        )
+    names = [str(number) if without else one.identifier("id") for number, one in enumerate(documents, start=1)]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UserError(f"{row.where}: two documents have the id {shown(twice)}; allowed: an id of its own for each.")
+    return {name: number for number, name in enumerate(names, start=1)}
+
+
+def _some(numbers: Mapping[str, int]) -> str:
+    named = ", ".join(map(shown, list(numbers)[:5]))
+    return f"{named}, ..." if len(numbers) > 5 else named

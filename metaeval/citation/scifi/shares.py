@@ -1,0 +1,155 @@
+"""SCiFi's quantities of each answer, as shares whose missing verdicts are kept apart.
+
+A missing value lies between 0 and 1, so `Share.filled` gives the least and the most that an answer can have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from metaeval.citation.measures import Share
+from metaeval.citation.model import Answer
+from metaeval.citation.premises import find_place
+from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, CoverageLine, FactLine, Sentence
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.sentences import unread_marks
+
+_Counted = tuple[str, float, bool, bool]
+"""An answer's id, hits, whether it counts in the total, and whether its verdict is missing."""
+
+
+def entailments(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[Share]:
+    """Citation entailment of each answer over its facts that cite; those of uncited sentences take no part."""
+    return _shares(answers, ((one.answer, one.value or 0.0, one.value is not None, _open(one)) for one in lines))
+
+
+def coverages(answers: Sequence[Answer], lines: Sequence[CoverageLine]) -> list[Share]:
+    """How far each answer entails the facts of its reference."""
+    return _shares(answers, ((one.answer, one.value or 0.0, one.value is not None, one.value is None) for one in lines))
+
+
+def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[Share]:
+    """Facts in sentences without a citation, out of all facts."""
+    return _shares(answers, ((one.answer, float(one.state == "uncited"), True, False) for one in lines))
+
+
+def densities(read: Sequence[AnswerFacts], options: ScifiOptions | None = None) -> list[Share]:
+    """Citations of each answer over its sentences, all or those that cite; every mark is a citation."""
+    return _over_sentences(read, options or ScifiOptions(), lambda _sentence, _at: True)
+
+
+def sub_densities(read: Sequence[AnswerFacts], options: ScifiOptions | None = None) -> list[Share]:
+    """As `densities`, of the citations inside a sentence alone: those that a further word follows there."""
+    return _over_sentences(read, options or ScifiOptions(), _followed)
+
+
+def unmapped(read: Sequence[AnswerFacts]) -> list[Share]:
+    """Facts whose segment was looked for and not found, out of those looked for; open: no usable reply named one."""
+    shares = []
+    for each in read:
+        found = Counter(fact.segment.found for fact in each.facts)
+        looked_for = each.problems[LEFT_OUT] + found.total() - found["not asked"] - found["no reply"]
+        shares.append(Share(each.problems[LEFT_OUT] + found["sentence"], looked_for, found["no reply"]))
+    return shares
+
+
+def citations_without_facts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[Share]:
+    """Citations of each answer that no fact was assigned, out of all.
+
+    Open: those without one in sentences of which facts, or a fact's segment, are missing.
+    """
+    assigned: dict[tuple[str, int], dict[int, int]] = {}
+    doubtful = {(each.answer.id, number) for each in read for number in each.lost}
+    for line in lines:
+        if line.cited_at is not None:
+            assigned.setdefault((line.answer, line.sentence), {})[line.cited_at] = len(line.citations)
+        elif line.state == "unjudged":
+            doubtful.add((line.answer, line.sentence))
+    shares = []
+    for each in read:
+        hits = total = missing = 0
+        for sentence in each.sentences:
+            key = (each.answer.id, sentence.number)
+            marks, with_fact = _marks(sentence), sum(assigned.get(key, {}).values())
+            is_open = key in doubtful
+            hits += 0 if is_open else marks - with_fact
+            missing += marks - with_fact if is_open else 0
+            total += with_fact if is_open else marks
+        shares.append(Share(hits, total, missing))
+    return shares
+
+
+def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, int]:
+    """What there is of sentences, facts and marks, by what became of it; kinds that do not occur are left out.
+
+    `facts` is the sum over the states of facts, and over how their segments were found; `marks` has those in groups
+    and those not read.
+    """
+    lost = Counter(reason for each in read for reason in each.lost.values())
+    missed = [mark for each in read for mark in unread_marks(each.answer, each.sentences)]
+    in_groups = [
+        (mark.number, len(each.answer.passages))
+        for each in read
+        for sentence in each.sentences
+        for group in sentence.groups
+        for mark in group.marks
+    ]
+    problems = Counter[str](problem for _, problem in (find_place(*one) for one in in_groups) if problem is not None)
+    numbers = {
+        "sentences": sum(len(each.sentences) for each in read),
+        "sentences cited": sum(bool(sentence.groups) for each in read for sentence in each.sentences),
+        **_named("sentences lost", lost),
+        "reference sentences lost": sum(each.reference.sentences_lost for each in read if each.reference),
+        "facts": len(lines),
+        **_named("facts", Counter(line.state for line in lines)),
+        **_named("segments", Counter(line.found for line in lines)),
+        "premises cut": sum(line.cut for line in lines),
+        "marks": len(in_groups) + len(missed),
+        "marks: not read": len(missed),
+        **_named("problem", problems),
+    }
+    always = ("sentences", "facts", "marks")
+    return {name: number for name, number in numbers.items() if number or name in always}
+
+
+def _named(what: str, numbers: Counter[str]) -> dict[str, int]:
+    return {f"{what}: {kind}": numbers[kind] for kind in sorted(numbers)}
+
+
+def _open(line: FactLine) -> bool:
+    return line.state == "unjudged"
+
+
+def _marks(sentence: Sentence) -> int:
+    return sum(len(group.marks) for group in sentence.groups)
+
+
+def _followed(sentence: Sentence, at: int) -> bool:
+    return any(character.isalnum() for character in sentence.text[at:])
+
+
+def _over_sentences(
+    read: Sequence[AnswerFacts], options: ScifiOptions, counts: Callable[[Sentence, int], bool]
+) -> list[Share]:
+    shares = []
+    for each in read:
+        own = [one for one in each.sentences if one.groups or options.density_over == "all"]
+        hits = sum(len(group.marks) for one in own for group in one.groups if counts(one, group.at))
+        shares.append(Share(hits, len(own)))
+    return shares
+
+
+def _shares(answers: Sequence[Answer], values: Iterable[_Counted]) -> list[Share]:
+    """Raises ValueError if two answers share an id, and for a line of an answer that is not there."""
+    sums = {answer.id: [0.0, 0, 0] for answer in answers}
+    if len(sums) != len(answers):
+        raise ValueError(f"answers need ids of their own, got {len(sums)} ids for {len(answers)} answers")
+    for answer, hits, counted, missing in values:
+        if answer not in sums:
+            raise ValueError(f"a line is of answer {answer!r}, which is not among the answers")
+        own = sums[answer]
+        own[0] += hits
+        own[1] += counted
+        own[2] += missing
+    return [Share(hits, int(total), int(missing)) for hits, total, missing in (sums[one.id] for one in answers)]

@@ -1,0 +1,177 @@
+"""Facts by a chat model, as in the paper: a sentence is decomposed, then each fact is found again in it.
+
+One request for each sentence, of answers and of references; then, where the answer matters, one for each fact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from metaeval.citation.chat.ask import Ask, text_of
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.model import Answer
+from metaeval.citation.scifi.asking import (
+    Heard,
+    decomposition_prompt,
+    decomposition_request,
+    mapping_prompt,
+    mapping_request,
+    read_facts,
+    read_segment,
+)
+from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, Fact, ReferenceFacts, Segment, Sentence
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.references import given_facts, reference_sentences
+from metaeval.citation.scifi.segments import find_segment
+from metaeval.citation.scifi.sentences import has_letter, read_sentences
+from metaeval.citation.sentences import RULES, SentenceSplitter
+from metaeval.llm.answer import Answer as Reply
+from metaeval.llm.request import ChatRequest
+
+_Pair = tuple[str, str]
+"""A sentence and one of its facts."""
+
+
+@dataclass(frozen=True)
+class _Material:
+    """An answer's sentences. given: the facts that its reference has; reference: else the sentences to make them of."""
+
+    answer: Answer
+    sentences: tuple[Sentence, ...]
+    given: tuple[str, ...] | None
+    reference: tuple[str, ...] | None
+
+
+def requests_for(
+    answers: Sequence[Answer], options: ScifiOptions, chat: ChatOptions, splitter: SentenceSplitter = RULES
+) -> list[ChatRequest]:
+    """What `read_with_model` asks first: each sentence of the answers and references, equal ones once.
+
+    What it asks then depends on the replies: one request for each fact of a sentence with several citation groups.
+    """
+    prompt = decomposition_prompt(options)
+    texts = _texts([_material(answer, options, splitter) for answer in answers])
+    return [decomposition_request(text, prompt, chat) for text in texts]
+
+
+def read_with_model(
+    answers: Sequence[Answer],
+    options: ScifiOptions,
+    ask: Ask,
+    chat: ChatOptions,
+    splitter: SentenceSplitter = RULES,
+) -> list[AnswerFacts]:
+    """The sentences and facts of every answer, and the facts of its reference; `ask` is called at most twice.
+
+    A sentence whose reply gives no fact is in `AnswerFacts.lost`. A fact whose segment no usable reply names has a
+    `trouble`; one whose segment was named and is not found counts as the option `unmapped` says.
+    """
+    read = [_material(answer, options, splitter) for answer in answers]
+    first, second = decomposition_prompt(options), mapping_prompt(options)
+    texts = _texts(read)
+    replies = _asked([decomposition_request(text, first, chat) for text in texts], ask)
+    heard = {text: _heard(reply) for text, reply in zip(texts, replies, strict=True)}
+    pairs = _pairs(read, heard, options)
+    replies = _asked([mapping_request(*pair, second, chat) for pair in pairs], ask)
+    said = {pair: _said(reply) for pair, reply in zip(pairs, replies, strict=True)}
+    return [_answer_facts(one, heard, said, options) for one in read]
+
+
+def _material(answer: Answer, options: ScifiOptions, splitter: SentenceSplitter) -> _Material:
+    given = given_facts(answer)
+    reference = None if given is not None else reference_sentences(answer, options, splitter)
+    return _Material(answer, read_sentences(answer, options, splitter), given, reference)
+
+
+def _texts(read: Sequence[_Material]) -> list[str]:
+    """The texts to decompose, each once; one without a letter states nothing, and is not asked about."""
+    every = (text for one in read for text in (*(each.text for each in one.sentences), *(one.reference or ())))
+    return list(dict.fromkeys(text for text in every if has_letter(text)))
+
+
+def _pairs(read: Sequence[_Material], heard: Mapping[str, tuple[Heard, str]], options: ScifiOptions) -> list[_Pair]:
+    return list(
+        dict.fromkeys(
+            (sentence.text, fact)
+            for one in read
+            for sentence in one.sentences
+            if sentence.text in heard and _is_asked(sentence, options)
+            for fact in heard[sentence.text][0].facts
+        )
+    )
+
+
+def _is_asked(sentence: Sentence, options: ScifiOptions) -> bool:
+    return options.map_all or len(sentence.groups) > 1
+
+
+def _asked(requests: Sequence[ChatRequest], ask: Ask) -> Sequence[Reply]:
+    return ask(requests) if requests else []
+
+
+def _heard(reply: Reply) -> tuple[Heard, str]:
+    """What was understood of a reply, and why it has no fact, where it has none."""
+    text, trouble = text_of(reply)
+    heard = None if text is None else read_facts(text)
+    if heard is None:
+        return Heard(()), trouble or "unparsed"
+    return heard, "" if heard.facts else "unparsed"
+
+
+def _said(reply: Reply) -> tuple[str | None, str]:
+    """The segment that a reply names, and why there is none, where there is none."""
+    text, trouble = text_of(reply)
+    said = None if text is None else read_segment(text)
+    return said, "" if said is not None else trouble or "unparsed"
+
+
+def _answer_facts(
+    one: _Material,
+    heard: Mapping[str, tuple[Heard, str]],
+    said: Mapping[_Pair, tuple[str | None, str]],
+    options: ScifiOptions,
+) -> AnswerFacts:
+    facts: list[Fact] = []
+    lost: dict[int, str] = {}
+    problems: Counter[str] = Counter()
+    for sentence in one.sentences:
+        found, reason = heard.get(sentence.text, (Heard(()), ""))
+        problems += found.problems
+        if reason:
+            lost[sentence.number] = reason
+        for text in found.facts:
+            segment, trouble = _segment(sentence, said.get((sentence.text, text)), options)
+            if trouble:
+                problems[f"segment: {trouble}"] += 1
+            if segment is None:
+                problems[LEFT_OUT] += 1
+            else:
+                facts.append(Fact(len(facts) + 1, text, sentence.number, segment, "model", trouble))
+    reference = _reference(one, heard, problems)
+    return AnswerFacts(one.answer, one.sentences, tuple(facts), lost, reference, problems)
+
+
+def _segment(
+    sentence: Sentence, said: tuple[str | None, str] | None, options: ScifiOptions
+) -> tuple[Segment | None, str]:
+    if said is None or not _is_asked(sentence, options):
+        return Segment(0, len(sentence.text), "not asked"), ""
+    text, trouble = said
+    if text is None:
+        return Segment(0, len(sentence.text), "no reply"), trouble
+    return find_segment(sentence.text, text, options), ""
+
+
+def _reference(one: _Material, heard: Mapping[str, tuple[Heard, str]], problems: Counter[str]) -> ReferenceFacts | None:
+    """The reference's facts; what was wrong in the replies about it goes into `problems`."""
+    if one.given is not None:
+        return ReferenceFacts(one.given)
+    if one.reference is None:
+        return None
+    replies = [heard[text] for text in one.reference]
+    problems.update({f"reference: {kind}": times for found, _ in replies for kind, times in found.problems.items()})
+    return ReferenceFacts(
+        tuple(fact for found, _ in replies for fact in found.facts), sum(bool(reason) for _, reason in replies)
+    )

@@ -1,0 +1,107 @@
+"""SCiFi's chunks: the walk on made sizes, texts and titles, and windows in tokens of a tokenizer made here."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.citation.model import Passage
+from metaeval.citation.scifi.chunks import Chunk, chunks_of, count_words, counter, windows
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("sizes", "window", "chunks"),
+    [
+        # Two sentences fit; half of two is one back.
+        ([3, 3, 3, 3], 6, [(0, 2), (1, 3), (2, 4)]),
+        # Five fit; half of five, rounded down, is two back: the next starts at 3.
+        ([1] * 8, 5, [(0, 5), (3, 8)]),
+        # One that is longer than the window is a chunk of its own; nothing goes back over a chunk of one.
+        ([2, 9, 2], 4, [(0, 1), (1, 2), (2, 3)]),
+        # Going back by one would leave no room for the next sentence (2 + 4 > 4).
+        ([2, 2, 4], 4, [(0, 2), (2, 3)]),
+        # Half of four is two back, where the last one would not fit (1 + 1 + 3 > 4); from one back it does.
+        ([1, 1, 1, 1, 3], 4, [(0, 4), (3, 5)]),
+        ([4], 4, [(0, 1)]),
+        ([0, 0], 1, [(0, 2)]),
+        ([], 4, []),
+    ],
+)
+def test_the_walk_goes_back_by_half_and_always_on(sizes, window, chunks):
+    assert windows(sizes, window, overlap=True) == chunks
+
+
+def test_without_overlap_a_chunk_starts_where_the_last_one_ended():
+    assert windows([3, 3, 3, 3, 3], 6, overlap=False) == [(0, 2), (2, 4), (4, 5)]
+
+
+@given(st.lists(st.integers(0, 12), max_size=40), st.integers(1, 20), st.booleans())
+def test_chunks_hold_every_sentence_fit_and_read_on(sizes, window, overlap):
+    found = windows(sizes, window, overlap)
+    assert sorted({place for start, end in found for place in range(start, end)}) == list(range(len(sizes)))
+    for start, end in found:
+        assert sum(sizes[start:end]) <= window or end == start + 1
+    for before, after in pairwise(found):
+        assert before[0] < after[0] <= before[1] < after[1]
+        assert overlap or after[0] == before[1]
+
+
+BRIDGE = Passage("A Dane built it. It is long. It is of steel.", "Bridge")  # 4, 3 and 4 words
+RIVER = Passage("It flows north.", "")  # 3 words
+
+
+def test_every_chunk_opens_with_its_title_which_is_not_counted():
+    assert chunks_of([(4, BRIDGE)], ScifiOptions(window=7)) == [
+        Chunk("Title: Bridge\nA Dane built it. It is long.", 4),
+        Chunk("Title: Bridge\nIt is long. It is of steel.", 4),
+    ]
+    assert [one.text for one in chunks_of([(4, BRIDGE)], ScifiOptions(window=4, titles=False, overlap="none"))] == [
+        "A Dane built it.",
+        "It is long.",
+        "It is of steel.",
+    ]
+
+
+def test_several_passages_are_one_text_that_says_whose_each_part_is():
+    assert chunks_of([(0, BRIDGE), (2, RIVER)], ScifiOptions(window=10, overlap="none")) == [
+        Chunk("Title: Bridge\nA Dane built it. It is long.", 0),
+        Chunk("Title: Bridge\nIt is of steel.\nIt flows north.", None),
+    ]
+
+
+def test_a_passage_without_text_is_one_chunk_and_no_passage_is_none():
+    assert chunks_of([(1, Passage("", "Bridge"))]) == [Chunk("Title: Bridge\n", 1)]
+    assert chunks_of([(1, Passage("  "))]) == [Chunk("", 1)]
+    assert chunks_of([]) == []
+
+
+def test_a_window_can_be_measured_in_tokens(tmp_path):
+    transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
+    tokenizers = pytest.importorskip("tokenizers", reason="needs the extra 'models'")
+    # One token for each character that is no white space, and one before and behind, which are not counted.
+    letters = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}, unk_token="[UNK]"))
+    letters.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [
+            tokenizers.pre_tokenizers.WhitespaceSplit(),
+            tokenizers.pre_tokenizers.Split(tokenizers.Regex("."), behavior="isolated"),
+        ]
+    )
+    letters.post_processor = tokenizers.processors.TemplateProcessing(
+        "[CLS] $A [SEP]", None, [("[CLS]", 1), ("[SEP]", 2)]
+    )
+    transformers.PreTrainedTokenizerFast(tokenizer_object=letters, unk_token="[UNK]").save_pretrained(tmp_path)
+    count = counter(str(tmp_path))
+    assert [count(text) for text in ("It is long.", "", "of steel")] == [9, 0, 7]
+    # "A Dane built it." has 13 tokens, "It is long." 9, "It is of steel." 12.
+    chunks = chunks_of([(0, BRIDGE)], ScifiOptions(window=22, titles=False), count)
+    assert [one.text for one in chunks] == ["A Dane built it. It is long.", "It is long. It is of steel."]
+
+
+def test_a_tokenizer_that_cannot_be_loaded_is_named(tmp_path):
+    pytest.importorskip("transformers", reason="needs the extra 'models'")
+    assert counter("words") is count_words
+    with pytest.raises(UserError, match=r"^The tokenizer window_unit=.* cannot be loaded \(.*window_unit=words\.$"):
+        counter(str(tmp_path))

@@ -1,0 +1,169 @@
+"""Facts from ALiiCE's claims: what they say, where they stand, and what becomes of parses that fit badly."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("spacy", reason="needs the extra 'citation'")
+
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.model import Answer
+from metaeval.citation.parsers.find import find_parser
+from metaeval.citation.parsers.parse import Parse
+from metaeval.citation.parsers.stored import stored_parser
+from metaeval.citation.scifi.assignment import assign
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.signature import facts_signature
+from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
+
+OPTIONS = ScifiOptions()
+NO_PARSER = stored_parser({})
+
+
+@pytest.fixture(scope="module")
+def small():
+    return find_parser("small", PROFILE.one_root)
+
+
+def read(text, parser, **reference):
+    (found,) = read_with_parser([Answer("a", text, (), reference=reference)], OPTIONS, parser)
+    return found
+
+
+def said(found):
+    """(fact, segment, how it was found, rule) of each fact."""
+    texts = {one.number: one.text for one in found.sentences}
+    return [
+        (fact.text, texts[fact.sentence][fact.segment.start : fact.segment.end], fact.segment.found, fact.made_by)
+        for fact in found.facts
+    ]
+
+
+def test_every_citation_has_its_claim_and_the_words_that_are_its_own(small):
+    # The paper's Figure 1 of ALiiCE; its expanded claims are those of `test_aliice_expanded`.
+    found = read("Cups can be made of glass [1] or plastic [2].", small)
+    assert said(found) == [
+        ("Cups can be made of glass", "glass", "verbatim", "tree"),
+        ("Cups can be made of plastic", "plastic", "verbatim", "tree"),
+    ]
+    (sentence,) = found.sentences
+    numbers = [assign(fact, sentence)[0].marks[0].number for fact in found.facts]
+    assert numbers == [1, 2]
+
+
+def test_a_claim_is_written_as_its_sentence_writes_it(small):
+    # For the parser ALiiCE deletes brackets and slashes: "100 Vcm". The fact has them.
+    text = "The (old) device reaches 100 V/cm [1], and the (new) device reaches 20 V/cm [2]."
+    assert [(fact, segment) for fact, segment, *_ in said(read(text, small))] == [
+        ("The (old) device reaches 100 V/cm", "The (old) device reaches 100 V/cm"),
+        ("the (new) device reaches 20 V/cm", "the (new) device reaches 20 V/cm"),
+    ]
+    _, plastic = said(read("Cups are of glass [1] or of plastic (PET) [2].", small))
+    assert plastic[:2] == ("Cups are of plastic (PET)", "of plastic (PET)")  # a bracket that opened is closed
+
+
+def test_a_sentence_with_one_citation_or_none_is_one_fact_and_is_not_parsed():
+    found = read("It rained (a lot). Cups are of glass; [1] nobody knows [x] why. 42 [1].", NO_PARSER)
+    assert said(found) == [
+        (text, text, "verbatim", "sentence")
+        for text in ("It rained (a lot).", "Cups are of glass; nobody knows [x] why.")
+    ]
+    assert [fact.number for fact in found.facts] == [1, 2]
+
+
+def test_a_sentence_is_parsed_however_long(small):
+    long = " and ".join(["it rained in a town by the sea"] * 10)
+    found = read(f"One dog slept [1] and {long} [2].", small)
+    assert {fact.made_by for fact in found.facts} == {"tree"}
+
+
+TEXT = "Cups hold tea and ink"
+
+
+def parse(*tokens, heads=(1, 1, 1, 2, 2), labels=("nsubj", "ROOT", "dobj", "cc", "conj")):
+    return stored_parser({TEXT: Parse(tokens or tuple(TEXT.split()), labels, heads)})
+
+
+def test_a_claim_said_twice_counts_once():
+    # Both groups hang under "hold", and take away nothing of each other: subject and object are kept by both.
+    found = read("Cups [1] hold tea [2] and ink.", parse())
+    assert said(found) == [("Cups hold tea and ink.", "Cups hold tea and ink", "verbatim", "tree")]
+    assert found.problems == {"duplicate fact": 1}
+
+
+def test_a_parse_whose_tokens_are_not_the_texts_own_gives_facts_without_segments():
+    found = read("Cups hold tea [1] and ink [2].", parse("Cups", "hold", "tea", "&", "ink"))
+    assert said(found) == [
+        ("Cups hold tea", "Cups hold tea and ink.", "sentence", "tree"),
+        ("Cups hold ink", "Cups hold tea and ink.", "sentence", "tree"),
+    ]
+
+
+def test_a_citation_that_the_tree_does_not_reach_takes_the_whole_sentence():
+    # Two roots, and the last one wins: "Cups", which hangs under the first, is out of reach.
+    apart = parse(heads=(1, 1, 2, 2, 2), labels=("nsubj", "dep", "ROOT", "cc", "conj"))
+    found = read("Cups [1] hold tea and ink [2].", apart)
+    assert said(found) == [
+        ("Cups hold tea and ink.", "Cups hold tea and ink.", "sentence", "fallback: citation outside the parse tree"),
+        ("tea and ink", "tea and ink", "verbatim", "tree"),
+    ]
+
+
+def test_reference_facts_are_its_claims_else_its_sentences_without_marks():
+    given = read("It rained.", NO_PARSER, claims=["It rained.", "It poured [1]."], answer="Not this.")
+    assert given.reference.facts == ("It rained.", "It poured [1].")
+    made = read("It rained.", NO_PARSER, answer="It rained [1] hard [2]. 1. It poured. [3]", claims=[])
+    assert made.reference.facts == ("It rained hard.", "It poured.")
+    assert read("It rained.", NO_PARSER, answer=["It rained."], claims=["It rained.", 3]).reference is None
+    assert read("It rained.", NO_PARSER, answer=" ").reference is None
+
+
+PIECES = [
+    "Cups",
+    "glass",
+    "and",
+    "or",
+    "which",
+    ",",
+    ".",
+    "(",
+    ")",
+    "[1]",
+    "[2][3]",
+    "[4, 9]",
+    "[[1]2]",
+    "é",
+    "½",
+    "\n",
+]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from([" ", ""]))
+def test_whatever_the_text_facts_stand_in_their_sentences(pieces, between):
+    found = read(between.join(pieces), find_parser("small", PROFILE.one_root))
+    assert [fact.number for fact in found.facts] == list(range(1, len(found.facts) + 1))
+    for fact in found.facts:
+        sentence = found.sentences[fact.sentence - 1]
+        assert fact.text.strip() == fact.text != ""
+        assert 0 <= fact.segment.start < fact.segment.end <= len(sentence.text)
+        # A tree claim has no word that its sentence lacks.
+        assert {*fact.text.split()} <= {*sentence.text.split()} or all(
+            word in sentence.text for word in fact.text.split()
+        )
+        group, distance = assign(fact, sentence)
+        assert (group is None) == (not sentence.groups) == (distance is None)
+
+
+def test_the_signature_names_who_made_the_facts(small, tmp_path):
+    made = facts_signature(OPTIONS, parser=small)
+    assert made.startswith("aliice claims, profile expanded|longest=None, parser small (")
+    chat = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1")
+    own = tmp_path / "own.txt"
+    own.write_text("{sentence} {fact}")
+    lines = [facts_signature(options, chat=chat) for options in (OPTIONS, ScifiOptions(mapping_file=own))]
+    assert lines[0].startswith("model=tiny, base_url=http://127.0.0.1:9/v1, temperature=0.0, ")
+    assert [line.rpartition("mapping=")[2].partition("@")[0] for line in lines] == ["own", "file"]
+    for both in ({}, {"parser": small, "chat": chat}):
+        with pytest.raises(ValueError, match="give one of the two"):
+            facts_signature(OPTIONS, **both)

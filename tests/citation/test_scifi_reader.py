@@ -1,0 +1,149 @@
+"""SCiFi's samples as answers: the reference with its citations written in, outputs, faults, and our own rows of them.
+
+The format is ours: the published files could not be seen (see the reader).
+"""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.citation.marks import find_marks
+from metaeval.citation.model import Answer, Passage
+from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.readers.own import read_own
+from metaeval.citation.readers.scifi import own_row, with_marks
+from metaeval.corpus.loaders.rows import Row
+from metaeval.errors import UserError
+
+PARAGRAPH = "A Dane built it in 1999."
+SAMPLE = {
+    "id": "s1",
+    "query": "Who built it?",
+    "paragraph": PARAGRAPH,
+    "citations": [{"position": 23, "document": 2}, {"position": 6, "document": 1}, {"position": 6, "document": 2}],
+    "documents": [{"title": "Bridge", "text": "A Danish engineer built it."}, {"text": "It opened in 1999."}],
+}
+NAMED = SAMPLE | {
+    "documents": [{"id": "d7", "text": "x"}, {"id": 8, "text": "y"}],
+    "citations": [{"position": 24, "document": 8}, {"position": 0, "document": "d7"}],
+}
+
+
+def written(folder, *rows, name="a.jsonl"):
+    path = folder / name
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return path
+
+
+def test_without_an_output_the_reference_is_the_answer_with_its_citations_written_in(tmp_path):
+    (answer,) = read_answers(written(tmp_path, SAMPLE))
+    # Behind "A Dane" (offset 6) both documents, in the file's order; before the full stop (offset 23) the second.
+    assert answer.text == "A Dane[1][2] built it in 1999[2]."
+    assert answer.passages == (Passage("A Danish engineer built it.", "Bridge"), Passage("It opened in 1999."))
+    assert (answer.id, answer.group, answer.question) == ("s1", "Who built it?", "Who built it?")
+    assert (answer.system, answer.reference, answer.first) == ("reference", {"answer": PARAGRAPH}, 1)
+
+
+@pytest.mark.parametrize("field", ["output", "text"])
+def test_a_model_output_is_read_as_it_stands_beside_the_reference(tmp_path, field):
+    (answer,) = read_answers(written(tmp_path, SAMPLE | {field: "An engineer [1, 2] did.", "system": "m"}))
+    assert (answer.text, answer.system) == ("An engineer [1, 2] did.", "m")
+    assert answer.reference == {"answer": PARAGRAPH}
+
+
+def test_an_output_of_nothing_is_an_empty_answer_and_not_the_reference(tmp_path):
+    (answer,) = read_answers(written(tmp_path, SAMPLE | {"output": ""}))
+    assert (answer.text, answer.system) == ("", "")
+
+
+def test_documents_may_go_by_ids_and_samples_by_their_number(tmp_path):
+    bare = {name: value for name, value in NAMED.items() if name != "id"}
+    first, second = read_answers(written(tmp_path, bare, bare | {"group": "g", "output": None}))
+    assert first.text == "[1]A Dane built it in 1999.[2]"
+    assert (first.id, first.group, second.id, second.group) == ("1", "Who built it?", "2", "g")
+
+
+FAULTS = {
+    "a misspelt field": ({"paragraf": "x"}, "line 1: no field 'paragraf'. Did you mean 'paragraph'?"),
+    "no paragraph": ({"paragraph": 3}, "field 'paragraph' is 3; allowed: a string."),
+    "no citations": ({"citations": 3}, "field 'citations' is 3; allowed: a list of objects."),
+    "no position": ({"citations": [{"document": 1}]}, "citations[0]: field 'position' is missing; the row has"),
+    "a position outside": (
+        {"citations": [{"position": 25, "document": 1}]},
+        "citations[0]: field 'position' is 25; allowed: an offset in the paragraph, 0 to 24.",
+    ),
+    "a position before": ({"citations": [{"position": -1, "document": 1}]}, "field 'position' is -1; allowed: an"),
+    "a position that is true": ({"citations": [{"position": True, "document": 1}]}, "'position' is true; allowed: an"),
+    "document 0": (
+        {"citations": [{"position": 6, "document": 0}]},
+        "citations[0]: field 'document' is 0; allowed: a number from 1 to 2.",
+    ),
+    "no document": (
+        {"documents": [], "citations": [{"position": 6, "document": 1}]},
+        "field 'document' is 1; allowed: none, for there are no documents.",
+    ),
+    "an unknown id": (
+        {"documents": NAMED["documents"], "citations": [{"position": 6, "document": 1}]},
+        "citations[0]: field 'document' is 1; allowed: the id of a document (\"d7\", \"8\").",
+    ),
+    "some ids": (
+        {"documents": [{"id": "d", "text": "x"}, {"text": "y"}], "citations": []},
+        "documents[1]: field 'id' is missing, and other documents have one; allowed: all or none.",
+    ),
+    "an id twice": (
+        {"documents": [{"id": "d", "text": "x"}, {"id": "d", "text": "y"}], "citations": []},
+        "two documents have the id \"d\"; allowed: an id of its own for each.",
+    ),
+    "a document without text": ({"documents": [{"title": "x"}], "citations": []}, "documents[0]: field 'text' is miss"),
+    "a marked paragraph": (
+        {"paragraph": "A Dane [2] did.", "citations": []},
+        'the paragraph is text without marks, and holds "[2]" at offset 7: put its citations into \'citations\'',
+    ),
+    "two answers": ({"output": "x", "text": "y"}, "the fields 'output' and 'text' both hold an answer; leave one out."),
+    "an output of numbers": ({"output": [1]}, "field 'output' is [1]; allowed: a string."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "message"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_fault_is_one_sentence_with_file_line_and_field(tmp_path, change, message):
+    path = written(tmp_path, SAMPLE | change)
+    with pytest.raises(UserError, match=re.escape(message)) as error:
+        read_answers(path, "scifi")
+    assert str(error.value).startswith(f"{path} line 1")
+
+
+@given(
+    text=st.text("ab .\n", max_size=30),
+    places=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=6),
+)
+def test_marks_are_written_at_their_offsets_and_nothing_else_changes(text, places):
+    cited = [(min(offset, len(text)), number) for offset, number in places]
+    marked = with_marks(text, cited)
+    found, gone = [], 0
+    for mark in find_marks(marked):
+        found.append((mark.start - gone, mark.number))
+        gone += mark.end - mark.start
+    assert found == sorted(cited, key=lambda one: one[0])
+    assert re.sub(r"\[\d\]", "", marked) == text
+
+
+@given(
+    st.builds(
+        Answer,
+        id=st.text(min_size=1, max_size=5),
+        text=st.text(max_size=20),
+        passages=st.lists(st.builds(Passage, st.text(max_size=5), st.text(max_size=5)), max_size=3).map(tuple),
+        question=st.text(max_size=5),
+        group=st.text(min_size=1, max_size=5),
+        system=st.text(max_size=5),
+        reference=st.sampled_from([{}, {"answer": "x"}, {"claims": ["x"], "answer": "y"}]),
+        first=st.sampled_from([0, 1]),
+    )
+)
+def test_our_own_rows_give_the_same_answer_again(answer):
+    fields = json.loads(json.dumps(own_row(answer)))
+    (again,) = read_own([Row("here", fields)])
+    assert again == answer

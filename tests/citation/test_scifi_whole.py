@@ -1,0 +1,148 @@
+"""SCiFi from text to scores: mangled answers, published ones, and a chat model that has faults."""
+
+import importlib.util
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metaeval.citation.chat.opening import estimate_for, open_chat
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.marks import find_marks
+from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.parsers.find import find_parser
+from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.scifi.coverage import coverage_lines
+from metaeval.citation.scifi.entailment import fact_lines
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.scores import scifi_scores
+from metaeval.citation.scifi.with_model import read_with_model, requests_for
+from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
+from metrics_zoo.overlap import Overlap
+
+SCHOLARQA = Path(__file__).parents[3] / "shared" / "data" / "scholarqabench" / "human_answers.json"
+PASSAGES = (
+    Passage("A Dane built it. It is of steel.", "Bridge"),
+    Passage("It flows."),
+    Passage(""),
+    Passage("", "Empty"),
+)
+WORDS = "Cups are made of which and , . don't שלום 🙂 \u200b \x00 3.5% 1.".split(" ")
+MARKS = "[1] [2] [1][2] [3,4] [1-3] [^2] [0] [٣] [1 1] [[1]] [[[".split(" ")
+RARE = [", ", ". ", "\n", " ", "\ud800", "a" * 300, "[1]" * 30, f"[{'9' * 24}]", "[[1]2]", "[3, 4]", "A b. [1] C d."]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ScifiOptions(),
+        ScifiOptions(leading="keep", group="joint", window=3, distance="words", tie="before"),
+        ScifiOptions(leading="move first", group="first", out_of_range="left out", density_over="cited"),
+    ],
+    ids=["default", "keep", "first"],
+)
+def test_mangled_answers_do_not_crash_and_every_mark_is_accounted_for(options):
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+
+    draws = random.Random(7)
+    answers = [
+        Answer(
+            id=str(number),
+            text=draws.choice(["", " "]).join(draws.choices([*WORDS, *MARKS, *RARE], k=draws.randrange(14))),
+            passages=PASSAGES[: draws.randrange(5)],
+            first=draws.randrange(2),
+            reference=draws.choice([{}, {"answer": "It rained [1]."}, {"claims": ["It rained."]}]),
+        )
+        for number in range(300)
+    ]
+    read = read_with_parser(answers, options, find_parser("small", PROFILE.one_root))
+
+    def entails(pairs):
+        scores = [draws.choice([None, 0.0, 0.3, 1.0]) for _ in pairs]
+        return [Verdict(None, None, "failed") if one is None else Verdict(one > 0.5, one) for one in scores]
+
+    lines, covers = fact_lines(read, entails, options, soft=True), coverage_lines(read, entails, options, soft=True)
+    scores = scifi_scores(read, lines, covers, options, resamples=50)
+    found = scores.counts
+    assert sum(number for name, number in found.items() if name.startswith("facts: ")) == found["facts"] == len(lines)
+    assert found["marks"] >= sum(len(find_marks(answer.text, first=answer.first)) for answer in answers)
+    assert scores.entailment_bounds[0] <= scores.entailment.value <= scores.entailment_bounds[1]
+    assert {line.state for line in lines} == {"judged", "unjudged", "uncited", "fails"}
+    for line in lines:
+        assert (line.value is not None) == (line.state == "judged") or line.state == "fails"
+        assert bool(line.reason) == (line.state == "unjudged")
+
+
+@pytest.mark.skipif(not SCHOLARQA.exists(), reason="shared/data is not beside the project")
+def test_published_answers_are_judged_without_a_model():
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+
+    answers = read_answers(SCHOLARQA)
+    read = read_with_parser(answers, ScifiOptions(), find_parser("small", PROFILE.one_root))
+    overlap = Overlap()
+
+    def entails(pairs):
+        scores = overlap.score([premise for premise, _ in pairs], [claim for _, claim in pairs])
+        return [Verdict(one.score is not None and one.score >= 0.5, one.score, str(one.status)) for one in scores]
+
+    lines = fact_lines(read, entails, soft=True)
+    scores = scifi_scores(read, lines, [], resamples=0)
+    marks = [(mark, len(answer.passages)) for answer in answers for mark in find_marks(answer.text, first=answer.first)]
+    no_passage = sum(not 1 <= mark.number <= passages for mark, passages in marks)
+    assert (scores.counts["marks"], scores.counts["problem: out of range"]) == (len(marks), no_passage) == (775, 10)
+    assert "marks: not read" not in scores.counts
+    # A sentence with several citations has several facts; each fact of a cited sentence has its citation.
+    assert len(lines) > scores.counts["sentences"]
+    assert all(line.citations for line in lines if line.state != "uncited")
+    # What people cite holds more of the fact's words than the next passage of the same list does.
+    shifted = [
+        replace(each, answer=replace(each.answer, passages=(*each.answer.passages[1:], *each.answer.passages[:1])))
+        for each in read
+    ]
+    other = scifi_scores(shifted, fact_lines(shifted, entails, soft=True), [], resamples=0)
+    assert scores.entailment.value > other.entailment.value + 0.05
+
+
+def split_at_and(body):
+    """A model that makes a fact of each part of a sentence, and finds a fact where it stands."""
+    lines = body["messages"][-1]["content"].splitlines()[-2:]
+    said = {name: json.loads(text) for name, _, text in (line.partition(": ") for line in lines) if name in PLACES}
+    if "Fact" in said:
+        return json.dumps({"segment": said["Fact"].rstrip(".")})
+    return json.dumps({"facts": [f"{part.rstrip('.')}." for part in said["Sentence"].split(" and ")]})
+
+
+PLACES = ("Sentence", "Fact")
+
+
+def test_faults_of_a_server_change_nothing_and_a_recording_needs_none(tmp_path, monkeypatch):
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    server_of = importlib.util.spec_from_file_location(
+        "fake_chat_server_for_scifi", Path(__file__).parents[1] / "llm" / "server.py"
+    )
+    fake = importlib.util.module_from_spec(server_of)
+    server_of.loader.exec_module(fake)
+    text = "It holds {0} litres [1] and it weighs {0} kilos [2]. It is number {0}."
+    answers = [Answer(str(number), text.format(number), PASSAGES) for number in range(12)]
+    kinds = ("429", "500", "half-closed", "closed", "garbage", "wrong json")
+    with fake.ChatServer(answer=split_at_and, faults=0.3, kinds=kinds, seed=5) as server:
+        chat = ChatOptions(model="tiny", base_url=server.url, replies=tmp_path / "r.sqlite", backoff=0.01, retries=12)
+        before = estimate_for(requests_for(answers, ScifiOptions(), chat), chat)
+        with open_chat(chat, record=tmp_path / "said.jsonl") as asked:
+            read = read_with_model(answers, ScifiOptions(), asked.ask, chat)
+        # Two sentences each, and two facts of the first, which alone has two citations.
+        assert (before.requests, server.completed.total(), set(server.completed.values())) == (24, 48, {1})
+        assert set(server.faulted) == set(kinds)
+    assert [[fact.text for fact in each.facts] for each in read] == [
+        [f"It holds {number} litres.", f"it weighs {number} kilos.", f"It is number {number}."] for number in range(12)
+    ]
+    lines = fact_lines(read, lambda pairs: [Verdict(True, 1.0) for _ in pairs])
+    assert [line.citations for line in lines] == [(1,), (2,), ()] * 12
+    assert all(not each.lost and not each.problems for each in read)
+    with open_chat(chat, replay=tmp_path / "said.jsonl") as asked:
+        assert read_with_model(answers, ScifiOptions(), asked.ask, chat) == read
