@@ -1,8 +1,11 @@
-"""AutoAIS and AttrScore as values of statements and responses."""
+"""AutoAIS as values of statements and responses, what a missing verdict leaves open, and the two scenarios."""
+
+from itertools import product
+from random import Random
 
 import pytest
 
-from metaeval.citation.citeeval.baselines import Triple, attrscore, autoais, response_triple
+from metaeval.citation.citeeval.baselines import Open, Triple, autoais, known, response_triple, response_value
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
 from metaeval.citation.model import Answer, Passage, Verdict
@@ -44,12 +47,39 @@ def test_a_citation_of_no_passage_supports_nothing():
     assert asked == [("one", "It is long.")]
 
 
-def test_a_missing_verdict_leaves_what_it_decides_missing():
-    assert triples("It is long [1].", missing=("one",)) == [Triple(None, None, None)]
-    # Together they entail; whether 1 does alone is open, and without it 2 does.
-    found = triples("It is long [1][2].", "one\ntwo", "two", missing=("one",))
-    assert found == [Triple(None, 1.0, None)]
-    assert response_triple([*found, Triple(0.5, 0.0, 0.0)]) == Triple(None, 0.5, None)
+def test_a_missing_verdict_leaves_what_it_decides_missing_and_bounded():
+    nothing, all_of_it = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    assert triples("It is long [1].", missing=("one",)) == [Triple(None, None, None, nothing, all_of_it)]
+    # The second citation is of no passage: at most one of the two can be a hit. F1 at most 2 * 0.5 * 1 / 1.5.
+    (found,) = triples("It is long [1][9].", missing=("one",), highest=10)
+    assert (found.least, found.most) == (nothing, pytest.approx((0.5, 1.0, 2 / 3)))
+    # Together they entail; whether 1 does alone is open, and without it 2 does: one hit or two, of two.
+    (found,) = triples("It is long [1][2].", "one\ntwo", "two", missing=("one",))
+    assert (found.precision, found.recall, found.f1) == (None, 1.0, None)
+    assert (found.least, found.most) == (pytest.approx((0.5, 1.0, 2 / 3)), (1.0, 1.0, 1.0))
+    # Recall is known in both, so that the response's is: (1 + 0) / 2. Precision is from (0.5 + 0.5) / 2 to 1.5 / 2.
+    whole = response_triple([found, Triple(0.5, 0.0, 0.0)])
+    assert (whole.precision, whole.recall, whole.f1) == (None, 0.5, None)
+    assert (whole.least, whole.most) == (pytest.approx((0.5, 0.5, 1 / 3)), pytest.approx((0.75, 0.5, 0.5)))
+    assert whole.parts["precision"] == Open(None, 0.5, 0.75)
+
+
+PREMISES = ("one", "two", "three", "one\ntwo", "one\nthree", "two\nthree", "one\ntwo\nthree")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_way_to_fill_missing_verdicts_stays_within_the_bounds(seed):
+    chance = Random(seed)
+    missing = chance.sample(PREMISES, 3)
+    true = [one for one in PREMISES if one not in missing and chance.random() < 0.6]
+    texts = "It is long [1][2][3]. It is long [2][3]. It is long [1][9]."
+    open_ = response_triple(triples(texts, *true, missing=missing, highest=10))
+    for filling in product((False, True), repeat=len(missing)):
+        filled = [own for own, held in zip(missing, filling, strict=True) if held]
+        found = response_triple(triples(texts, *true, *filled, highest=10))
+        for name, part in open_.parts.items():
+            assert part.least - 1e-12 <= found.parts[name].value <= part.most + 1e-12
+            assert part.value is None or part.value == pytest.approx(found.parts[name].value)
 
 
 def test_a_response_is_the_mean_over_all_its_statements():
@@ -58,11 +88,22 @@ def test_a_response_is_the_mean_over_all_its_statements():
     assert response_triple([]) == Triple(None, None, None)
 
 
-def test_attrscore_strict_and_relaxed():
-    labels = ("Attributable", "Extrapolatory", "Contradictory")
-    assert attrscore(labels) == pytest.approx(1 / 3)
-    assert attrscore(labels, "relaxed") == 0.5
-    assert attrscore(()) == attrscore((), "relaxed") == 0.0
-    # The released code takes whatever it does not know for full support.
-    assert attrscore(("Contradictory", "No idea")) is None
-    assert attrscore(("Contradictory", "No idea"), otherwise="attributable") == 0.5
+def test_in_the_scenario_of_cited_statements_the_others_are_masked_as_on_the_other_side():
+    found = triples("It is long [1]. It is wide. It is deep [2].", "one")
+    # 1 and 0, without the statement that cites nothing.
+    assert response_triple(found, [True, False, True], "cited") == Triple(0.5, 0.5, 0.5)
+    # All masked, and at least one was there: 0, CiteEval's rule.
+    assert response_triple(found[1:2], [False], "cited") == Triple(0.0, 0.0, 0.0)
+    assert response_triple([], [], "cited") == Triple(None, None, None)
+    with pytest.raises(ValueError, match="must be known which"):
+        response_triple(found, scenario="cited")
+    with pytest.raises(ValueError, match="shorter"):
+        response_triple(found, [True], "cited")
+
+
+def test_a_value_is_known_where_its_bounds_meet():
+    half_open = Open(None, 0.0, 1.0)
+    assert response_value([known(0.5), half_open], [True, True]) == Open(None, 0.25, 0.75)
+    assert response_value([known(0.5), half_open], [True, False], "cited") == known(0.5)
+    assert response_value([], []) == Open(None)
+    assert Triple(None, None, None).parts["f1"] == Open(None)

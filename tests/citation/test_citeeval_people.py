@@ -12,12 +12,12 @@ from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.bench import read_human, read_statements
 from metaeval.citation.citeeval.evaluate import evaluate_splits, values_of
 from metaeval.citation.citeeval.judge import Judged
-from metaeval.citation.citeeval.krippendorff import krippendorff_alpha
 from metaeval.citation.citeeval.metaevaluation import correlations
 from metaeval.citation.citeeval.options import PAPER, RELEASED
 from metaeval.citation.citeeval.people import agreement, agreement_on_contexts, annotator_agreement
 from metaeval.errors import UserError
 from metaeval.llm.reply import read_reply
+from metaeval.stats.krippendorff import krippendorff_alpha
 
 # Four responses: citations of each statement, the judge's contexts and stars (0: it says nothing), people's ratings.
 RESPONSES = {

@@ -36,7 +36,7 @@ class Asking:
     stands in where the output is in tags. role: of the one message that is sent. extra: further fields of the request's
     body.
     contexts: the context of every response's statements is asked for "always", or "where needed": not where each
-    statement has a citation, since no value then depends on it.
+    statement has a citation, since no value then depends on it; "never": for edits alone.
     statements_per_request: a response of more statements than this is judged in parts, each shown within the whole
     answer; None: at once, however long it is.
     """
@@ -51,7 +51,7 @@ class Asking:
     attribution_file: Path | None = None
     editing_file: Path | None = None
     attribution_tag: str = "attribution"
-    contexts: Literal["always", "where needed"] = "always"
+    contexts: Literal["always", "where needed", "never"] = "always"
     role: Literal["user", "system"] = "user"
     extra: Mapping[str, Any] = field(default_factory=dict)
     statements_per_request: Annotated[int, Field(ge=1)] | None = None

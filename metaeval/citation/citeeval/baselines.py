@@ -1,26 +1,78 @@
-"""Other judges' words as values of statements and responses, as CiteEval compares itself with: AutoAIS, AttrScore."""
+"""Other judges' words as values of statements and responses, as CiteEval compares itself with: what all have in common.
+
+A value that a missing verdict leaves open is None, and comes with the least and the most that it can be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
+from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.measures import f1
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.waves import Judgement, Question, judge, needed
 
-_ATTRSCORE = {"Attributable": 1.0, "Contradictory": 0.0}
+Baseline = Literal["lqac", "attrscore"]
+"""Those that a chat model can judge. AutoAIS is judged by a metric."""
+
+BASELINES: tuple[Baseline, ...] = get_args(Baseline)
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A value in [0, 1], or None with its bounds: undefined if they are None as well, else missing."""
+
+    value: float | None
+    least: float | None = None
+    most: float | None = None
+
+
+def known(value: float) -> Open:
+    """A value that nothing is missing of."""
+    return Open(value, value, value)
+
+
+UNDEFINED = Open(None)
+
+
+def between(least: float, most: float) -> Open:
+    """A value of which the bounds are known; where they meet, the value is."""
+    return known(least) if least == most else Open(None, least, most)
 
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """Citation precision, recall and F1 of a statement or a response, in [0, 1]; None where a verdict is missing."""
+    """Citation precision, recall and F1 of a statement or a response, in [0, 1]; None where a verdict is missing.
+
+    least, most: precision, recall and F1 as they would be with every missing verdict against it, or for it; None where
+    nothing is missing.
+    """
 
     precision: float | None
     recall: float | None
     f1: float | None
+    least: tuple[float, float, float] | None = None
+    most: tuple[float, float, float] | None = None
+
+    @property
+    def parts(self) -> Mapping[str, Open]:
+        """Each of the three by name, with its bounds."""
+        values = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        least = self.least or (self.precision, self.recall, self.f1)
+        most = self.most or (self.precision, self.recall, self.f1)
+        return {name: Open(values[name], *ends) for name, *ends in zip(values, least, most, strict=True)}
+
+
+def triple(precision: Open, recall: Open) -> Triple:
+    """The triple of a precision and a recall. F1 rises with both, so that its bounds are those of theirs."""
+    if precision.least is None or precision.most is None or recall.least is None or recall.most is None:
+        return Triple(None, None, None)
+    least = (precision.least, recall.least, f1(precision.least, recall.least) or 0.0)
+    most = (precision.most, recall.most, f1(precision.most, recall.most) or 0.0)
+    return _of_bounds(least, most)
 
 
 def autoais(answers: Sequence[Answer], splits: Sequence[Split], entails: Entails) -> list[list[Triple]]:
@@ -41,39 +93,52 @@ def autoais(answers: Sequence[Answer], splits: Sequence[Split], entails: Entails
     return [[_triple(one, next(judged)) for one in split.statements] for _, split in pairs]
 
 
-def response_mean(values: Sequence[float | None]) -> float | None:
-    """The value of a response: the mean over all its statements; None without any, or if one is missing."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
+def response_value(values: Sequence[Open], cited: Sequence[bool], scenario: Scenario = "full") -> Open:
+    """The value of a response: the mean over all its statements, or over those with citations.
 
-
-def response_triple(triples: Sequence[Triple]) -> Triple:
-    """Precision, recall and F1 of a response: each the mean of its statements' own."""
-    return Triple(
-        response_mean([one.precision for one in triples]),
-        response_mean([one.recall for one in triples]),
-        response_mean([one.f1 for one in triples]),
-    )
-
-
-def attrscore(
-    labels: Sequence[str],
-    mode: Literal["strict", "relaxed"] = "strict",
-    otherwise: Literal["missing", "attributable"] = "missing",
-) -> float | None:
-    """AttrScore of a statement from the labels of its citations: their mean worth, and 0 without a citation.
-
-    Attributable is worth 1, Contradictory 0, Extrapolatory 0 (strict) or 0.5 (relaxed). otherwise: any other label
-    makes the statement's value missing, or is taken for Attributable, as the released code does.
+    Missing if one of them is, undefined without any statement; in the scenario "cited", a response none of whose
+    statements cites anything is 0, as CiteEval has it. Raises ValueError if the lengths differ.
     """
-    worths = [_worth(label, mode, otherwise) for label in labels]
-    return response_mean(worths) if worths else 0.0
+    used = [one for one, has in zip(values, cited, strict=True) if has or scenario == "full"]
+    if not used:
+        return known(0.0) if values else UNDEFINED
+    return mean(used)
 
 
-def _worth(label: str, mode: str, otherwise: str) -> float | None:
-    if label == "Extrapolatory":
-        return 0.5 if mode == "relaxed" else 0.0
-    return _ATTRSCORE.get(label, 1.0 if otherwise == "attributable" else None)
+def response_triple(
+    triples: Sequence[Triple], cited: Sequence[bool] | None = None, scenario: Scenario = "full"
+) -> Triple:
+    """Precision, recall and F1 of a response: each the mean of its statements' own; see `response_value`.
+
+    cited: which of the statements have citations; needed for the scenario "cited" alone.
+    Raises ValueError if the lengths differ.
+    """
+    has = [True] * len(triples) if cited is None else cited
+    if cited is None and scenario == "cited":
+        raise ValueError("in the scenario 'cited' it must be known which statements have citations")
+    columns = [[one.parts[name] for one in triples] for name in ("precision", "recall", "f1")]
+    parts = [response_value(column, has, scenario) for column in columns]
+    least, most = [one.least for one in parts], [one.most for one in parts]
+    if None in least or None in most:
+        return Triple(None, None, None)
+    return _of_bounds(tuple(least), tuple(most))  # type: ignore[arg-type]
+
+
+def mean(values: Sequence[Open]) -> Open:
+    """The mean of values none of which is undefined; missing if one of them is. Undefined without any."""
+    least = [one.least for one in values if one.least is not None]
+    most = [one.most for one in values if one.most is not None]
+    if not values or len(least) < len(values) or len(most) < len(values):
+        return UNDEFINED
+    # Each known value is both of its bounds, so that the same sum is divided by the same number.
+    return between(sum(least) / len(least), sum(most) / len(most))
+
+
+def _of_bounds(least: tuple[float, float, float], most: tuple[float, float, float]) -> Triple:
+    """A triple of which the bounds are known; each value is known where its bounds meet."""
+    precision, recall, both = (low if low == high else None for low, high in zip(least, most, strict=True))
+    missing = None in (precision, recall, both)
+    return Triple(precision, recall, both, *((least, most) if missing else ()))
 
 
 def _places(statement: Statement, answer: Answer) -> list[int]:
@@ -82,16 +147,16 @@ def _places(statement: Statement, answer: Answer) -> list[int]:
 
 def _triple(statement: Statement, judgement: Judgement) -> Triple:
     if judgement.joint is None:
-        return Triple(0.0, 0.0, 0.0)
+        return triple(known(0.0), known(0.0))
+    share = len(judgement.alone) / len(statement.citations)
     if judgement.joint.entailed is None:
-        return Triple(None, None, None)
-    recall = float(judgement.joint.entailed)
-    hits = [recall] if len(judgement.alone) == 1 or not recall else _needed(judgement)
-    known = [hit for hit in hits if hit is not None]
-    precision = sum(known) / len(statement.citations) if len(known) == len(hits) else None
-    return Triple(precision, recall, f1(precision, recall))
+        return triple(between(0.0, share), between(0.0, 1.0))
+    if not judgement.joint.entailed:
+        return triple(known(0.0), known(0.0))
+    hits = [True] if len(judgement.alone) == 1 else _needed(judgement)
+    least, most = sum(hit is True for hit in hits), sum(hit is not False for hit in hits)
+    return triple(between(least / len(statement.citations), most / len(statement.citations)), known(1.0))
 
 
-def _needed(judgement: Judgement) -> list[float | None]:
-    found = [needed(alone, rest) for alone, rest in zip(judgement.alone, judgement.rest, strict=True)]
-    return [None if one is None else float(one) for one in found]
+def _needed(judgement: Judgement) -> list[bool | None]:
+    return [needed(alone, rest) for alone, rest in zip(judgement.alone, judgement.rest, strict=True)]

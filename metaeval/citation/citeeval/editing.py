@@ -67,3 +67,31 @@ def edited(citations: Sequence[int], edits: Sequence[Edit]) -> tuple[int, ...]:
         elif edit.citation != OWN_KNOWLEDGE:
             standing[edit.citation] = None
     return tuple(standing)
+
+
+def doable(
+    citations: Collection[int], edits: Sequence[Edit], passages: Collection[int]
+) -> tuple[list[Edit], list[EditProblem]]:
+    """The edits that can be done one after the other, and what is wrong with the others, one entry each.
+
+    An edit that cannot be done is passed over: what follows finds the citations as if it were not there. The model's
+    own knowledge is no citation: adding it is neither done nor wrong.
+    """
+    standing = set(citations)
+    done: list[Edit] = []
+    problems: list[EditProblem] = []
+    for edit in edits:
+        if edit.action == "delete":
+            if edit.citation not in standing:
+                problems.append("not cited")
+                continue
+            standing.remove(edit.citation)
+        elif edit.citation == OWN_KNOWLEDGE:
+            continue
+        elif edit.citation not in passages or edit.citation in standing:
+            problems.append("cited already" if edit.citation in standing else "no such passage")
+            continue
+        else:
+            standing.add(edit.citation)
+        done.append(edit)
+    return done, problems

@@ -98,7 +98,9 @@ def _questions(responses: Sequence[Response], splits: Sequence[Split], asking: A
 def _needed(module: Module, part: Sequence[Statement], asking: Asking) -> bool:
     if module == "editing":
         return any(one.citations for one in part)
-    return asking.contexts == "always" or not all(one.citations for one in part)
+    if asking.contexts == "where needed":
+        return not all(one.citations for one in part)
+    return asking.contexts == "always"
 
 
 def _judged(

@@ -11,10 +11,10 @@ from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.attribution import CONTEXTS, RETRIEVAL
 from metaeval.citation.citeeval.bench import ANNOTATORS, HumanStatement
 from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
-from metaeval.citation.citeeval.krippendorff import krippendorff_alpha
 from metaeval.citation.citeeval.metaevaluation import (
     Correlation,
     Name,
+    Values,
     agreement_ratings,
     context_agreement,
     correlations,
@@ -27,6 +27,7 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.stats.columns import Bools
+from metaeval.stats.krippendorff import krippendorff_alpha
 
 People = Mapping[str, Sequence[HumanStatement]]
 """The human judgements by sample; the samples' names are the ids of the answers."""
@@ -60,13 +61,40 @@ def agreement(
     missing because of the judge is left out, and so is a response all of whose values are.
     Raises `UserError` if an answer has no human judgements, or another number of statements than they have.
     """
-    human = [_human(result, people) for result in results]
-    ours = [[one.values[measure].value for one in result.statements] for result in results]
-    missing = [[one.values[measure].state == "missing" for one in result.statements] for result in results]
-    theirs = [[human_rating(one.ratings) for one in own] for own in human]
-    cited = [[bool(one.statement.citations) for one in result.statements] for result in results]
-    group, _ = group_codes(answers)
+    for result in results:
+        _human(result, people)
+    ours = [[one.values[measure] for one in result.statements] for result in results]
+    return agreement_of(
+        answers,
+        [[one.value for one in own] for own in ours],
+        [[one.state == "missing" for one in own] for own in ours],
+        [[bool(one.statement.citations) for one in result.statements] for result in results],
+        people,
+        scenario,
+        resamples,
+        seed,
+        level,
+    )
 
+
+def agreement_of(
+    answers: Sequence[Answer],
+    ours: Sequence[Values],
+    missing: Sequence[Sequence[bool]],
+    cited: Sequence[Sequence[bool]],
+    people: People,
+    scenario: Scenario = "full",
+    resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Agreement:
+    """The same for any values of the statements that people judged, of each answer in order.
+
+    missing: whether a statement's value is, because of a judge. cited: whether it has a citation.
+    Raises ValueError if the lengths differ.
+    """
+    theirs = [[human_rating(one.ratings) for one in people[answer.id]] for answer in answers]
+    group, _ = group_codes(answers)
     score, gold, response = statement_columns(ours, theirs, cited, scenario)
     kept: Bools = ~np.array([value for own in missing for value in own], dtype=np.bool_)
     whole = np.array([response_rating(own, has, scenario) for own, has in zip(ours, cited, strict=True)])

@@ -1,0 +1,195 @@
+"""An answer with a judge's edits done: marks taken out of its text and put into it, all else as it was written.
+
+A deleted citation leaves every bracket of its statement that holds it. An added one stands right behind the
+statement's last citation, or in its place where that one goes; in a statement without any, before the full stop.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal
+
+from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, Edit, doable, edited
+from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.splitting import Split, Statement
+from metaeval.citation.marks import MarkStyles, find_marks
+from metaeval.citation.model import Answer
+
+Fate = Literal["changed", "unchanged", "not judged", "marks not found"]
+"""What became of a statement: its marks were changed; they were left; it cites something and the judge gave no edits;
+its marks stand otherwise in the answer than in the statement, which was put together from several lines."""
+
+_SEPARATOR = re.compile(r"\s*[,;]\s*")
+_FINAL = re.compile(r"""\s*(?:[.!?…]+["'”’»)\]]*|[。！？]+[」』”’）]*)\Z""")
+_CLOSING = frozenset(".,;:!?…)]}»”’。，；：！？、）」』")
+
+
+@dataclass(frozen=True, slots=True)
+class Improved:
+    """The answer after the edits. done: the edits that were done, in order; fates: both by a statement's number.
+
+    problems: edits that were passed over, by what is wrong with them, and "own knowledge", which adds no mark.
+    """
+
+    answer: Answer
+    done: Mapping[int, tuple[Edit, ...]]
+    fates: Mapping[int, Fate]
+    problems: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bracket:
+    """One bracket of a text: its offsets, and the numbers in it, from 1."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+
+_Change = tuple[int, int, str]
+"""A stretch of the text, start and end, and what takes its place."""
+
+
+def improved(
+    answer: Answer, split: Split, edits: Mapping[int, Sequence[Edit]], options: CiteEvalOptions = PAPER
+) -> Improved:
+    """The answer with the edits of its statements done; edits: by a statement's number, absent where missing.
+
+    split: the answer's own, made with the same options. Raises ValueError for marks that no bracket closes.
+    """
+    if options.styles.unclosed:
+        raise ValueError("marks without a closing bracket cannot be edited")
+    highest = min(len(answer.passages), options.highest or len(answer.passages))
+    changes: list[_Change] = []
+    done: dict[int, tuple[Edit, ...]] = {}
+    fates: dict[int, Fate] = {}
+    problems: Counter[str] = Counter()
+    for one in split.statements:
+        own = edits.get(one.number)
+        if own is None or split.no_answer:
+            fates[one.number] = "not judged" if one.citations else "unchanged"
+            continue
+        able, wrong = doable(one.citations, own, range(1, highest + 1))
+        wanted = edited(one.citations, able)
+        made = _changes(answer, one, wanted, options.styles)
+        fates[one.number] = "marks not found" if made is None else "changed" if made else "unchanged"
+        changes += made or []
+        if made is not None:
+            done[one.number] = tuple(able)
+            problems.update(wrong)
+            problems["own knowledge"] += sum(e.action == "add" and e.citation == OWN_KNOWLEDGE for e in own)
+    return Improved(replace(answer, text=_applied(answer.text, changes)), done, fates, +problems)
+
+
+def _changes(answer: Answer, statement: Statement, wanted: Sequence[int], styles: MarkStyles) -> list[_Change] | None:
+    """What brings the statement from its citations to those that are wanted; None if its marks are not to be found."""
+    gone = set(statement.citations) - set(wanted)
+    come = [number for number in wanted if number not in statement.citations]
+    brackets = _brackets(answer, statement, styles)
+    found = dict.fromkeys(number for one in brackets for number in one.numbers if number in statement.citations)
+    if tuple(found) != statement.citations:
+        return None
+    citing = [one for one in brackets if found.keys() & set(one.numbers)]
+    made: list[_Change] = []
+    for one in citing:
+        added = come if one is citing[-1] else []
+        if added or gone & set(one.numbers):
+            new = _rewritten(answer.text[one.start : one.end], gone, added, styles, answer.first)
+            made.append((one.start, one.end, new))
+    if come and not citing:
+        place = _place(answer.text, statement)
+        made.append((place, place, f" {_marks('[', ']', '', come, answer.first)}"))
+    return made
+
+
+def _brackets(answer: Answer, statement: Statement, styles: MarkStyles) -> list[_Bracket]:
+    """The brackets in the stretch of a statement that hold numbers, in order."""
+    text = answer.text[statement.start : statement.end]
+    marks = [mark for mark in find_marks(text, styles, answer.first) if mark.number is not None]
+    return [
+        _Bracket(
+            statement.start + start,
+            statement.start + end,
+            tuple(mark.number for mark in own if mark.number is not None),
+        )
+        for (start, end), own in groupby(marks, lambda mark: (mark.start, mark.end))
+    ]
+
+
+def _rewritten(bracket: str, gone: Set[int], come: Sequence[int], styles: MarkStyles, first: int) -> str:
+    """A bracket without some numbers and with some more; empty where none is left.
+
+    What stays is written as it was. A list takes what is added in; behind any other bracket it gets brackets of its
+    own. A range that loses a number becomes the numbers that are left of it.
+    """
+    opening, body, closing = bracket[0], bracket[1:-1].strip(), bracket[-1]
+    items, separator = _SEPARATOR.split(body), _SEPARATOR.search(body)
+    caret = "^" if items[0].startswith("^") else ""
+    kept: list[str] = []
+    for item in items:
+        numbers = [mark.number for mark in find_marks(f"[{item}]", styles, first) if mark.number is not None]
+        if gone.isdisjoint(numbers):
+            kept.append(item)
+        else:
+            kept += [f"{caret}{number + first - 1}" for number in numbers if number not in gone]
+    if separator is not None and kept:
+        kept += [f"{caret}{number + first - 1}" for number in come]
+        come = []
+    between = separator[0] if separator is not None else f"{closing}{opening}"
+    inside = between.join(kept)
+    if kept == items:
+        inside = bracket[1:-1]  # with the white space that stands in it
+    own = f"{opening}{inside}{closing}" if kept else ""
+    return own + _marks(opening, closing, caret, come, first)
+
+
+def _marks(opening: str, closing: str, caret: str, numbers: Sequence[int], first: int) -> str:
+    return "".join(f"{opening}{caret}{number + first - 1}{closing}" for number in numbers)
+
+
+def _place(text: str, statement: Statement) -> int:
+    """Where a statement without marks gets one: before its final punctuation, else at its end."""
+    own = text[statement.start : statement.end]
+    final = _FINAL.search(own)
+    return statement.start + (final.start() if final else len(own.rstrip()))
+
+
+def _applied(text: str, changes: Sequence[_Change]) -> str:
+    """The text with the changes made; a bracket that goes takes the white space along that only it needed."""
+    pieces, end = [], 0
+    for start, stop, new in _joined(text, sorted(changes)):
+        if not new:
+            start, stop = _with_space(text, start, stop)
+        pieces += [text[end:start], new]
+        end = stop
+    return "".join([*pieces, text[end:]])
+
+
+def _joined(text: str, changes: Sequence[_Change]) -> Iterator[_Change]:
+    """The changes, with brackets that go and have nothing but white space between them as one."""
+    last: _Change | None = None
+    for change in changes:
+        if last is None:
+            last = change
+        elif not last[2] and not change[2] and not text[last[1] : change[0]].strip():
+            last = (last[0], change[1], "")
+        else:
+            yield last
+            last = change
+    if last is not None:
+        yield last
+
+
+def _with_space(text: str, start: int, end: int) -> tuple[int, int]:
+    """The stretch of a bracket that goes, with the white space before it, or else behind it, that would be too much."""
+    left, right = len(text[:start].rstrip()), len(text) - len(text[end:].lstrip())
+    before, behind = text[left:start], text[end:right]
+    if behind and (left == 0 or ("\n" in before and "\n" not in behind)):
+        return start, right
+    if behind or right == len(text) or text[end] in _CLOSING:
+        return left, end
+    return start, end

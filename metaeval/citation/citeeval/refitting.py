@@ -1,0 +1,137 @@
+"""Coefficients of the edit distance for another judge or other data, and how well they do on statements held out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metaeval.citation.citeeval.editdist import ACTIONS, PUBLISHED, Coefficients, actions, edit_distance, refit
+from metaeval.citation.citeeval.editing import Edit, edit_problems
+from metaeval.citation.citeeval.evaluate import ResponseValues
+from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
+from metaeval.citation.human.align import SpanValue, Valued, align
+from metaeval.citation.human.model import HumanAnswer, RatedStatement
+from metaeval.errors import UserError
+from metaeval.stats.columns import Floats, Ints
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A statement with citations, what the judge would do about them, and what people say of it, in [0, 1]."""
+
+    answer: str
+    group: int
+    citations: tuple[int, ...]
+    edits: tuple[Edit, ...]
+    rating: float
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """New coefficients, and how they were come by.
+
+    statements: those they are fitted on; left_out: the others with citations, by reason. refitted: (n,) what each
+    statement is worth by coefficients that its group had no part in; published: (n,) by the released ones; rating,
+    group: (n,). used: statements in which each action occurs.
+    """
+
+    coefficients: Coefficients
+    statements: Sequence[Edited]
+    left_out: Mapping[str, int]
+    refitted: Floats
+    published: Floats
+    used: Mapping[str, int]
+
+    @property
+    def rating(self) -> Floats:
+        """What people say, (n,)."""
+        return np.array([one.rating for one in self.statements], dtype=np.float64)
+
+    @property
+    def group(self) -> Ints:
+        """(n,) codes of the groups."""
+        return np.array([one.group for one in self.statements], dtype=np.int64)
+
+
+def edited_statements(
+    people: Sequence[HumanAnswer],
+    results: Sequence[ResponseValues],
+    group: Ints,
+    options: CiteEvalOptions = PAPER,
+) -> tuple[list[Edited], Counter[str]]:
+    """The statements with citations that people rated and the judge edited, and why the others are left out.
+
+    group: (n,) codes of the answers. A statement of ours takes the rating of the one of theirs that holds most of its
+    characters. Raises ValueError if the lengths differ.
+    """
+    found: list[Edited] = []
+    left_out: Counter[str] = Counter()
+    for human, result, code in zip(people, results, group.tolist(), strict=True):
+        numbers = range(1, result.passages + 1)
+        for one in result.statements:
+            citations = one.statement.citations
+            if not citations:
+                continue
+            rating = _rating(human.statements, one.statement.start, one.statement.end)
+            if one.edits is None:
+                left_out["not edited by the judge"] += 1
+            elif options.bad_edits == "unscored" and edit_problems(citations, one.edits, numbers):
+                left_out["edits that cannot be"] += 1
+            elif rating is None:
+                left_out["not rated by people"] += 1
+            elif not actions(citations, one.edits, options.index_shift):
+                left_out["no citation left or kept"] += 1
+            else:
+                found.append(Edited(result.answer, code, citations, one.edits, rating))
+    return found, +left_out
+
+
+def fit(
+    statements: Sequence[Edited], left_out: Mapping[str, int], options: CiteEvalOptions = PAPER, seed: int = 0
+) -> Refit:
+    """Fit on all statements, and on all folds of groups but one in turn.
+
+    Raises `UserError` where there are fewer than two groups, or all ratings are equal.
+    """
+    groups = sorted({one.group for one in statements})
+    if len(groups) < 2 or len({one.rating for one in statements}) < 2:
+        raise UserError(
+            f"{len(statements):,} statements with citations, edits and a rating in {len(groups):,} groups cannot teach "
+            "coefficients: give answers to two questions or more, with ratings that differ."
+        )
+    order = np.random.default_rng(seed).permutation(len(groups))
+    fold = {groups[place]: number % min(FOLDS, len(groups)) for number, place in enumerate(order.tolist())}
+    folds = [fold[one.group] for one in statements]
+    held_out = np.empty(len(statements))
+    for number in range(min(FOLDS, len(groups))):
+        own = [place for place, other in enumerate(folds) if other == number]
+        taught = _fitted([one for one, other in zip(statements, folds, strict=True) if other != number], options)
+        held_out[own] = [_worth(statements[place], taught, options) for place in own]
+    taken = [set(actions(one.citations, one.edits, options.index_shift)) for one in statements]
+    return Refit(
+        coefficients=_fitted(statements, options),
+        statements=statements,
+        left_out=left_out,
+        refitted=held_out,
+        published=np.array([_worth(one, PUBLISHED, options) for one in statements]),
+        used={name: sum(name in own for own in taken) for name in ACTIONS},
+    )
+
+
+def _fitted(statements: Sequence[Edited], options: CiteEvalOptions) -> Coefficients:
+    taken = [actions(one.citations, one.edits, options.index_shift) for one in statements]
+    return refit(taken, [one.rating for one in statements])
+
+
+def _worth(one: Edited, coefficients: Coefficients, options: CiteEvalOptions) -> float:
+    return edit_distance(one.citations, one.edits, coefficients, options.index_shift)
+
+
+def _rating(statements: Sequence[RatedStatement], start: int, end: int) -> float | None:
+    aligned = align(statements, [SpanValue(start, end, Valued(1.0))]).values
+    return next((own.rating for own, said in zip(statements, aligned, strict=True) if said.value is not None), None)

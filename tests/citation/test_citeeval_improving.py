@@ -1,0 +1,226 @@
+"""Edits done in the text: hand-made cases with their results written out, and properties over random answers."""
+
+import random
+
+import pytest
+
+from metaeval.citation.citeeval.editing import Edit, doable, edited
+from metaeval.citation.citeeval.improving import improved
+from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions, citeeval_options
+from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.marks import UNCLOSED, find_marks
+from metaeval.citation.model import Answer, Passage
+
+PASSAGES = tuple(Passage(f"Passage {number}.") for number in range(1, 7))
+
+
+def answer(text, first=1, passages=PASSAGES):
+    return Answer("a", text, passages, first=first)
+
+
+def delete(citation, reason=1):
+    return Edit("delete", reason, citation)
+
+
+def add(citation, reason=1):
+    return Edit("add", reason, citation)
+
+
+def done(text, edits, first=1, options=PAPER):
+    one = answer(text, first)
+    return improved(one, split_response(one, options), edits, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "expected"),
+    [
+        # A mark that goes takes the space before it along; the full stop stays where it was.
+        ("It is long [1].", [delete(1)], "It is long."),
+        ("It is long [1][2].", [delete(1)], "It is long [2]."),
+        ("It is long [1][2].", [delete(2)], "It is long [1]."),
+        ("It is long [1] [2].", [delete(1)], "It is long [2]."),
+        ("It is long [1] [2].", [delete(1), delete(2)], "It is long."),
+        ("It is long.[1]", [delete(1)], "It is long."),
+        ("It is long. [1]", [delete(1)], "It is long."),
+        ("Rain [1] and snow [2] fell.", [delete(1)], "Rain and snow [2] fell."),
+        ("[1] says so.", [delete(1)], "says so."),
+        ("Rain[1]fell and fell.", [delete(1)], "Rainfell and fell."),
+        ("Rain [1]fell and fell.", [delete(1)], "Rain fell and fell."),
+        # Everywhere in the statement, and nowhere else.
+        (
+            "Rain [1], snow [1] and hail [2] fell. Fog [1] rose.",
+            [delete(1)],
+            "Rain, snow and hail [2] fell. Fog [1] rose.",
+        ),
+        # Lists, ranges, carets and corners are written on as they were begun.
+        ("It is long [1, 2].", [delete(1)], "It is long [2]."),
+        ("It is long [1;2;3].", [delete(2)], "It is long [1;3]."),
+        ("It is long [1, 2].", [delete(1), delete(2)], "It is long."),
+        ("It is long [1, 2].", [add(3)], "It is long [1, 2, 3]."),
+        ("It is long [1, 2].", [delete(1), add(3, 2)], "It is long [2, 3]."),
+        ("It is long [ 1 , 2 ].", [add(3)], "It is long [1 , 2 , 3]."),
+        ("It is long [1, 2].", [delete(1), delete(2), add(3)], "It is long [3]."),
+        ("It is long [1-3].", [delete(2)], "It is long [1][3]."),
+        ("It is long [1-3, 5].", [delete(2)], "It is long [1, 3, 5]."),
+        ("It is long [1-3].", [add(5)], "It is long [1-3][5]."),
+        ("It is long [^1].", [add(2)], "It is long [^1][^2]."),
+        ("It is long 【1】.", [add(2)], "It is long 【1】【2】."),
+        # Behind the last citation of the statement, in its place where it goes.
+        ("Rain [1] and snow [2] fell.", [add(3)], "Rain [1] and snow [2][3] fell."),
+        ("Rain [1] and snow [2] fell.", [delete(2), add(3, 2)], "Rain [1] and snow [3] fell."),
+        ("Rain [1] fell [99].", [add(3)], "Rain [1][3] fell [99]."),
+        # A bracket that cites nothing is nobody's to change.
+        ("Rain [1, 99] fell.", [delete(1)], "Rain [99] fell."),
+        # Without a mark: before the final punctuation.
+        ("It is long.", [add(3)], "It is long [3]."),
+        ("It is long", [add(3), add(4)], "It is long [3][4]"),
+        ('He said "It is long."', [add(3)], 'He said "It is long [3]."'),
+        ("It is long (very).", [add(3)], "It is long (very) [3]."),
+        ("Is it long?!", [add(3)], "Is it long [3]?!"),
+        # Taken back and done again.
+        ("It is long [1].", [delete(1), add(1)], "It is long [1]."),
+        ("It is long [1].", [add(2), delete(2)], "It is long [1]."),
+        # The model's own knowledge is no mark.
+        ("It is long [1].", [add(0)], "It is long [1]."),
+    ],
+)
+def test_an_edit_changes_the_marks_of_its_statement_and_nothing_else(text, edits, expected):
+    assert done(text, {1: edits}).answer.text == expected
+
+
+def test_numbers_are_written_as_the_answer_counts():
+    # The first passage goes by 0: the judge's 2 and 3 are the answer's [1] and [2].
+    found = done("Rain fell [0], and snow [1].", {1: [delete(2), add(3)]}, first=0)
+    assert (found.answer.text, found.answer.first) == ("Rain fell [0], and snow [2].", 0)
+
+
+def test_what_cannot_be_done_is_passed_over_and_counted():
+    edits = [delete(4), add(1), add(7), add(0), delete(2), delete(2), add(2), add(5)]
+    # 4 is not cited; 1 is cited already; there are six passages; 0 adds nothing; 2 goes, is not there to go again, and
+    # comes back.
+    found = done("Rain fell [1][2].", {1: edits})
+    assert found.answer.text == "Rain fell [1][2][5]."
+    assert dict(found.problems) == {"not cited": 2, "cited already": 1, "no such passage": 1, "own knowledge": 1}
+    assert found.done == {1: (delete(2), add(2), add(5))}
+
+
+def test_a_statement_without_edits_stays_and_is_told_apart():
+    found = done("Rain [1]. Snow [2]. Fog. Hail [3].", {1: [], 2: [delete(2)]})
+    assert found.answer.text == "Rain [1]. Snow. Fog. Hail [3]."
+    assert found.fates == {1: "unchanged", 2: "changed", 3: "unchanged", 4: "not judged"}
+
+
+def test_marks_behind_the_full_stop_are_the_statement_s_before():
+    found = done("Rain fell. [1] Snow fell. [2]", {1: [delete(1)], 2: [add(3)]})
+    assert found.answer.text == "Rain fell. Snow fell. [2][3]"
+
+
+def test_lines_stay_lines():
+    text = "- Rain fell [1]\n- [2] says more\n\nFog [3]\n"
+    found = done(text, {1: [delete(1)], 2: [delete(2)], 3: [delete(3)]})
+    assert found.answer.text == "- Rain fell\n- says more\n\nFog\n"
+
+
+def test_a_block_of_thinking_and_a_refusal_are_left_alone():
+    text = "<thinking>Maybe [1]?</thinking> Rain fell [1]."
+    assert done(text, {1: [delete(1)]}).answer.text == "<thinking>Maybe [1]?</thinking> Rain fell."
+    refusal = "There is no information."
+    assert done(refusal, {1: [add(1)]}).answer.text == refusal
+
+
+def test_passages_end_where_the_options_end_them():
+    options = citeeval_options(highest=2)
+    found = done("Rain fell [1].", {1: [add(2), add(3)]}, options=options)
+    assert (found.answer.text, found.problems["no such passage"]) == ("Rain fell [1][2].", 1)
+
+
+def test_marks_that_stand_otherwise_in_the_answer_are_not_touched():
+    # A statement from elsewhere says that its stretch cites 3 as well, which it does not.
+    one = answer("Rain fell on the whole of the land [1].\nSo [2].")
+    split = split_response(one, CiteEvalOptions(merge_below=20))
+    wrong = type(split)((type(split.statements[0])(1, "Rain", (3, 1), 0, 39),), False)
+    found = improved(one, wrong, {1: [delete(1)]})
+    assert (found.answer.text, found.fates) == (one.text, {1: "marks not found"})
+    right = improved(one, split, {1: [delete(2)]}, CiteEvalOptions(merge_below=20))
+    assert right.answer.text == "Rain fell on the whole of the land [1].\nSo."
+
+
+def test_unclosed_marks_are_refused():
+    one = answer("Rain fell [1].")
+    options = CiteEvalOptions(styles=UNCLOSED)
+    with pytest.raises(ValueError, match="without a closing bracket"):
+        improved(one, split_response(one, options), {}, options)
+
+
+def test_doable_gives_edits_that_edited_can_do():
+    able, wrong = doable((1, 2), [add(0), delete(0), delete(1), add(9)], range(1, 4))
+    assert (able, wrong, edited((1, 2), able)) == ([delete(1)], ["not cited", "no such passage"], (2,))
+
+
+WORDS = "Rain snow fog hail wind frost dew the a of and fell rose over under U.S. (north) 1837 “quoted” —".split()
+MARKS = ("[1]", "[2][3]", "[1, 4]", "[5;6]", "[2-4]", "[^3]", "【2】", "[9]", "[a3]", "[1] [2]", "[ 4 ]", "[0]")
+ENDS = (". ", ".", "? ", ".\n", "\n\n", " [3]. ", ".[2] ", '." ', "")
+
+
+def random_answer(rng):
+    pieces = []
+    for _ in range(rng.randint(1, 5)):
+        for _ in range(rng.randint(1, 6)):
+            pieces.append(rng.choice(WORDS))
+            if rng.random() < 0.3:
+                pieces.append(rng.choice(MARKS))
+        pieces.append(rng.choice(ENDS))
+    text = ""
+    for piece in pieces:
+        glue = "" if piece in ENDS or rng.random() < 0.2 else rng.choice((" ", " ", "  ", "\n") if text else ("",))
+        text += glue + piece
+    return answer(text, first=rng.randint(0, 1))
+
+
+def random_edits(rng, split):
+    kinds = [lambda: delete(rng.randint(0, 7), rng.randint(1, 3)), lambda: add(rng.randint(0, 8), rng.randint(1, 3))]
+    return {
+        one.number: [rng.choice(kinds)() for _ in range(rng.randint(0, 4))]
+        for one in split.statements
+        if rng.random() < 0.9
+    }
+
+
+def bare(text):
+    """The text without anything that a citation can be, and without white space."""
+    for start, end in sorted({(mark.start, mark.end) for mark in find_marks(text)}, reverse=True):
+        text = text[:start] + text[end:]
+    return "".join(text.split())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_on_random_answers_only_marks_change_and_they_change_as_wanted(seed):
+    rng = random.Random(seed)
+    changed = 0
+    for _ in range(50):
+        one = random_answer(rng)
+        split = split_response(one)
+        edits = random_edits(rng, split)
+        found = improved(one, split, edits)
+        assert bare(found.answer.text) == bare(one.text)
+        assert set(found.fates) == {own.number for own in split.statements}
+        if "changed" not in found.fates.values():
+            assert found.answer.text == one.text
+        for own in split.statements:
+            piece = one.text[own.start : own.end]
+            if found.fates[own.number] in ("not judged", "unchanged"):
+                # Verbatim, but for white space at its ends that the mark of a neighbour took along.
+                assert piece.strip() in found.answer.text
+        wanted = {
+            own.number: edited(own.citations, doable(own.citations, edits[own.number], range(1, 7))[0])
+            for own in split.statements
+            if own.number in edits and found.fates[own.number] != "marks not found"
+        }
+        again = split_response(found.answer)
+        if [own.text for own in again.statements] == [own.text for own in split.statements]:
+            for own in again.statements:
+                before = split.statements[own.number - 1]
+                assert set(own.citations) == set(wanted.get(own.number, before.citations)), (one.text, edits)
+                assert len(own.unread) == len(before.unread)
+            changed += "changed" in found.fates.values()
+    assert changed > 20, "the property was hardly tried"
