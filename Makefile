@@ -1,7 +1,7 @@
 # make                                      the main job on the shipped mini corpus: offline metrics, all protocols
 # make test                                 the test suite
 # make tables, figures, multiverse          a paper's tables and figures; ranks under every combination of choices
-# make alce, aliice input=FILE nli=METRIC    citations of answers, judged by any metric
+# make alce, aliice, scifi input=FILE nli=METRIC    citations of answers, judged by any metric
 # make protocol=... metric=... dataset=...  the same job on other settings; `make help` lists them
 
 PYTHON ?= python3
@@ -18,7 +18,7 @@ common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(pro
 flags = $(common) $(if $(unit),--unit '$(unit)') $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)')
 
 .DEFAULT_GOAL := run
-.PHONY: run tables figures multiverse alce aliice test test-slow lint setup help clean
+.PHONY: run tables figures multiverse alce aliice scifi test test-slow lint setup help clean
 
 run: $(VENV)/.installed
 	@$(BIN)/metaeval run $(flags)
@@ -35,15 +35,21 @@ multiverse: $(VENV)/.installed
 	  $(foreach axis,$(axes),--axes '$(axis)')
 
 # Citations of answers: one file a system, one backend or several (nli="autoais overlap").
-cited = $(foreach name,$(nli),--nli '$(name)') $(if $(format),--format '$(format)') $(if $(profile),--profile '$(profile)') \
+cited = $(foreach name,$(nli),--nli '$(name)') $(if $(format),--format '$(format)') \
         $(if $(threshold),--threshold '$(threshold)') $(if $(calibration),--calibration '$(calibration)') \
         $(if $(results),--results '$(results)') $(if $(store),--store '$(store)') $(foreach pair,$(set),--set '$(pair)')
 
 alce: $(VENV)/.installed
-	@$(BIN)/metaeval cite alce $(input) $(cited)
+	@$(BIN)/metaeval cite alce $(input) $(cited) $(if $(profile),--profile '$(profile)')
 
 aliice: $(VENV)/.installed
-	@$(BIN)/metaeval cite aliice $(input) $(cited) $(if $(parser),--parser '$(parser)')
+	@$(BIN)/metaeval cite aliice $(input) $(cited) $(if $(profile),--profile '$(profile)') $(if $(parser),--parser '$(parser)')
+
+# Facts by the parser, or by a chat model (model=NAME base_url=URL, or replay=FILE).
+scifi: $(VENV)/.installed
+	@$(BIN)/metaeval cite scifi $(input) $(cited) $(if $(parser),--parser '$(parser)') $(if $(model),--model '$(model)') \
+	  $(if $(base_url),--base-url '$(base_url)') $(if $(record),--record '$(record)') \
+	  $(if $(replay),--replay '$(replay)') $(if $(budget),--budget '$(budget)')
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -m "not slow"
@@ -64,6 +70,7 @@ help:
 	@echo "make figures         its figures (cost=1 measures speed too)"
 	@echo "make multiverse      ranks under every combination of choices; axes=\"chunk.size=100,150 unit=chunk\""
 	@echo "make alce, aliice    citation recall and precision of answers (input=FILE nli=METRIC)"
+	@echo "make scifi           citations held against single facts (input=FILE nli=METRIC)"
 	@echo "make test            run the tests            make lint   ruff and mypy"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo
@@ -76,10 +83,11 @@ help:
 	@echo "  results=    folder for results               store=  score store file"
 	@echo "  budget=     the most an LLM judge may spend, in USD"
 	@echo "  set=\"key=value ...\"  any other setting, e.g. set=interval.resamples=10000"
-	@echo "Settings of alce and aliice:"
+	@echo "Settings of alce, aliice and scifi:"
 	@echo "  input=      files of answers, one a system    nli=     metrics that judge, with spaces"
-	@echo "  profile=    paper or released                 format=  alce, jsonl, crag25, scholarqa"
+	@echo "  profile=    paper or released (not scifi)     format=  alce, jsonl, scifi, crag25, scholarqa, expertqa"
 	@echo "  parser=     small, spacy:NAME, stored:FILE    threshold=, calibration=  from which score on"
+	@echo "  model=, base_url=, record=, replay=           the chat model that makes scifi's facts, or its replies"
 	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm,fast,report,citation (empty: none of them)"
 	@echo
 	@echo "make protocol=classification metric=minilm-bertscore dataset=wice data=../shared/data"

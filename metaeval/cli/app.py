@@ -10,7 +10,20 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import calibrate, cite, compare, data, decide, explain, metrics, multiverse, power, run, suite
+from metaeval.cli import (
+    calibrate,
+    cite,
+    compare,
+    data,
+    decide,
+    explain,
+    generate,
+    metrics,
+    multiverse,
+    power,
+    run,
+    suite,
+)
 from metaeval.errors import UserError
 
 
@@ -58,6 +71,7 @@ app.command("compare")(compare.compare)
 app.command("power")(power.power)
 app.command("decide")(decide.decide)
 app.command("calibrate")(calibrate.calibrate)
+app.command("generate")(generate.generate)
 app.command("tables")(suite.tables)
 app.command("figures")(suite.figures)
 app.command("multiverse")(multiverse.multiverse)

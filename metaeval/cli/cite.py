@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metaeval.cli import cite_citeeval, cite_compare, cite_rewrite
+from metaeval.cli import cite_citeeval, cite_compare, cite_improve, cite_meta, cite_refit, cite_rewrite, cite_scifi
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
 from metaeval.cli.sheets import show_grids, write_sheets
@@ -91,9 +91,13 @@ def aliice(
 
 
 app.command("citeeval")(cite_citeeval.citeeval)
+app.command("scifi")(cite_scifi.scifi)
+app.command("meta")(cite_meta.meta)
 app.command("agreement")(cite_compare.agreement)
 app.command("tables")(cite_compare.tables)
 app.command("rewrite")(cite_rewrite.rewrite)
+app.command("improve")(cite_improve.improve)
+app.command("refit")(cite_refit.refit)
 
 
 def _cite(pipeline: str, given: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,9 +14,15 @@ from metaeval.cli.written import say_written
 
 Profile = Annotated[str, typer.Option(help="paper, or released: as the published code computes.", metavar="NAME")]
 Scenario = Annotated[str, typer.Option(help="full: all statements; cited: those with citations.", metavar="NAME")]
-Baselines = Annotated[
+Nli = Annotated[
     list[str] | None, typer.Option(help="Metrics for AutoAIS of the same statements. Repeatable.", metavar="NAME")
 ]
+Baselines = Annotated[
+    list[str] | None,
+    typer.Option(help="Of the same statements: lqac, attrscore (chat model), attrscore:METRIC.", metavar="NAMES"),
+]
+Coefficients = Annotated[Path | None, typer.Option(help="For the edit distance, from 'cite refit'.", metavar="FILE")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be asked and cost; send nothing.")]
 
 
 def citeeval(
@@ -26,7 +33,9 @@ def citeeval(
     replay: how.Replay = None,
     profile: Profile = "paper",
     scenario: Scenario = "full",
-    nli: Baselines = None,
+    coefficients: Coefficients = None,
+    nli: Nli = None,
+    baselines: Baselines = None,
     threshold: how.Threshold = None,
     calibration: how.Calibration = None,
     format: how.Format = "auto",
@@ -35,6 +44,7 @@ def citeeval(
     store: opt.Store = None,
     budget: how.Budget = None,
     set_: opt.Set = None,
+    dry_run: DryRun = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Citations as a chat model rates and edits them (CiteEval).
@@ -43,12 +53,12 @@ def citeeval(
     Examples:
       metaeval cite citeeval answers.json --replay judge.jsonl
       metaeval cite citeeval answers.json --model NAME --record judge.jsonl
-      metaeval cite citeeval answers.json --model NAME --budget 2
-        -s price_in=0.5 -s price_out=1.5
+      metaeval cite citeeval answers.json --model NAME --baselines lqac
+        --dry-run --budget 2 -s price_in=0.5 -s price_out=1.5
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.citing.chat import ChatChoice
-    from metaeval.experiment.citing.citeeval import run_citeeval
+    from metaeval.experiment.citing.citeeval import estimate_citeeval, run_citeeval
     from metaeval.experiment.citing.citeeval_rows import write_citeeval
     from metaeval.experiment.citing.citeeval_sheets import citeeval_sheets
     from metaeval.experiment.citing.run import Asked
@@ -64,9 +74,12 @@ def citeeval(
         splitter=splitter,
     )
     settings = opt.settings(results=results, store=store, budget=budget)
+    choice, beside = ChatChoice(model, base_url, record, replay), how.names(baselines)
+    if dry_run:
+        typer.echo(estimate_citeeval(asked, choice, scenario, settings, set_ or [], beside))
+        return
     with scoring_progress(quiet) as progress:
-        choice = ChatChoice(model, base_url, record, replay)
-        rated = run_citeeval(asked, choice, scenario, settings, set_ or [], progress)
+        rated = run_citeeval(asked, choice, scenario, settings, set_ or [], progress, beside, coefficients)
     sheets = citeeval_sheets(rated)
     folder, written = write_citeeval(rated)
     written += write_sheets(sheets, folder)

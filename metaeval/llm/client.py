@@ -59,8 +59,8 @@ class ChatClient:
         workers = min(self._conduct.concurrency, len(requests))
         await self._finish([asyncio.create_task(self._work(todo, answers, tell)) for _ in range(workers)])
         self._check_any(zip(requests, keys, strict=True), answers)
-        if progress and requests:
-            progress(len(requests), len(requests))  # equal requests were told once
+        if progress and len(answers) < len(requests):  # equal requests were told once
+            progress(len(requests), len(requests))
         return [answers[key] for key in keys]
 
     def stop(self, reason: UserError | None = None) -> None:

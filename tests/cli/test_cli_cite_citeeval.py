@@ -39,6 +39,25 @@ def judge(body):
     return json.dumps({"statements": entries})
 
 
+def judge_all(body):
+    """The judge of CiteEval and of its baselines; to the first question's answers alone a label comes in form."""
+    kind = body["response_format"]["json_schema"]["name"]
+    if kind in ("attribution", "editing"):
+        return judge(body)
+    claim = prompt(body).rpartition("<claim>")[2].partition("</claim>")[0]
+    field, word = {
+        "lqac_recall": ("support", "partial"),
+        "lqac_need": ("needs_citation", "no"),
+        "lqac_precision": ("relevance", "relevant"),
+        "attrscore": ("label", "Extrapolatory" if "840" in claim else "Unsure"),
+    }[kind]
+    return json.dumps({"thinking": "", field: word})
+
+
+def prompt(body):
+    return body["messages"][0]["content"]
+
+
 @pytest.fixture(scope="module")
 def fake():
     """The module tests/llm/server.py."""
@@ -134,9 +153,83 @@ def test_unparsed_replies_are_counted_and_have_no_value(cli, fake, answers, tmp_
     assert (found["system 1", "rating"]["least"], found["system 1", "rating"]["most"]) == (0.0, 1.0)
 
 
+BESIDE = ("--baselines", "lqac,attrscore", "--nli", "overlap")
+
+
+def test_baselines_are_asked_in_the_same_run_recorded_and_replayed(cli, fake, answers, tmp_path, caplog):
+    kept, again = tmp_path / "judge.jsonl", tmp_path / "again"
+    with fake.ChatServer(answer=judge_all, faults=0.3, kinds=QUICK_FAULTS, seed=3) as server:
+        ended = cli(
+            "cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, "--record", kept, *BESIDE, *QUICK
+        )
+        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
+        # Of each of ten answers contexts, edits, and the need of a citation; of each of five questions, whose two
+        # answers have the same first statement: support, relevance twice, two labels. 3 * 10 + 5 * 5.
+        assert (len(server.completed), set(server.completed.values())) == (55, {1})
+    assert "55 replies asked for" in caplog.text
+    assert "asking tiny: 80 of 80 replies" in ended.err  # eight requests of each answer, the equal ones too
+    replayed = cli("cite", "citeeval", answers, "--replay", kept, *BESIDE, "--results", again, *QUICK)
+    assert replayed.code == 0, replayed.err
+    first = contents(tmp_path / "results" / "cite" / "citeeval" / "answers")
+    assert contents(again / "cite" / "citeeval" / "answers") == first
+    assert {f"{name}.json" for name in ("citeeval", "judging", "autoais", "lqac", "attrscore")} <= set(first)
+    lqac = {
+        (one["system"], one["aggregation"], one["measure"]): one["value"]
+        for one in json.loads(first["lqac.json"])["records"]
+    }
+    # Cited: support partial, both relevant (R 1/2, P 1, F1 2/3); the other needs no citation (R 1, P 0, F1 0).
+    assert lqac["system 0", "of statements", "recall"] == 0.75
+    assert lqac["system 0", "of statements", "f1"] == pytest.approx(1 / 3)
+    assert lqac["system 0", "as LongCite", "f1"] == pytest.approx(2 * 0.75 / 1.75)
+    # One of each system's five answers has labels: each citation 0 if strict, 1/2 if relaxed; the other statement 0.
+    found = {(one["system"], one["measure"]): one for one in json.loads(first["attrscore.json"])["records"]}
+    assert (found["system 0", "strict"]["value"], found["system 0", "relaxed"]["value"]) == (0.0, 0.25)
+    assert (found["system 0", "relaxed"]["answers"], found["system 0", "relaxed"]["undefined"]) == (1, 4)
+    # Four answers are from 0 to 1/2: (1/4 + 0 * 4) / 5 to (1/4 + 4 * 1/2) / 5.
+    assert (found["system 0", "relaxed"]["least"], found["system 0", "relaxed"]["most"]) == (0.05, 0.45)
+
+
+def test_a_dry_run_says_what_it_would_cost_and_sends_nothing(cli, fake, answers, tmp_path):
+    with fake.ChatServer(answer=judge_all) as server:
+        asked = ("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, "--baselines", "lqac")
+        before = cli(*asked, "--dry-run", *QUICK, "-s", "max_tokens=100", "-s", "baseline_max_tokens=50")
+        assert (before.code, server.attempts.total()) == (0, 0)
+        assert before.out.startswith("45 requests to ask, 0 replies already stored; about ")
+        # 20 of CiteEval's own; of the baseline 10 that are an answer's own, and 15 that two systems share.
+        assert f"at most {20 * 100 + 25 * 50:,} out; at most about $" in before.out
+        assert not (tmp_path / "results").exists()
+        assert cli(*asked, *QUICK).code == 0
+        attempts = server.attempts.total()
+        after = cli(*asked, "--dry-run", *QUICK)
+        assert after.out.startswith("0 requests to ask, 45 replies already stored")
+        assert server.attempts.total() == attempts
+
+
+def test_long_answers_are_judged_in_parts(cli, fake, answers, tmp_path):
+    def part(body):
+        marked = 'id="1" judge="yes"' in prompt(body) or 'cites="1 2" judge="yes"' in prompt(body)
+        entries = json.loads(judge(body))["statements"]
+        return json.dumps({"statements": [one for one in entries if one["id"] == (1 if marked else 2)]})
+
+    with fake.ChatServer(answer=part) as server:
+        ended = cli(
+            *("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, *QUICK),
+            *("-s", "statements_per_request=1"),
+        )
+        assert (ended.code, server.attempts.total()) == (0, 30)  # two of contexts, one of edits, of ten answers
+    records = json.loads((tmp_path / "results/cite/citeeval/answers/citeeval.json").read_text())["records"]
+    values = {(record["system"], record["measure"]): record["value"] for record in records}
+    assert values["system 1", "rating"] == 0.25  # as without parts
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
+        (("--model", "tiny", "--baselines", "lqca"), "Did you mean 'lqac'"),
+        (("--model", "tiny", "--baselines", "attrscore:overlap"), "AttrScore needs three classes"),
+        (("--model", "tiny", "--baselines", "attrscore:overlpa"), "Did you mean 'overlap'"),
+        (("--model", "tiny", "-s", "statements_per_request=0"), "greater than or equal to 1"),
+        (("--model", "tiny", "-s", "otherwise=full"), "otherwise should be 'missing' or 'attributable'"),
         ((), "A chat model judges, and none is named: type --model NAME"),
         (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set: type export OPENAI_API_KEY=..."),
         (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
@@ -157,8 +250,8 @@ def test_what_cannot_be_done_is_one_sentence(refused, answers, options, says):
 @pytest.mark.parametrize("width", ["80", "120"])
 def test_the_tables_and_the_help_fit_the_terminal(cli, fake, answers, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)
-    with fake.ChatServer(answer=judge) as server:
-        ended = cli("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, *QUICK)
+    with fake.ChatServer(answer=judge_all) as server:
+        ended = cli("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, *BESIDE, *QUICK)
     printed = ended.out.split("Written: ")[0].splitlines()
     assert max(map(len, printed)) <= int(width)
     assert sum(line.split()[:2] == ["system", "CiteEval-Auto"] and "answers" in line for line in printed) == 1

@@ -12,8 +12,8 @@ SHARED = Path(__file__).parents[3] / "shared" / "data"
 COMMANDS = [
     *("", "run", "pairs", "score", "evaluate", "table", "data", "metrics"),
     *("explain", "diff", "tables", "figures", "multiverse", "compare", "power", "decide"),
-    *("calibrate", "cite", "cite alce", "cite aliice", "cite agreement", "cite tables"),
-    *("cite rewrite", "cite citeeval"),
+    *("calibrate", "generate", "cite", "cite alce", "cite aliice", "cite agreement", "cite tables"),
+    *("cite rewrite", "cite improve", "cite citeeval", "cite scifi", "cite meta", "cite refit"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
 ]

@@ -118,6 +118,13 @@ def test_the_weight_and_the_options_reach_the_numbers_and_the_signature(rated):
     assert "|model:t|answered_as:tiny-2|prompts:attribution@" in line
 
 
+def test_judging_in_parts_is_in_the_signature_and_nowhere_without(rated):
+    (line,) = citeeval_sheets(rated("statements_per_request=5"))[0].grid.signatures
+    assert ("statements_per_request=5" in line, ",part@" in line) == (True, True)
+    (line,) = citeeval_sheets(rated())[0].grid.signatures
+    assert ("statements_per_request" in line, "part@" in line) == (False, False)
+
+
 def test_what_could_not_be_judged_is_counted_by_system(rated):
     counted = {(one["system"], one["count"]): one["value"] for one in records(rated(), "judging")}
     assert counted["old", "problems: not judged"] == 1

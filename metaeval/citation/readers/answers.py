@@ -10,8 +10,10 @@ from typing import Any
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.alce import read_alce
 from metaeval.citation.readers.crag25 import read_crag25
+from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.own import read_own
 from metaeval.citation.readers.scholarqa import read_scholarqa
+from metaeval.citation.readers.scifi import read_scifi
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.corpus.problems import shown
 from metaeval.errors import UserError, unknown
@@ -22,7 +24,9 @@ READERS: Mapping[str, Reader] = {
     "alce": lambda rows, _: read_alce(rows),
     "jsonl": lambda rows, _: read_own(rows),
     "crag25": read_crag25,
+    "expertqa": lambda rows, _: read_expertqa(rows),
     "scholarqa": lambda rows, _: read_scholarqa(rows),
+    "scifi": lambda rows, _: read_scifi(rows),
 }
 
 # The fields that tell a format from the others; the first format whose fields a file's first item has is taken.
@@ -30,10 +34,12 @@ _TELLING: Mapping[str, tuple[str, ...]] = {
     "scholarqa": ("output", "ctxs"),
     "alce": ("output", "docs"),
     "crag25": ("response", "topic", "text"),
+    "expertqa": ("question", "annotator_id", "answers"),
+    "scifi": ("query", "paragraph", "documents"),
     "jsonl": ("text", "passages"),
 }
 
-HINT = "name a file of answers (ALCE's JSON, JSONL, CRAG-25 or ScholarQABench; metaeval cite alce --help)"
+HINT = "name a file of answers (ALCE's JSON, JSONL, SCiFi, CRAG-25 or ScholarQABench; metaeval cite alce --help)"
 
 
 def read_answers(path: Path, form: str = "auto") -> list[Answer]:

@@ -9,29 +9,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from metaeval.citation.chat.opening import Chat, Spent, open_chat, spent_on
+from metaeval.citation.chat.opening import Spent, estimate_for, open_chat, spent_on
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.aggregate import Scenario
-from metaeval.citation.citeeval.asking import Asking, load_prompts
-from metaeval.citation.citeeval.baselines import Triple, autoais
-from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues, evaluate_splits
-from metaeval.citation.citeeval.judge import requests_of
-from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
-from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.citeeval.baseline_options import BaselineOptions
+from metaeval.citation.citeeval.baselines import Triple
+from metaeval.citation.citeeval.editdist import Coefficients
+from metaeval.citation.citeeval.evaluate import ResponseValues
+from metaeval.citation.citeeval.lqac import LqacStatement
+from metaeval.citation.citeeval.options import CiteEvalOptions
+from metaeval.citation.citeeval.together import asked_of, evaluate_together
 from metaeval.citation.model import Answer
-from metaeval.citation.sentences import find_sentence_splitter
-from metaeval.config import RunConfig, load_run
-from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
-from metaeval.experiment.citing.citeeval_judge import citeeval_settings
-from metaeval.experiment.citing.judging import gather
-from metaeval.experiment.citing.pipelines import SPLITTERS
-from metaeval.experiment.citing.run import Asked, backends_of, find_cutoffs
+from metaeval.config import RunConfig
+from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.citeeval_baselines import Labelled, judged_by_metrics, labelled_by_metrics
+from metaeval.experiment.citing.citeeval_plan import plan_citeeval
+from metaeval.experiment.citing.run import Asked
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend
-from metaeval.scoring.store import ScoreStore
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +40,8 @@ class Rated:
     """Answers as the judge rated them, and what made the numbers.
 
     results, spent: of each answer, in order. models: the names that the replies came under. baselines: each backend
-    with AutoAIS of every statement of every answer.
+    with AutoAIS of every statement of every answer. lqac: what the chat model said for LQAC of the same statements;
+    None: it was not asked. attrscore: AttrScore by each judge of it.
     """
 
     name: str
@@ -51,12 +51,16 @@ class Rated:
     splitter: str
     asking: Asking
     options: CiteEvalOptions
+    coefficients: Coefficients
     answers: Sequence[Answer]
     results: Sequence[ResponseValues]
     spent: Sequence[Spent]
     models: Sequence[str]
     chat: ChatOptions
     baselines: Sequence[tuple[Backend, Sequence[Sequence[Triple]]]]
+    lqac: Sequence[Sequence[LqacStatement]] | None
+    attrscore: Sequence[Labelled]
+    baseline_options: BaselineOptions
 
     @property
     def systems(self) -> Mapping[str, Sequence[int]]:
@@ -84,67 +88,67 @@ def run_citeeval(
     settings: Mapping[str, Any],
     overrides: Sequence[str] = (),
     progress: MetricProgress | None = None,
+    baselines: Sequence[str] = (),
+    coefficients: Path | None = None,
 ) -> Rated:
     """Judge the answers; nothing is written but the reply store, the score store and the file of `choice.record`.
 
-    overrides: settings of a run, options of CiteEval (weight=0.3), of what is asked (output=json) and of the endpoint
-    (price_in=0.5). asked.nli: metrics that give AutoAIS of the same statements.
+    overrides: settings of a run, options of CiteEval (weight=0.3), of the baselines (otherwise=missing), of what is
+    asked (output=json) and of the endpoint (price_in=0.5). asked.nli: metrics that give AutoAIS of the same statements.
+    baselines: of the same statements too, see `citeeval_baselines.wanted`. coefficients: of the edit distance, a file
+    that `cite refit` wrote; None: the published ones.
 
     Raises `UserError` for whatever is wrong in what is asked and in the files, before anything is sent.
     """
-    given = citeeval_settings(overrides)
-    names = tuple(dict.fromkeys(asked.nli))
-    config = load_run(None, {**settings, **({"metrics": names} if names else {})}, given.run)
-    wanted = _scenario(scenario)
-    options = citeeval_options(asked.profile, **given.options)
-    asking = Asking(**{**given.asking, "model": model_of(choice, given.asking)})
-    load_prompts(asking)
-    endpoint = chat_options(ChatOptions, choice, {**given.chat, "model": asking.model}, config.budget)
-    if asked.splitter not in SPLITTERS:
-        raise unknown("splitter", asked.splitter, SPLITTERS)
-    cutter = find_sentence_splitter(asked.splitter)  # type: ignore[arg-type]
-    cutoffs = find_cutoffs(names, config, asked.threshold, asked.calibrations) if names else {}
-    if soft := [name for name, cutoff in cutoffs.items() if cutoff.value is None]:
-        raise UserError(f"AutoAIS is made of decisions, and {soft[0]!r} is asked for soft scores: give a threshold.")
-    answers = gather(asked.files, asked.form)
-    if not any(answer.passages for answer in answers):
-        raise UserError(f"No answer of {asked.name} comes with passages: there is nothing that its citations point at.")
-    splits = [split_response(answer, options, cutter) for answer in answers]
-    with open_chat(endpoint, choice.record, choice.replay, progress) as chat:
-        results = evaluate_splits(answers, splits, chat.ask, asking, options)
-        _log.info("%s: %s", asking.model, chat.note())
-    baselines = []
-    if cutoffs:
-        with ScoreStore(config.store_path) as store:
-            for backend in backends_of(cutoffs, config, store, "joint", progress):
-                baselines.append((backend, autoais(answers, splits, backend.entails)))
+    plan = plan_citeeval(asked, choice, scenario, settings, overrides, baselines, coefficients)
+    answers, splits, config = plan.answers, plan.splits, plan.config
+    with open_chat(plan.chat, choice.record, choice.replay, progress) as chat:
+        heard = evaluate_together(
+            answers,
+            splits,
+            chat.ask,
+            plan.asking,
+            plan.options,
+            plan.wanted.by_model,
+            plan.baseline_options,
+            plan.coefficients,
+        )
+        _log.info("%s: %s", plan.asking.model, chat.note())
+    by_metrics = list(labelled_by_metrics(answers, splits, plan.wanted.labellers, config, progress))
+    by_model = [] if heard.attrscore is None else [Labelled(plan.asking.model, heard.attrscore)]
     return Rated(
         name=asked.name,
         config=config,
         profile=asked.profile,
-        scenario=wanted,
-        splitter=cutter.name,
-        asking=asking,
-        options=options,
+        scenario=plan.scenario,
+        splitter=plan.splitter,
+        asking=plan.asking,
+        options=plan.options,
+        coefficients=plan.coefficients,
         answers=answers,
-        results=results,
-        spent=_spent(answers, splits, asking, chat),
+        results=heard.results,
+        spent=[spent_on(own) for own in heard.replies],
         models=chat.models,
-        chat=endpoint,
-        baselines=baselines,
+        chat=plan.chat,
+        baselines=judged_by_metrics(answers, splits, plan.cutoffs, config, progress),
+        lqac=heard.lqac,
+        attrscore=[*by_model, *by_metrics],
+        baseline_options=plan.baseline_options,
     )
 
 
-def _scenario(name: str) -> Scenario:
-    for known in SCENARIOS:
-        if name == known:
-            return known
-    raise unknown("scenario", name, SCENARIOS)
+def estimate_citeeval(
+    asked: Asked,
+    choice: ChatChoice,
+    scenario: str,
+    settings: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    baselines: Sequence[str] = (),
+) -> str:
+    """What such a run would still ask of the chat model, and cost; nothing is sent, and no key is needed.
 
-
-def _spent(answers: Sequence[Answer], splits: Sequence[Split], asking: Asking, chat: Chat) -> list[Spent]:
-    """What the replies about each answer took; a reply that two requests share is counted for both."""
-    heard: list[list[Any]] = [[] for _ in answers]
-    for (index, _, _), answer in zip(requests_of(answers, splits, asking), chat.heard, strict=True):
-        heard[index].append(answer)
-    return [spent_on(own) for own in heard]
+    Raises `UserError` as `run_citeeval` does before anything is sent.
+    """
+    plan = plan_citeeval(asked, choice, scenario, settings, overrides, baselines)
+    to_ask = asked_of(plan.answers, plan.splits, plan.asking, plan.wanted.by_model, plan.baseline_options)
+    return str(estimate_for(to_ask.requests, plan.chat))

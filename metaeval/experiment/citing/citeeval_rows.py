@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from metaeval.citation.citeeval.baselines import Triple, response_triple
 from metaeval.citation.citeeval.evaluate import StatementValues
 from metaeval.experiment.citing.citeeval import Rated
+from metaeval.experiment.citing.citeeval_baseline_rows import baselines_of_answer, baselines_of_statement
 from metaeval.experiment.sheet import Record
 from metaeval.files import safe_name, write_text
 
@@ -32,7 +32,6 @@ def answer_rows(rated: Rated) -> list[Record]:
     rows: list[Record] = []
     for number, (answer, result, spent) in enumerate(zip(rated.answers, rated.results, rated.spent, strict=True)):
         auto = result.values["auto", rated.scenario]
-        baselines = [(one.name, response_triple(triples[number])) for one, triples in rated.baselines]
         rows.append(
             {
                 "answer": answer.id,
@@ -52,7 +51,7 @@ def answer_rows(rated: Rated) -> list[Record]:
                 "problems": "; ".join(f"{name} {times}" for name, times in sorted(result.judged.problems.items())),
                 "tokens_in": spent.tokens_in,
                 "tokens_out": spent.tokens_out,
-                **_autoais(baselines),
+                **baselines_of_answer(rated, number),
             }
         )
     return rows
@@ -60,12 +59,16 @@ def answer_rows(rated: Rated) -> list[Record]:
 
 def statement_rows(rated: Rated) -> list[Record]:
     """One row per statement: what it cites, what the judge said, and its values; the state says why one is missing."""
-    rows: list[Record] = []
-    for number, (answer, result) in enumerate(zip(rated.answers, rated.results, strict=True)):
-        for place, one in enumerate(result.statements):
-            baselines = [(backend.name, triples[number][place]) for backend, triples in rated.baselines]
-            rows.append({"answer": answer.id, "system": answer.system, **_statement(one), **_autoais(baselines)})
-    return rows
+    return [
+        {
+            "answer": answer.id,
+            "system": answer.system,
+            **_statement(one),
+            **baselines_of_statement(rated, number, place),
+        }
+        for number, (answer, result) in enumerate(zip(rated.answers, rated.results, strict=True))
+        for place, one in enumerate(result.statements)
+    ]
 
 
 def _statement(one: StatementValues) -> Record:
@@ -86,14 +89,6 @@ def _statement(one: StatementValues) -> Record:
         "state": auto.state,
         "auto_least": auto.least,
         "auto_most": auto.most,
-    }
-
-
-def _autoais(baselines: Sequence[tuple[str, Triple]]) -> Mapping[str, float | None]:
-    return {
-        f"autoais_{measure}_{name}": value
-        for name, triple in baselines
-        for measure, value in (("recall", triple.recall), ("precision", triple.precision), ("f1", triple.f1))
     }
 
 

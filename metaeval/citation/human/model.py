@@ -1,0 +1,99 @@
+"""The nouns of human ratings: statements as people saw them, what each annotator said, and one rating made of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from metaeval.citation.citeeval.bench import HumanStatement
+from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.marks import find_marks
+from metaeval.citation.model import Answer
+
+Nothing = Literal["left out", "full marks"]
+"""What a response is worth of whose statements none has a value: no value, or 1 as CiteEval publishes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedStatement:
+    """A stretch of an answer that people rated. start, end: offsets in the answer. text: without its marks.
+
+    ratings: in [0, 1], one for each annotator, in the same order in every statement; None where one gave none.
+    """
+
+    start: int
+    end: int
+    text: str
+    ratings: tuple[float | None, ...]
+
+    @property
+    def rating(self) -> float | None:
+        """What the annotators said, as one rating."""
+        return rating_of(self.ratings)
+
+
+@dataclass(frozen=True)
+class HumanAnswer:
+    """An answer, and its statements in the order of the text, none over another."""
+
+    answer: Answer
+    statements: tuple[RatedStatement, ...]
+
+    @property
+    def ratings(self) -> list[float | None]:
+        """One rating for each statement."""
+        return [one.rating for one in self.statements]
+
+
+@dataclass(frozen=True)
+class HumanSet:
+    """Rated answers, and what was left out in reading them, by reason.
+
+    people, splits: the judgements and the statements of CiteBench, by answer; empty for other data.
+    """
+
+    answers: tuple[HumanAnswer, ...]
+    dropped: Counter[str] = field(default_factory=Counter)
+    people: Mapping[str, Sequence[HumanStatement]] = field(default_factory=dict)
+    splits: Mapping[str, Split] = field(default_factory=dict)
+
+    @property
+    def annotators(self) -> int:
+        """The most annotators that a statement has."""
+        return max((len(one.ratings) for own in self.answers for one in own.statements), default=0)
+
+
+def cited_alone(human: HumanSet) -> HumanSet:
+    """The set in CiteEval's scenario "cited": statements without a citation have no rating; those that had one count.
+
+    What is published of CiteBench stays as it is: its own procedure masks by itself.
+    """
+    dropped, answers = Counter(human.dropped), []
+    for own in human.answers:
+        text, first = own.answer.text, own.answer.first
+        kept = []
+        for one in own.statements:
+            cited = any(mark.number is not None for mark in find_marks(text[one.start : one.end], first=first))
+            dropped["ratings that the scenario cited masks"] += not cited and one.rating is not None
+            kept.append(one if cited else replace(one, ratings=()))
+        answers.append(HumanAnswer(own.answer, tuple(kept)))
+    return HumanSet(tuple(answers), +dropped, human.people, human.splits)
+
+
+def rating_of(ratings: Sequence[float | None]) -> float | None:
+    """The mean of the ratings that are there; None where half of the annotators or more gave none.
+
+    Of three annotators two have to rate, as CiteEval publishes; a single one decides alone.
+    """
+    known = [rating for rating in ratings if rating is not None]
+    return sum(known) / len(known) if 2 * len(known) > len(ratings) else None
+
+
+def response_rating(ratings: Sequence[float | None], nothing_rated: Nothing = "left out") -> float | None:
+    """A response's rating: the mean over its statements that have one; `nothing_rated` where none has."""
+    known = [rating for rating in ratings if rating is not None]
+    if known:
+        return sum(known) / len(known)
+    return 1.0 if nothing_rated == "full marks" else None

@@ -1,0 +1,188 @@
+"""Files of answers with people's ratings: ExpertQA's, CiteBench's, and a format of one's own.
+
+One's own is the JSONL of answers (see `metaeval.citation.readers.own`) with one more field:
+
+    {"id": "a1", "text": "A Dane built it [1]. It is red.", "passages": [{"text": "..."}], "group": "q1",
+     "statements": [{"start": 0, "end": 20, "ratings": [1, 0.5, null]}, {"start": 21, "end": 31, "ratings": [0]}]}
+
+start, end  offsets of a statement in `text`, marks included; in the order of the text, none over another.
+ratings     how well its citations support it, from 0 to 1, one for each annotator; null where one gave none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from metaeval.citation.citeeval.bench import HumanStatement, read_human, read_statements
+from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.human.model import HumanAnswer, HumanSet, RatedStatement
+from metaeval.citation.human.written import written
+from metaeval.citation.model import Answer
+from metaeval.citation.readers.expertqa import URLS_ALONE, JudgedClaim, read_judged
+from metaeval.citation.readers.own import read_own
+from metaeval.corpus.loaders.marks import strip_marks
+from metaeval.corpus.loaders.rows import Row, read_rows
+from metaeval.errors import UserError, unknown
+
+FORMS = ("expertqa", "citebench", "jsonl")
+_TELLING: Mapping[str, tuple[str, ...]] = {
+    "citebench": ("sample_idx", "prediction_sentences_and_citations"),
+    "expertqa": ("question", "answers"),
+    "jsonl": ("text", "passages"),
+}
+_HINT = "name a file of answers with people's ratings (ExpertQA, CiteBench or JSONL; metaeval cite meta --help)"
+
+
+def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None = None) -> HumanSet:
+    """The answers of one or more files with their ratings. human: CiteBench's file of judgements.
+
+    An answer that names no system is of its file's; with several files of one's own, ids begin with the file's name.
+    Raises `UserError` for no file, two of one name, a file that cannot be read as such, and judgements that are
+    missing, or given with answers that have their own.
+    """
+    if form not in (*FORMS, "auto"):
+        raise unknown("format of rated answers", form, (*FORMS, "auto"))
+    if not files:
+        raise UserError("No file of rated answers is given: name at least one.")
+    names = [path.name.split(".")[0] or path.name for path in files]
+    if len(set(names)) < len(names):
+        raise UserError(f"Files are told apart by their names, and two have the same: {', '.join(names)}.")
+    rows = {path: list(read_rows(path, _HINT)) for path in files}
+    forms = {_form(own, path) if form == "auto" else form for path, own in rows.items()}
+    if len(forms) > 1:
+        raise UserError(f"All files are to be of one format, and these are {' and '.join(sorted(forms))}.")
+    (found,) = forms
+    if (found == "citebench") != (human is not None):
+        raise UserError(
+            "CiteBench's statements and its judgements are two files: name the .citeeval file, and --human FILE."
+            if human is None
+            else f"--human goes with CiteBench's statements; answers in {found} have their ratings in them."
+        )
+    if found == "citebench" and human is not None:
+        return _citebench(dict(zip(names, files, strict=True)), read_human(human))
+    if found == "expertqa":
+        return _expertqa([row for own in rows.values() for row in own])
+    return _own(dict(zip(names, rows.values(), strict=True)))
+
+
+def _form(rows: Sequence[Row], path: Path) -> str:
+    if not rows:
+        raise UserError(f"{path} holds no answers: give a file with at least one.")
+    for form, fields in _TELLING.items():
+        if all(field in rows[0].fields for field in fields):
+            return form
+    known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in _TELLING.items())
+    raise UserError(
+        f"{rows[0].where}: no known format of rated answers has the fields {', '.join(rows[0].fields) or 'none'}; "
+        f"known are {known}."
+    )
+
+
+def _expertqa(rows: Sequence[Row]) -> HumanSet:
+    """Complete, partial, incomplete support as 1, 0.5, 0; a claim without a passage to hold it against has no rating.
+
+    Its random and its domain files split the same answers in two ways: each is taken once.
+    """
+    dropped: Counter[str] = Counter()
+    found: dict[str, HumanAnswer] = {}
+    seen: set[str] = set()
+    for judged in read_judged(rows):
+        if judged.answer.id in seen:
+            dropped["answers that another file has too"] += 1
+        elif judged.all_urls:
+            dropped[URLS_ALONE] += 1
+        else:
+            dropped["pieces of evidence that are URLs without text"] += sum(claim.bare for claim in judged.claims)
+            statements = (RatedStatement(one.start, one.end, one.text, (_level(one),)) for one in judged.claims)
+            found[judged.answer.id] = HumanAnswer(judged.answer, tuple(statements))
+        seen.add(judged.answer.id)
+    return HumanSet(tuple(found.values()), +dropped)
+
+
+def _level(claim: JudgedClaim) -> float | None:
+    return None if claim.support is None or not claim.citations else claim.support / 2
+
+
+def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanStatement]]) -> HumanSet:
+    """The text of a response is its published statements with their citations; where they stood is not published."""
+    found: dict[str, HumanAnswer] = {}
+    splits: dict[str, Split] = {}
+    dropped: Counter[str] = Counter()
+    for name, path in files.items():
+        for answer, split in read_statements(path):
+            if answer.id in found:
+                raise UserError(f"Two files hold a response {answer.id!r}, and the judgements know them by their ids.")
+            own = people.get(answer.id)
+            if own is None:
+                dropped["responses without judgements"] += 1
+                continue
+            if len(own) != len(split.statements):
+                raise UserError(
+                    f"Sample {answer.id!r} has {len(split.statements)} statements in {path} and {len(own)} in the "
+                    "judgements: give the file of statements that people judged."
+                )
+            text, places = written([(one.text, one.citations) for one in split.statements])
+            placed = [(one, *where) for one, where in zip(split.statements, places, strict=True)]
+            whole = replace(answer, text=text, system=answer.system or name, group=answer.group or answer.id)
+            rated = [
+                RatedStatement(start, end, one.text, said.ratings)
+                for (one, start, end), said in zip(placed, own, strict=True)
+            ]
+            found[answer.id] = HumanAnswer(whole, tuple(rated))
+            moved = tuple(replace(one, start=start, end=end) for one, start, end in placed)
+            splits[answer.id] = Split(moved, split.no_answer)
+    return HumanSet(tuple(found.values()), dropped, {name: people[name] for name in found}, splits)
+
+
+def _own(files: Mapping[str, Sequence[Row]]) -> HumanSet:
+    found: list[HumanAnswer] = []
+    for name, rows in files.items():
+        bare = [Row(row.where, {key: row.fields[key] for key in row.fields if key != "statements"}) for row in rows]
+        seen: set[str] = set()
+        for answer, row in zip(read_own(bare), rows, strict=True):
+            if answer.id in seen:
+                raise UserError(
+                    f"{row.where}: two answers have the id {answer.id!r}; allowed: an id of its own for each."
+                )
+            seen.add(answer.id)
+            own = answer.id if len(files) == 1 else f"{name}/{answer.id}"
+            known = replace(
+                answer, id=_writable(own), group=_writable(answer.group), system=_writable(answer.system or name)
+            )
+            found.append(HumanAnswer(known, tuple(_statements(row, answer))))
+    return HumanSet(tuple(found))
+
+
+def _statements(row: Row, answer: Answer) -> list[RatedStatement]:
+    statements: list[RatedStatement] = []
+    for one in row.rows("statements"):
+        start, end = one.number("start"), one.number("end")
+        least = statements[-1].end if statements else 0
+        if not least <= start < end <= len(answer.text):
+            raise UserError(
+                f"{one.where}: the statement goes from {start} to {end}; allowed: offsets in the order of the text, "
+                f"here from {least} to {len(answer.text)}."
+            )
+        text = strip_marks(answer.text[start:end])
+        statements.append(RatedStatement(start, end, text, _ratings(one)))
+    return statements
+
+
+def _ratings(row: Row) -> tuple[float | None, ...]:
+    given = row.fields.get("ratings")
+    if not isinstance(given, list) or not given or not all(map(_allowed, given)):
+        raise row.error("ratings", "a list of numbers from 0 to 1, or null, one for each annotator")
+    return tuple(None if value is None else float(value) for value in given)
+
+
+def _allowed(value: object) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (number and 0 <= float(str(value)) <= 1)
+
+
+def _writable(text: str) -> str:
+    """A name as files can hold it: a lone surrogate, which JSON input may hold, as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

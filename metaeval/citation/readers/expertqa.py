@@ -1,0 +1,103 @@
+"""ExpertQA's long answers (`lfqa` files): each claim with its evidence, the answer made of its claims.
+
+The published answer strings do not hold every claim as it was judged, so an answer's text is its claims one after the
+other, each with marks for the passages of its evidence. Evidence that is a URL without text is no passage. An answer
+all of whose evidence is URLs (bing_chat, gpt4) is left out: its citations point at nothing that could be read.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from metaeval.citation.human.written import written
+from metaeval.citation.model import Answer, Passage
+from metaeval.corpus.loaders import expertqa as published
+from metaeval.corpus.loaders.draft import content_id
+from metaeval.corpus.loaders.marks import strip_marks
+from metaeval.corpus.loaders.rows import Row
+from metaeval.corpus.model import SupportLevel
+
+URLS_ALONE = "answers whose evidence is URLs without text"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedClaim:
+    """A claim in its answer's text: offsets with its marks, text without, and the expert's word on its evidence.
+
+    citations: numbers of its passages. bare: how much of its evidence is a URL alone. support: None where the expert
+    gave no level.
+    """
+
+    start: int
+    end: int
+    text: str
+    citations: tuple[int, ...]
+    bare: int
+    support: SupportLevel | None
+
+
+@dataclass(frozen=True)
+class JudgedAnswer:
+    """An answer with its claims; all_urls: it has evidence, and none of it has text."""
+
+    answer: Answer
+    claims: tuple[JudgedClaim, ...]
+
+    @property
+    def all_urls(self) -> bool:
+        """Whether it has evidence, and none of it has text."""
+        return not self.answer.passages and any(claim.bare for claim in self.claims)
+
+
+def read_expertqa(rows: Sequence[Row]) -> Iterator[Answer]:
+    """One answer for each question and system. Its id is the same in every file of the set; the question is its group.
+
+    Answers whose evidence is URLs alone are left out, and how many is logged.
+    """
+    dropped: Counter[str] = Counter()
+    for judged in read_judged(rows):
+        if judged.all_urls:
+            dropped[URLS_ALONE] += 1
+        else:
+            yield judged.answer
+    for reason, number in dropped.items():
+        _log.info("expertqa: %s left out: %d", reason, number)
+
+
+def read_judged(rows: Sequence[Row]) -> Iterator[JudgedAnswer]:
+    """The answers with the experts' judgements, those of URLs alone too."""
+    for row in rows:
+        question, answers = row.text("question"), row.row("answers")
+        for system in answers.fields:
+            answer = answers.row(system)
+            answer.text("answer_string")
+            yield _judged(question, system, answer.rows("claims"))
+
+
+def _judged(question: str, system: str, claims: Sequence[Row]) -> JudgedAnswer:
+    numbers: dict[str, int] = {}
+    read: list[tuple[str, tuple[int, ...], int, SupportLevel | None]] = []
+    for claim in claims:
+        support = claim.choice("support", published.SUPPORT)
+        entries = dict.fromkeys(claim.texts("evidence"))
+        texts = [text for entry in entries if (text := published.Passage.parse(entry).text)]
+        own = dict.fromkeys(numbers.setdefault(text, len(numbers) + 1) for text in texts)
+        # One line a claim: some claims end in a list's first number, which would be a sentence on a line of its own.
+        if text := " ".join(strip_marks(claim.text("claim_string")).split()):
+            read.append((text, tuple(own), len(entries) - len(texts), support))
+    text, places = written([(text, own) for text, own, _, _ in read])
+    answer = Answer(
+        id=content_id(question, system),
+        text=text,
+        passages=tuple(map(Passage, numbers)),
+        question=question,
+        group=f"q-{content_id(question)}",
+        system=system,
+    )
+    found = (JudgedClaim(start, end, *own) for (start, end), own in zip(places, read, strict=True))
+    return JudgedAnswer(answer, tuple(found))

@@ -1,0 +1,144 @@
+"""Coefficients of CiteEval's edit distance, fitted to people's ratings of what another judge edits."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metaeval.citation.chat.opening import estimate_for, open_chat
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.citeeval.asking import Asking, load_prompts
+from metaeval.citation.citeeval.coefficients import coefficients_text
+from metaeval.citation.citeeval.evaluate import evaluate_splits
+from metaeval.citation.citeeval.judge import requests_of
+from metaeval.citation.citeeval.metaevaluation import Correlation, Name, correlations
+from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
+from metaeval.citation.citeeval.refitting import Refit, edited_statements, fit
+from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.human.model import HumanAnswer
+from metaeval.citation.human.readers import read_human_set
+from metaeval.citation.measures import group_codes
+from metaeval.citation.model import Answer
+from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.config import RunConfig, load_run
+from metaeval.errors import unknown
+from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
+from metaeval.experiment.citing.notes import fingerprint
+from metaeval.experiment.citing.pipelines import SPLITTERS
+from metaeval.experiment.citing.settings import sort_settings
+from metaeval.experiment.scoring import MetricProgress
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class ToRefit:
+    """What is known before the judge is asked: the rated answers, their statements, and what is asked of whom."""
+
+    name: str
+    config: RunConfig
+    asking: Asking
+    options: CiteEvalOptions
+    chat: ChatOptions
+    splitter: str
+    people: Sequence[HumanAnswer]
+    splits: Sequence[Split]
+    dropped: Counter[str]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers, in order."""
+        return [one.answer for one in self.people]
+
+
+@dataclass(frozen=True, eq=False)
+class Refitted:
+    """The fit, and how far old and new coefficients agree with people. models: the names that replies came under.
+
+    agreement: of "published" and "refit", the latter on groups held out. error: their mean absolute errors.
+    """
+
+    plan: ToRefit
+    models: Sequence[str]
+    fit: Refit
+    agreement: Mapping[str, Mapping[Name, Correlation]]
+    error: Mapping[str, float]
+
+    @property
+    def text(self) -> str:
+        """The file of coefficients."""
+        plan = self.plan
+        prompt = load_prompts(plan.asking)["editing"].fingerprint
+        made = {
+            "answers": f"{plan.name}@{fingerprint(plan.answers)[:12]}",
+            "judge": ", ".join(self.models) or plan.asking.model,
+            "prompt": f"editing@{prompt}",
+            "statements": len(self.fit.statements),
+            "groups": len(set(self.fit.group.tolist())),
+        }
+        return coefficients_text(self.fit.coefficients, made)
+
+
+def prepare_refit(
+    files: Sequence[Path],
+    form: str,
+    human: Path | None,
+    choice: ChatChoice,
+    profile: str,
+    splitter: str,
+    settings: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+) -> ToRefit:
+    """Read the rated answers and check all that is asked; nothing is sent.
+
+    Raises `UserError` for what is wrong in files and settings, and where no model is named.
+    """
+    given, of_run = sort_settings(overrides, {"asking": Asking, "options": CiteEvalOptions, "chat": ChatOptions})
+    config = load_run(None, settings, of_run)
+    options = citeeval_options(profile, **given["options"])
+    # What a statement rests on has no part in what its edits are worth.
+    asking = Asking(**{"contexts": "never", **given["asking"], "model": model_of(choice, given["asking"])})
+    load_prompts(asking)
+    chat = chat_options(ChatOptions, choice, {**given["chat"], "model": asking.model}, config.budget)
+    if splitter not in SPLITTERS:
+        raise unknown("splitter", splitter, SPLITTERS)
+    cutter = find_sentence_splitter(splitter)  # type: ignore[arg-type]
+    found = read_human_set(files, form, human)
+    splits = [found.splits.get(one.answer.id) or split_response(one.answer, options, cutter) for one in found.answers]
+    name = "+".join(path.name.split(".")[0] or path.name for path in files)
+    return ToRefit(name, config, asking, options, chat, cutter.name, found.answers, splits, found.dropped)
+
+
+def estimate_refit(plan: ToRefit) -> str:
+    """One line on what asking the judge would still cost; sends nothing, and needs no key."""
+    requests = [request for _, _, request in requests_of(plan.answers, plan.splits, plan.asking)]
+    return f"{len(plan.people):,} answers to be edited: {estimate_for(requests, plan.chat)}"
+
+
+def run_refit(plan: ToRefit, choice: ChatChoice, progress: MetricProgress | None = None) -> Refitted:
+    """Have the citations edited, and fit; nothing is written but the reply store and the file of `choice.record`.
+
+    Raises `UserError` when the endpoint cannot go on, and where too little is left to learn from.
+    """
+    with open_chat(plan.chat, choice.record, choice.replay, progress) as chat:
+        results = evaluate_splits(plan.answers, plan.splits, chat.ask, plan.asking, plan.options)
+        _log.info("%s: %s", plan.asking.model, chat.note())
+    group, _ = group_codes(plan.answers)
+    interval = plan.config.interval
+    found = fit(*edited_statements(plan.people, results, group, plan.options), plan.options, interval.seed)
+    columns = {"published": found.published, "refit": found.refitted}
+    drawn = np.unique(found.group, return_inverse=True)[1]
+    how = interval.resamples, interval.seed, interval.level
+    return Refitted(
+        plan=plan,
+        models=chat.models,
+        fit=found,
+        agreement={name: correlations(column, found.rating, drawn, *how) for name, column in columns.items()},
+        error={name: float(np.abs(column - found.rating).mean()) for name, column in columns.items()},
+    )

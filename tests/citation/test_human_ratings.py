@@ -1,0 +1,129 @@
+"""Ratings of several annotators made one, values of spans brought to statements, and text made of statements."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.citation.citeeval.metaevaluation import human_rating
+from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, align, filled, mean_of
+from metaeval.citation.human.model import RatedStatement, rating_of, response_rating
+from metaeval.citation.human.written import with_marks, written
+from metaeval.citation.sentences import RULES, sentence_spans
+
+MISSING = Valued(None, "missing", "failed")
+
+
+def statements(*ends):
+    return [RatedStatement(start, end, "", (1.0,)) for start, end in ends]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "expected"),
+    [
+        ((0.75,), 0.75),  # one annotator decides alone
+        ((None,), None),
+        ((0.5, None), None),  # half is missing
+        ((0.5, 1.0), 0.75),
+        ((0.5, None, 1.0), 0.75),  # CiteEval: of three, two have to rate
+        ((0.5, None, None), None),
+        ((0.0, 0.25, None, None), None),
+        ((0.0, 0.25, 0.5, None), 0.25),
+        ((), None),
+    ],
+)
+def test_half_of_the_annotators_or_more_have_to_be_there(ratings, expected):
+    assert rating_of(ratings) == expected
+
+
+@given(st.tuples(*[st.sampled_from([None, 0.0, 0.25, 0.5, 0.75, 1.0])] * 3))
+def test_of_three_annotators_it_is_citeevals_rule(ratings):
+    assert rating_of(ratings) == human_rating(ratings)
+
+
+def test_a_response_is_the_mean_of_what_is_rated():
+    assert response_rating([0.5, None, 1.0]) == 0.75
+    assert response_rating([None, None]) is None
+    assert response_rating([None], "full marks") == response_rating([], "full marks") == 1.0
+
+
+def test_a_span_belongs_to_the_statement_that_holds_most_of_it():
+    found = align(
+        statements((0, 10), (11, 30)),
+        [
+            SpanValue(0, 10, Valued(1.0)),
+            SpanValue(8, 13, Valued(0.0)),  # two characters on either side: the first
+            SpanValue(9, 30, Valued(0.5)),
+            SpanValue(40, 50, Valued(1.0)),  # in none
+            SpanValue(10, 11, Valued(1.0)),  # in the gap
+        ],
+    )
+    assert [one.value for one in found.values] == [0.5, 0.5]
+    assert found.outside == 2
+    assert align([], [SpanValue(0, 1, Valued(1.0))]).outside == 1
+
+
+def test_a_statement_without_a_span_has_no_value_and_one_with_a_missing_verdict_none_either():
+    values = align(
+        statements((0, 10), (10, 20), (20, 30), (30, 40)),
+        [
+            SpanValue(0, 5, Valued(1.0)),
+            SpanValue(5, 10, MISSING),
+            SpanValue(10, 15, NO_VALUE),
+            SpanValue(15, 20, Valued(0.25)),
+            SpanValue(20, 30, NO_VALUE),
+        ],
+    ).values
+    # A mean of 1 and what is not known is not known; what needs no value changes no mean.
+    assert values == (MISSING, Valued(0.25), NO_VALUE, NO_VALUE)
+
+
+def test_what_has_no_value_takes_its_responses_and_what_is_missing_does_not():
+    assert filled([Valued(0.0), NO_VALUE, MISSING], 0.5) == [Valued(0.0), Valued(0.5), MISSING]
+    assert filled([NO_VALUE], None) == [NO_VALUE]
+    assert mean_of([]) == NO_VALUE
+
+
+@pytest.mark.parametrize(
+    ("text", "citations", "expected"),
+    [
+        ("It is long.", (1, 2), "It is long [1][2]."),
+        ('He said "no."', (3,), 'He said "no [3]."'),
+        ("As follows:", (1,), "As follows [1]:"),
+        ("no end", (1,), "no end [1]"),
+        ("Really?!", (), "Really?!"),
+        ("...", (1,), "[1]..."),
+    ],
+)
+def test_marks_stand_before_the_closing_punctuation(text, citations, expected):
+    assert with_marks(text, citations) == expected
+
+
+def test_statements_stay_sentences():
+    said = [("One is.", (1,)), ("Two is", ()), ("Three is e.g.", (2,)), ("lower case.", (1,)), ('"Four" is.', (3,))]
+    text, places = written(said)
+    assert text == 'One is [1]. Two is\nThree is e.g [2].\nlower case [1]. "Four" is [3].'
+    assert [text[start:end] for start, end in places] == text.replace("\n", "|").replace(". ", ".|").split("|")
+
+
+@given(st.lists(st.tuples(st.text(st.sampled_from('aZ.?! )"1[]e,'), min_size=1), st.lists(st.integers(1, 9)))))
+def test_every_statement_is_found_at_its_offsets(said):
+    text, places = written(said)
+    assert len(places) == len(said)
+    assert all(first[1] < second[0] for first, second in pairwise(places))
+    for (own, citations), (start, end) in zip(said, places, strict=True):
+        assert text[start:end] == with_marks(own, citations)
+        assert text[start:end].count("[") == own.count("[") + len(citations)
+    if places:
+        assert places[-1][1] == len(text)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["It is.", "no end", '"Who?"', "so it goes.", "See e.g.", "A: b:"]), st.booleans())
+    )
+)
+def test_no_statement_runs_into_the_next_sentence(said):
+    text, places = written([(own, (1,) if cited else ()) for own, cited in said])
+    assert [(one.start, one.end) for one in sentence_spans(text, RULES)] == places

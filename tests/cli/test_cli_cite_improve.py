@@ -1,0 +1,327 @@
+"""`metaeval cite improve` as it is typed: judged, edited and judged again, with faults, killed, replayed, refused."""
+
+import importlib.util
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "retries=20")
+PASSAGES = [{"text": "Rain fell."}, {"text": "Snow fell."}, {"text": "Fog rose."}]
+
+
+def items(systems=2, groups=4):
+    """Two statements with citations each: the judge below wants [2] in the first alone, and nothing else."""
+    return [
+        {
+            "id": f"{system}-{group}",
+            "group": f"q{group}",
+            "system": f"system {system}",
+            "question": f"Weather {group}?",
+            "passages": PASSAGES,
+            "text": f"On day {group} of {system}, rain [1] and snow [2] fell [3]. Fog rose{' [3]' if system else ''}.",
+        }
+        for system in range(systems)
+        for group in range(groups)
+    ]
+
+
+def statements_of(prompt):
+    """The numbers and citations of the statements that a prompt shows."""
+    shown = prompt.rpartition("</passages>")[2]
+    found = re.findall(r'<statement id="(\d+)"(?: cites="([\d ]*)")?>', shown)
+    return 'cites="' in shown, [(int(number), [int(one) for one in cited.split()]) for number, cited in found]
+
+
+def judge(body):
+    """One deletion of whatever is not 2 in the first statement, at a time; 5 stars less one for each that is wrong."""
+    editing, found = statements_of(body["messages"][0]["content"])
+    if not editing:
+        return json.dumps({"statements": [{"id": n, "thinking": "", "context": "retrieval"} for n, _ in found]})
+    entries = []
+    for number, cited in found:
+        wrong = [one for one in cited if one != 2] if number == 1 else []
+        edits = [{"action": "delete", "citation": one, "reason": "misleading"} for one in wrong[:1]]
+        if cited:
+            entries.append({"id": number, "thinking": "", "edits": edits, "rating": 5 - len(wrong)})
+    return json.dumps({"statements": entries})
+
+
+@pytest.fixture(scope="module")
+def fake():
+    """The module tests/llm/server.py."""
+    path = Path(__file__).parents[1] / "llm" / "server.py"
+    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_improve", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch, tmp_path):
+    """No key, no proxy, a reply store of its own."""
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items()))
+    return path
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def records(folder, name):
+    return json.loads((folder / f"{name}.json").read_text())["records"]
+
+
+def values(folder):
+    return {(one["system"], one["round"], one["measure"]): one for one in records(folder, "improving")}
+
+
+def counts(folder):
+    return {(one["system"], one["round"], one["count"]): one["value"] for one in records(folder, "improving-edits")}
+
+
+def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_bytes(cli, fake, answers, tmp_path):
+    kept = tmp_path / "judge.jsonl"
+    with fake.ChatServer(answer=judge, faults=0.3, kinds=QUICK_FAULTS, seed=3) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--record", kept, "--rounds", "5")
+        ended = cli("cite", "improve", answers, "-o", "one.jsonl", *endpoint, *QUICK)
+        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
+        # Contexts of eight answers once, since no edit changes a statement's words; their citations as they were, with
+        # [2][3], and with [2]: nothing is asked twice.
+        assert sorted(server.completed.values()) == [1] * (8 + 3 * 8)
+    replay = ("--replay", kept, "--rounds", "5", "--results", "again")
+    assert cli("cite", "improve", answers, "-o", "two.jsonl", *replay, *QUICK).code == 0
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    folder = tmp_path / "results/cite/improve/answers"
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    again = {path.name: path.read_bytes() for path in (tmp_path / "again/cite/improve/answers").iterdir()}
+    assert again == files
+    assert len(files) == 2 * 5 + 1
+    written = lines(tmp_path / "one.jsonl")
+    assert [one["text"] for one in written][::4] == [
+        "On day 0 of 0, rain and snow [2] fell. Fog rose.",
+        "On day 0 of 1, rain and snow [2] fell. Fog rose [3].",
+    ]
+    assert (written[0]["id"], written[0]["group"], written[0]["system"]) == ("0-0", "q0", "system 0 improved by tiny")
+    found = values(folder)
+    # System 1: stars 3, 4, 5 of the first statement are 0.5, 0.75, 1, the second has 1: means 0.75, 0.875, 1. System 0
+    # lacks a citation in the second: 0.25, 0.375, 0.5. All answers of a system are alike: no change in any resample.
+    ratings = [found["system 1", turn, "rating"] for turn in (0, 1, 2)]
+    assert [one["value"] for one in ratings] == [0.75, 0.875, 1.0]
+    assert [one["change_value"] for one in ratings] == [0, 0.125, 0.25]
+    assert (ratings[2]["change_low"], ratings[2]["change_high"], ratings[2]["pairs"]) == (0.25, 0.25, 4)
+    assert [found["system 0", turn, "rating"]["value"] for turn in (0, 1, 2)] == [0.25, 0.375, 0.5]
+    # Edit distance of the first statement with the released coefficients, one deletion of three, of two, and none:
+    # (2 x 1.00298631 + 0.06935712) / 3 - 0.01090173, (1.00298631 + 0.06935712) / 2 - 0.01090173, 1; the second has 1.
+    first = [(2 * 1.00298631 + 0.06935712) / 3 - 0.01090173, (1.00298631 + 0.06935712) / 2 - 0.01090173, 1.0]
+    for turn, worth in enumerate(first):
+        assert found["system 1", turn, "edits"]["value"] == pytest.approx((worth + 1) / 2, abs=1e-7)
+    assert [found["system 1", turn, "auto"]["citations"] for turn in (0, 1, 2)] == [16, 12, 8]
+    done = counts(folder)
+    assert [done["system 1", turn, "delete: misleading"] for turn in ("round 1", "round 2", "not done")] == [4, 4, 0]
+    assert done["system 0", "round 1", "statements unchanged"] == 4
+    assert done["", "all", "tokens in"] == 32 * 100  # the fake server counts 100 for each reply
+    changes = lines(folder / "changes.jsonl")
+    assert (len(changes), changes[0]["edits"], changes[8]["edits"]) == (16, "1: DELETE_1:1", "1: DELETE_1:3")
+    assert changes[8]["before"] == changes[0]["after"] == "On day 0 of 0, rain and snow [2] fell [3]. Fog rose."
+
+
+def test_rounds_end_where_they_are_told_to(cli, fake, answers, tmp_path):
+    with fake.ChatServer(answer=judge) as server:
+        command = ("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
+        assert cli(*command).code == 0
+    assert lines(tmp_path / "a.jsonl")[0]["text"] == "On day 0 of 0, rain and snow [2] fell [3]. Fog rose."
+    done = counts(tmp_path / "results/cite/improve/answers")
+    assert [done["system 1", turn, "answers changed"] for turn in ("round 1", "not done")] == [4, 4]
+
+
+def test_the_pipelines_compare_before_and_after(cli, fake, answers, tmp_path):
+    with fake.ChatServer(answer=judge) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "2")
+        assert cli("cite", "improve", answers, "-o", "improved.jsonl", *endpoint, *QUICK, "-q").code == 0
+    quick = ("--nli", "overlap", "--threshold", "0.4", "-s", "interval.resamples=20")
+    assert cli("cite", "alce", answers, "improved.jsonl", *quick).code == 0
+    (folder,) = (tmp_path / "results/cite/alce").iterdir()
+    systems = {one["system"] for one in records(folder, "answers")}
+    assert systems == {"system 0", "system 1", "system 0 improved by tiny", "system 1 improved by tiny"}
+
+
+def test_a_judge_that_goes_in_circles_is_stopped(cli, fake, answers, tmp_path):
+    def fickle(body):
+        """Wants [1] out where it is, and in where it is not."""
+        editing, found = statements_of(body["messages"][0]["content"])
+        if not editing:
+            return judge(body)
+        entries = []
+        for number, cited in found:
+            way = ("delete", "redundant") if 1 in cited else ("add", "evidence")
+            edits = [{"action": way[0], "citation": 1, "reason": way[1]}] if number == 1 else []
+            if cited:
+                entries.append({"id": number, "thinking": "", "edits": edits, "rating": 4})
+        return json.dumps({"statements": entries})
+
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps({**items()[0], "text": "Rain fell [2][1]."}) + "\n")
+    with fake.ChatServer(answer=fickle) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "9")
+        assert cli("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK).code == 0
+        assert server.completed.total() == 3  # contexts once, citations before and after the first edit
+    assert lines(tmp_path / "a.jsonl")[0]["text"] == "Rain fell [2]."
+    (left,) = [
+        one["value"]
+        for one in records(tmp_path / "results/cite/improve/one", "improving-edits")
+        if one["count"].startswith("answers left")
+    ]
+    assert left == 1
+
+
+def test_replies_that_say_nothing_leave_the_answers_as_they_were(cli, fake, answers, tmp_path):
+    def half(body):
+        """No use for system 0; of system 1 every edit is impossible, and the second statement is skipped."""
+        editing, found = statements_of(body["messages"][0]["content"])
+        if "of 0," in body["messages"][0]["content"]:
+            return "I like it."
+        if not editing:
+            return judge(body)
+        edits = [
+            {"action": "delete", "citation": 9, "reason": "misleading"},
+            {"action": "add", "citation": 1, "reason": "evidence"},
+            {"action": "add", "citation": 7, "reason": "evidence"},
+            {"action": "add", "citation": 0, "reason": "evidence"},
+        ]
+        return json.dumps({"statements": [{"id": found[0][0], "thinking": "", "edits": edits, "rating": 3}]})
+
+    with fake.ChatServer(answer=half) as server:
+        ended = cli(
+            *(
+                "cite",
+                "improve",
+                answers,
+                "-o",
+                "a.jsonl",
+                "--model",
+                "tiny",
+                "--base-url",
+                server.url,
+                "--rounds",
+                "3",
+            ),
+            *QUICK,
+        )
+        assert ended.code == 0
+        assert server.completed.total() == 16  # nothing changed: one judgement is all
+    assert [one["text"] for one in lines(tmp_path / "a.jsonl")] == [one["text"] for one in items()]
+    done = counts(tmp_path / "results/cite/improve/answers")
+    assert done["system 0", "not done", "statements not judged"] == 4
+    for problem in ("not cited", "cited already", "no such passage", "own knowledge"):
+        assert done["system 1", "not done", f"passed over: {problem}"] == 4
+    assert done["system 1", "not done", "statements not judged"] == 4
+    found = values(tmp_path / "results/cite/improve/answers")
+    rating = found["system 0", 0, "rating"]
+    # One statement missing, from 0 to 1; the other without a citation 0, or left out, if its context is missing.
+    assert (rating["value"], rating["least"], rating["most"]) == (None, 0.0, 1.0)
+    assert "without a judgement; with them" in " ".join(ended.out.split())
+
+
+def test_a_killed_run_goes_on_from_the_reply_store(fake, answers, tmp_path):
+    enough = threading.Event()
+    slow = {"on": True}
+
+    def latency(_):
+        if server.completed.total() >= 20 and slow["on"]:
+            enough.set()
+            return 60.0
+        return 0.0
+
+    with fake.ChatServer(answer=judge, latency=latency) as server:
+        command = [sys.executable, "-m", "metaeval", "cite", "improve", str(answers), "-o", "a.jsonl", "-q"]
+        command += ["--model", "tiny", "--base-url", server.url, "--rounds", "2", "-s", "concurrency=1"]
+        process = subprocess.Popen(command, cwd=tmp_path, env=os.environ.copy(), stderr=subprocess.PIPE)
+        assert enough.wait(120)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+        assert not (tmp_path / "a.jsonl").exists()
+        slow["on"] = False
+        ended = subprocess.run(
+            command, cwd=tmp_path, env=os.environ.copy(), capture_output=True, text=True, timeout=120
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert (server.completed.total(), set(server.completed.values())) == (32, {1})
+    assert lines(tmp_path / "a.jsonl")[4]["text"] == "On day 0 of 1, rain and snow [2] fell. Fog rose [3]."
+
+
+def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, answers, tmp_path):
+    with fake.ChatServer(answer=judge) as server:
+        command = ("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url)
+        ended = cli(*command, "--rounds", "3", "--dry-run")
+        assert (ended.code, server.attempts.total()) == (0, 0)
+        assert ended.out.startswith("8 answers, to judge before any edit: 16 requests to ask, 0 replies already stored")
+        assert "in each of 3 rounds, at most 8 requests of about the same size" in ended.out
+        assert not (tmp_path / "a.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "A chat model judges, and none is named: type --model NAME"),
+        (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set"),
+        (("--model", "tiny", "--rounds", "0"), "--rounds is 0; allowed: a whole number from 1"),
+        (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),
+        (("--model", "tiny", "--profile", "relaesed"), "Did you mean 'released'"),
+        (("--model", "tiny", "--splitter", "rulse"), "Did you mean 'rules'"),
+        (("--model", "tiny", "-s", "wieght=1"), "Did you mean 'weight'"),
+        (("--model", "tiny", "--budget", "1"), "set the options price_in and price_out"),
+        (("--replay", "none.jsonl"), "none.jsonl"),
+        (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(refused, answers, options, says):
+    assert says in refused("cite", "improve", answers, "-o", "a.jsonl", *options)
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_the_tables_fit_the_terminal(cli, fake, answers, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    with fake.ChatServer(answer=judge) as server:
+        command = ("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
+        ended = cli(*command, "--rounds", "2")
+    assert max(map(len, ended.out.split("Written: ")[0].splitlines())) <= int(width)
+
+
+def test_the_file_that_is_read_is_not_written_over(refused, answers):
+    before = answers.read_bytes()
+    assert "is the file that is read: name another one" in refused(
+        "cite", "improve", answers, "-o", answers, "--model", "tiny"
+    )
+    assert answers.read_bytes() == before
+
+
+def test_the_released_profile_reads_and_edits_by_its_own_rules(cli, fake, tmp_path):
+    # Released: a plain mark is all that is read, so that the list is text; numbers end at 10.
+    path = tmp_path / "one.jsonl"
+    text = "Rain fell on all of the land that day [1] [2, 3]."
+    path.write_text(json.dumps({**items()[0], "text": text}) + "\n")
+    with fake.ChatServer(answer=judge) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--profile", "released")
+        assert cli("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK).code == 0
+    assert lines(tmp_path / "a.jsonl")[0]["text"] == "Rain fell on all of the land that day [2, 3]."
+    settings = json.loads((tmp_path / "results/cite/improve/one/improving.json").read_text())["settings"]
+    assert (settings["profile"], settings["options"]) == ("released", "as the profile")

@@ -1,0 +1,214 @@
+"""`metaeval cite meta` as it is typed: on ratings of one's own, with a judge recorded and replayed, and refused."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+EXPERTQA = Path(__file__).parents[3] / "shared" / "data" / "expertqa"
+QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+PASSAGES = [{"title": "Oder", "text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
+QUICK = ("-s", "interval.resamples=30", "-s", "comparison.permutations=30", "-s", "splitter=rules")
+SUFFIXES = ("json", "txt", "md", "tex", "csv")
+
+
+def items(systems=2, groups=4):
+    """Answers of two statements, the first right and rated so by two of three, the other uncited and unrated."""
+    found = []
+    for system in range(systems):
+        for group in range(groups):
+            first, second = f"The Oder is {840 + group * system} kilometres long [1].", "Barges sing songs [2]."
+            found.append(
+                {
+                    "id": f"{system}-{group}",
+                    "group": f"q{group}",
+                    "system": f"system {system}",
+                    "question": f"Question {group}?",
+                    "passages": PASSAGES,
+                    "text": f"{first} {second}",
+                    "statements": [
+                        {"start": 0, "end": len(first), "ratings": [1, None, 1 - group * system / 4]},
+                        {"start": len(first) + 1, "end": len(first) + 1 + len(second), "ratings": [0.25, 0, 0]},
+                    ],
+                }
+            )
+    return found
+
+
+@pytest.fixture
+def rated(tmp_path):
+    path = tmp_path / "rated.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def fake():
+    """The module tests/llm/server.py."""
+    path = Path(__file__).parents[1] / "llm" / "server.py"
+    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_meta", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    """No key and no proxy."""
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+def contents(folder):
+    """Every file below a folder but the manifests, which hold times."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_ratings_of_ones_own(cli, rated, tmp_path):
+    ended = cli("cite", "meta", rated, "--nli", "overlap", "--threshold", "0.9", *QUICK)
+    assert ended.code == 0, ended.err
+    folder = tmp_path / "results" / "cite" / "meta" / "rated"
+    tables = {
+        "statements": ("correlation", "classification", "within-systems"),
+        "responses": ("correlation", "classification", "within-systems", "systems"),
+    }
+    assert set(contents(folder)) == {
+        *(f"{unit}/{name}.{suffix}" for unit, names in tables.items() for name in names for suffix in SUFFIXES),
+        *(f"{unit}/ratings.jsonl" for unit in tables),
+        *(f"{name}.{suffix}" for name in ("measures", "annotators") for suffix in SUFFIXES),
+    }
+    assert "Agreement between annotators (Krippendorff's alpha)" in ended.out
+    assert "Systems as people and as measures rate them" in ended.out
+    rows = [json.loads(line) for line in (folder / "statements" / "ratings.jsonl").read_text().splitlines()]
+    assert len(rows) == 16
+    # "843" is not in the passage: 3 of the 4 content words are, which is under 0.9; "sing songs" is not either.
+    scores = {row["id"]: row["scores"]["alce:recall:overlap"] for row in rows}
+    assert scores == {f"{s}-{g}#{n}": float(n == 1 and s * g == 0) for s in range(2) for g in range(4) for n in (1, 2)}
+    assert {row["id"]: row["gold"] for row in rows}["1-3#1"] == pytest.approx(1 - 3 / 8)
+
+
+def test_what_is_written_is_evaluated_to_the_same_digits(cli, rated, tmp_path):
+    assert cli("cite", "meta", rated, "--nli", "overlap,rouge", "-q", *QUICK).code == 0
+    own = tmp_path / "results" / "cite" / "meta" / "rated" / "statements"
+    again = ("evaluate", "-d", "ratings", "--data", own / "ratings.jsonl", "-p", "correlation", "-q", *QUICK[:4])
+    assert cli(*again).code == 0
+    found = [
+        json.loads(path.read_text())["rows"]
+        for path in (own / "correlation.json", tmp_path / "results" / "ratings-all-rating" / "correlation.json")
+    ]
+    values = [
+        {row["metric"]: {key: (one["value"], one["low"]) for key, one in row["values"].items()} for row in rows}
+        for rows in found
+    ]
+    assert values[0] == values[1]
+    assert {name.rpartition(":")[2] for name in values[0] if ":" in name} == {"overlap", "rouge"}
+
+
+def test_a_judge_recorded_with_faults_and_replayed_gives_the_same_bytes(cli, fake, rated, tmp_path):
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+    def judge(body):
+        own = body["messages"][0]["content"].rpartition("</passages>")[2]
+        if 'cites="' not in own:
+            entries = [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]
+        elif "is 842" in own:
+            return "I like it."
+        else:
+            entries = [{"id": n, "thinking": "", "edits": [], "rating": stars} for n, stars in ((1, 5), (2, 1))]
+        return json.dumps({"statements": entries})
+
+    kept, asked = tmp_path / "judge.jsonl", ("cite", "meta", rated, "--pipelines", "citeeval,alce", "--nli", "overlap")
+    with fake.ChatServer(answer=judge, faults=0.3, kinds=QUICK_FAULTS, seed=3) as server:
+        model = ("--model", "tiny", "--base-url", server.url, "--record", kept, "-s", "backoff=0.01")
+        ended = cli(*asked, *model, *QUICK)
+        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
+    replayed = cli(*asked, "--replay", kept, "--results", tmp_path / "again", "-s", "backoff=0.01", *QUICK)
+    assert replayed.code == 0, replayed.err
+    first = contents(tmp_path / "results" / "cite" / "meta" / "rated")
+    assert contents(tmp_path / "again" / "cite" / "meta" / "rated") == first
+    rows = [json.loads(line) for line in first["statements/ratings.jsonl"].decode().splitlines()]
+    scores = {row["id"]: row["scores"]["citeeval:rating"] for row in rows}
+    # Five stars are 1 and one star is 0; the reply about "842" holds nothing, and is no number.
+    missing = {"1-2#1": None, "1-2#2": None}
+    assert scores == {f"{s}-{g}#{n}": float(n == 1) for s in range(2) for g in range(4) for n in (1, 2)} | missing
+    result = json.loads(first["statements/correlation.json"])
+    (row,) = [row for row in result["rows"] if row["metric"] == "citeeval:rating"]
+    assert (row["scored"], row["statuses"]) == (14, {"unparsed": 2})
+    assert row["values"]["pearson"]["bounds"] is not None
+
+
+def test_all_of_expertqa(cli, tmp_path):
+    if not EXPERTQA.is_dir():
+        pytest.skip("no local copy of expertqa beside the repository")
+    quick = ("-s", "interval.resamples=5", "-s", "comparison.permutations=0", "-s", "controls=false", "-q")
+    ended = cli("cite", "meta", *sorted(EXPERTQA.glob("*.jsonl")), "--pipelines", "alce", "--nli", "overlap", *quick)
+    assert ended.code == 0
+    (folder,) = (tmp_path / "results" / "cite" / "meta").iterdir()
+    found = json.loads((folder / "statements" / "correlation.json").read_text())
+    assert found["data"]["statements"] == 1688
+    assert found["data"]["levels"] == {"1": 1209, "0.5": 114, "0": 365}
+    assert {row["scored"] for row in found["rows"]} == {1688}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--pipelines", "acle"), "Did you mean 'alce'"),
+        (("--format", "expertqq"), "Did you mean 'expertqa'"),
+        (("--human", "h.json"), "--human goes with CiteBench's statements"),
+        (("--scores", "none.jsonl"), "none.jsonl"),
+        (("--pipelines", "citeeval"), "A chat model judges, and none is named: type --model NAME"),
+        (("--model", "tiny"), "No pipeline here asks a chat model: add citeeval to --pipelines"),
+        (("--nli", "overlpa"), "Did you mean 'overlap'"),
+        (("--scenario", "citde"), "Did you mean 'cited'"),
+        (("--set", "responces=own"), "Did you mean 'responses'"),
+        (("--set", "responses=mine"), "responses should be 'own' or 'rated statements'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(refused, rated, options, says):
+    assert says in refused("cite", "meta", rated, *options)
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_the_tables_and_the_help_fit_the_terminal(cli, rated, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    ended = cli("cite", "meta", rated, "--nli", "overlap", *QUICK)
+    printed = ended.out.split("Written: ")[0].splitlines()
+    assert max(map(len, printed)) <= int(width)
+    shown = cli("cite", "meta", "--help").out.splitlines()
+    assert (max(map(len, shown)) <= int(width), len(shown) <= 45) == (True, True)
+
+
+def test_facts_of_a_model_and_a_judge_share_one_file_of_replies(cli, fake, rated, tmp_path):
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+    def answer(body):
+        said = body["messages"][0]["content"]
+        if "<passages>" not in said:  # a sentence to be cut into facts; one reply is of no use
+            return "no" if "843" in said else json.dumps({"facts": ["The Oder is long."]})
+        own = said.rpartition("</passages>")[2]
+        if 'cites="' not in own:
+            return json.dumps({"statements": [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]})
+        return json.dumps({"statements": [{"id": n, "thinking": "", "edits": [], "rating": 5} for n in (1, 2)]})
+
+    kept = tmp_path / "judge.jsonl"
+    asked = ("cite", "meta", rated, "--pipelines", "scifi,citeeval", "--nli", "overlap", "-s", "facts=model", "-q")
+    with fake.ChatServer(answer=answer) as server:
+        assert cli(*asked, "--model", "tiny", "--base-url", server.url, "--record", kept, *QUICK).code == 0
+    assert cli(*asked, "--replay", kept, "--results", tmp_path / "again", *QUICK).code == 0
+    first = contents(tmp_path / "results" / "cite" / "meta" / "rated")
+    assert contents(tmp_path / "again" / "cite" / "meta" / "rated") == first
+    rows = [json.loads(line) for line in first["statements/ratings.jsonl"].decode().splitlines()]
+    scores = {row["id"]: row["scores"]["scifi:entailment:overlap"] for row in rows}
+    # "Oder" and "long" stand in the first passage and not in the second; the facts of one sentence are missing.
+    expected = {f"{s}-{g}#{n}": float(n == 1) for s in range(2) for g in range(4) for n in (1, 2)}
+    assert scores == expected | {"1-3#1": None}
+    result = json.loads(first["statements/correlation.json"])
+    statuses = {row["metric"]: row["statuses"] for row in result["rows"] if row["kind"] == "metric"}
+    assert statuses["scifi:entailment:overlap"] == {"unparsed": 1}
+    (row,) = [row for row in result["rows"] if row["metric"] == "scifi:entailment:overlap"]
+    assert "|facts:model=tiny, " in row["signature"]
+    assert "127.0.0.1" not in row["signature"]

@@ -1,0 +1,128 @@
+"""`metaeval cite refit` as it is typed: recorded with faults, replayed, used, and what is refused."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "retries=20")
+PASSAGES = [{"text": "The Oder is long."}, {"text": "Barges carry coal."}]
+
+
+def judge(body):
+    """The citation of a statement about ships goes as misleading, every other one stays."""
+    statements = body["messages"][0]["content"].rpartition("</passages>")[2]
+    delete = {"action": "delete", "citation": 1, "reason": "misleading"}
+    edits = [[delete] if "Ships" in part else [] for part in statements.split("<statement ")[1:]]
+    entries = [{"id": n, "thinking": "", "edits": own, "rating": 3} for n, own in enumerate(edits, start=1)]
+    return json.dumps({"statements": entries})
+
+
+@pytest.fixture(scope="module")
+def fake():
+    """The module tests/llm/server.py."""
+    path = Path(__file__).parents[1] / "llm" / "server.py"
+    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_refit", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch, tmp_path):
+    """No key, no proxy, a reply store of its own."""
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def rated(tmp_path):
+    """Ten answers of two statements: people rate the first 0.2, which is about ships, and the other one 0.8."""
+    text = "Ships sail fast [1]. The Oder is long [1]."
+    rows = [
+        {
+            "id": f"a{number}",
+            "text": f"{text} Number {number}.",
+            "passages": PASSAGES,
+            "statements": [
+                {"start": 0, "end": 20, "ratings": [0.2, 0.2, None]},
+                {"start": 21, "end": 43, "ratings": [0.8, 1.0, 0.6]},
+            ],
+        }
+        for number in range(10)
+    ]
+    path = tmp_path / "rated.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, fake, rated, tmp_path):
+    kept, folder = tmp_path / "judge.jsonl", Path("cite", "refit", "rated")
+    with fake.ChatServer(answer=judge, faults=0.4, kinds=("429", "500", "closed"), seed=2) as server:
+        asked = ("--model", "tiny", "--base-url", server.url)
+        first = cli("cite", "refit", rated, *asked, *QUICK, "--dry-run")
+        assert first.out.startswith("10 answers to be edited: 10 requests to ask, 0 replies already stored")
+        assert not server.attempts
+        ended = cli("cite", "refit", rated, *asked, "--record", kept, *QUICK)
+        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
+    fitted = json.loads((tmp_path / "results" / folder / "fitted.json").read_text())
+    # A kept citation is always rated 0.8, a misleading one 0.2, in every group alike.
+    worth = {name: fitted["action"][name] + fitted["intercept"] for name in ("KEEP", "DELETE_1")}
+    assert worth == pytest.approx({"KEEP": 0.8, "DELETE_1": 0.2}, abs=1e-9)
+    assert fitted["made"] | {"answers": "", "prompt": ""} == {
+        "answers": "",
+        "judge": "tiny-2",
+        "prompt": "",
+        "statements": 20,
+        "groups": 10,
+    }
+    answers = tmp_path / "answers.jsonl"
+    rows = [json.loads(line) for line in rated.read_text().splitlines()]
+    answers.write_text("".join(json.dumps({k: row[k] for k in ("id", "text", "passages")}) + "\n" for row in rows))
+    with fake.ChatServer(answer=judge) as server:
+        own = tmp_path / "results" / folder / "fitted.json"
+        asked = ("--model", "tiny", "--base-url", server.url, "--coefficients", own)
+        assert cli("cite", "citeeval", answers, *asked, *QUICK).code == 0
+    sheet = json.loads((tmp_path / "results" / "cite" / "citeeval" / "answers" / "citeeval.json").read_text())
+    (value,) = [one["value"] for one in sheet["records"] if one["measure"] == "edits"]
+    # Ships 0.2 by the new coefficients; the Oder has no edits, and is 1; "Number 3." cites nothing, and the judge, who
+    # was not asked what it rests on in this form, leaves it open.
+    assert value == pytest.approx((0.2 + 1) / 2)
+    assert "|coefficients:refitted@" in sheet["signatures"][0]
+    again = tmp_path / "again"
+    assert cli("cite", "refit", rated, "--replay", kept, "--results", again, *QUICK).code == 0
+    contents = [
+        {path.name: path.read_bytes() for path in (results / folder).iterdir()}
+        for results in (tmp_path / "results", again)
+    ]
+    assert contents[0] == contents[1]
+    assert len(contents[0]) == 11  # two sheets in five formats, and the coefficients
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((), "A chat model judges, and none is named"),
+        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1"), "Cannot reach http://127.0.0.1:9/v1"),
+        (("--model", "tiny", "--human", "people.json"), "--human goes with CiteBench's statements"),
+        (("--model", "tiny", "--format", "alce"), "Unknown format of rated answers 'alce'"),
+        (("--model", "tiny", "--splitter", "own"), "Unknown splitter 'own'"),
+        (("--model", "tiny", "-s", "wieght=1"), "Unknown setting 'wieght' in --set"),
+        (("--replay", "gone.jsonl"), "gone.jsonl"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(refused, rated, given, said):
+    assert said in refused("cite", "refit", rated, *QUICK, *given)
+
+
+def test_answers_that_teach_nothing_are_refused(refused, fake, rated, tmp_path):
+    one = tmp_path / "one.jsonl"
+    one.write_text(rated.read_text().splitlines()[0])
+    with fake.ChatServer(answer=judge) as server:
+        said = refused("cite", "refit", one, "--model", "tiny", "--base-url", server.url, *QUICK)
+    assert "2 statements with citations, edits and a rating in 1 groups cannot teach coefficients" in said

@@ -1,0 +1,281 @@
+"""`metaeval cite scifi` as it is typed: offline, asked of a server with faults, recorded, replayed, and refused."""
+
+import csv
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+QUICK = ("--nli", "overlap", "--splitter", "rules", "-s", "interval.resamples=30")
+QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+
+# Two samples with a model's output, and the first one's reference paragraph as an answer of its own.
+RIVERS = {
+    "id": "rivers",
+    "group": "q1",
+    "system": "m",
+    "query": "What do rivers carry?",
+    "paragraph": "Dams store water. Barges carry coal.",
+    "citations": [{"position": 16, "document": 1}, {"position": 35, "document": 2}],
+    "documents": [{"text": "Dams store water."}, {"text": "Barges carry coal."}],
+}
+GEESE = {
+    "id": "geese",
+    "group": "q2",
+    "system": "m",
+    "query": "What do geese do?",
+    "paragraph": "Geese fly south.",
+    "citations": [{"position": 15, "document": 1}],
+    "documents": [{"text": "Geese fly south."}],
+    "output": "Geese fly south [1]. Geese sing [7]. Geese eat grass [1].",
+}
+SAMPLES = [
+    RIVERS | {"output": "Dams store water [1]. Barges carry wood [2]. Rivers flow."},
+    GEESE,
+    RIVERS | {"id": "people", "system": "people"},
+]
+# With several citations in a sentence, for the model to tell apart.
+CLAUSES = [RIVERS | {"output": "Dams store water [1] and barges carry wood [2]. Rivers flow."}, *SAMPLES[1:]]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write samples."""
+
+    def made(rows=SAMPLES, name="samples.jsonl"):
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def fake():
+    """The module tests/llm/server.py."""
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    path = Path(__file__).parents[1] / "llm" / "server.py"
+    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_scifi", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    """No key and no proxy of the user's own."""
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+def model(body):
+    """A model that splits at "and", and finds a fact where it stands."""
+    *_, sentence, last = body["messages"][0]["content"].splitlines()
+    if last.startswith("Fact: "):
+        fact = json.loads(last.removeprefix("Fact: ")).rstrip(".")
+        found = re.search(re.escape(fact), json.loads(sentence.removeprefix("Sentence: ")), re.IGNORECASE)
+        return json.dumps({"segment": found[0]})
+    parts = json.loads(last.removeprefix("Sentence: ")).rstrip(".").split(" and ")
+    return json.dumps({"facts": [f"{part[0].upper()}{part[1:]}." for part in parts]})
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def values(folder, name="scifi-scores"):
+    records = json.loads((folder / f"{name}.json").read_text())["records"]
+    return {(record["system"], record["measure"]): record["value"] for record in records}
+
+
+def test_offline_from_samples_to_the_tables(cli, write, tmp_path):
+    ended = cli("cite", "scifi", write(), *QUICK)
+    assert ended.code == 0
+    folder = tmp_path / "results" / "cite" / "scifi" / "samples"
+    found = values(folder)
+    # Overlap: the share of a fact's content words that its passage has. Rivers: 3 of 3; "wood" is missing, 2 of 3; the
+    # third sentence cites nothing. Geese: 3 of 3; [7] cites nothing, 0; "eat" and "grass" are missing, 1 of 3.
+    assert found["m", "entailment_facts"] == pytest.approx((1 + 2 / 3 + 1 + 0 + 1 / 3) / 5)
+    assert found["m", "entailment_answers"] == pytest.approx(((1 + 2 / 3) / 2 + (1 + 0 + 1 / 3) / 3) / 2)
+    # "Dams store water." is there, of "Barges carry coal." 2 of 3 words; "Geese fly south." is there.
+    assert found["m", "coverage_facts"] == pytest.approx((1 + 2 / 3 + 1) / 3)
+    assert found["m", "coverage_answers"] == pytest.approx(((1 + 2 / 3) / 2 + 1) / 2)
+    # The paragraph itself, with its citations written in, is what can be reached.
+    assert (found["people", "entailment_facts"], found["people", "coverage_facts"]) == (1, 1)
+    texts = values(folder, "scifi-answers")
+    assert (texts["m", "density"], texts["m", "uncited"], texts["people", "density"]) == (5 / 6, 1 / 6, 1)
+    printed = " ".join(ended.out.split())
+    assert "3 answers of 2 systems, 2 groups; 8 sentences, 8 facts, 7 citation marks" in printed
+    assert "a fact's value is the score itself, from 0 to 1" in printed
+    assert "problem: out of range 1 (first: geese, offset 32)" in printed
+    with (folder / "per-facts-overlap.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["fact"], row["citations"], row["value"], row["state"]) for row in rows][2:5] == [
+        ("Rivers flow.", "", "", "uncited"),
+        ("Geese fly south.", "1", "1.0", "judged"),
+        ("Geese sing.", "7", "0.0", "fails"),
+    ]
+    references = [json.loads(line) for line in (folder / "per-reference-facts-overlap.jsonl").read_text().splitlines()]
+    assert [row["fact"] for row in references] == [
+        *("Dams store water.", "Barges carry coal.", "Geese fly south.", "Dams store water.", "Barges carry coal."),
+    ]
+
+
+def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(cli, fake, write, tmp_path, caplog):
+    answers, kept, again = write(CLAUSES), tmp_path / "facts.jsonl", tmp_path / "again"
+    with fake.ChatServer(answer=model, faults=0.4, kinds=QUICK_FAULTS, seed=3) as server:
+        asked = ("--model", "tiny", "--base-url", server.url, "--record", kept, "-s", "backoff=0.01")
+        ended = cli("cite", "scifi", answers, *asked, *QUICK)
+        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
+    # Seven sentences: the two and three of the outputs, and the references' three, of which one is among them. And one
+    # request for each of the two facts of the sentence with two citations.
+    assert sorted(server.completed.values()) == [1] * (7 + 2)
+    assert "tiny: 9 replies asked for" in caplog.text
+    first = contents(tmp_path / "results" / "cite" / "scifi" / "samples")
+    assert cli("cite", "scifi", answers, "--replay", kept, "--results", again, *QUICK).code == 0
+    assert contents(again / "cite" / "scifi" / "samples") == first
+    suffixes = ("json", "txt", "md", "tex", "csv")
+    rows = [f"per-{name}-overlap.{suffix}" for name in ("answers", "facts", "reference-facts") for suffix in suffixes]
+    expected = {f"{name}.{suffix}" for name in ("scifi-scores", "scifi-answers") for suffix in suffixes}
+    assert set(first) == expected | {name for name in rows if name.endswith((".csv", ".jsonl"))} | {
+        name.replace(".json", ".jsonl") for name in rows if name.endswith(".json")
+    }
+    # As offline: the facts are the same, now two of one sentence; each goes to the citation behind it.
+    found = values(again / "cite" / "scifi" / "samples")
+    assert found["m", "entailment_facts"] == pytest.approx((1 + 2 / 3 + 1 + 0 + 1 / 3) / 5)
+    lines = [json.loads(line) for line in first["per-facts-overlap.jsonl"].splitlines()]
+    assert [(line["segment"], line["citations"], line["made_by"]) for line in lines[:2]] == [
+        ("Dams store water", "1", "model"),
+        ("barges carry wood", "2", "model"),
+    ]
+
+
+def test_a_run_that_was_cut_off_goes_on_from_the_reply_store(cli, fake, write, tmp_path, caplog):
+    answers = write(CLAUSES)
+    left = [4]
+
+    def ill(body):
+        """Answers four times, and then asks for a key."""
+        left[0] -= 1
+        return model(body) if left[0] >= 0 else (401, {"error": {"message": "who?", "code": "invalid_api_key"}})
+
+    with fake.ChatServer(answer=ill) as server:
+        asked = ("cite", "scifi", answers, "--model", "tiny", "--base-url", server.url, "-s", "concurrency=1", *QUICK)
+        assert cli(*asked).code == 2
+        assert not (tmp_path / "results" / "cite").exists()
+        left[0] = 100
+        assert cli(*asked).code == 0
+        assert set(server.completed.values()) == {1}  # nothing is paid twice
+        cut_off = contents(tmp_path / "results" / "cite" / "scifi" / "samples")
+        caplog.clear()
+        assert cli(*asked, "--results", "again").code == 0
+        assert "tiny: 0 replies asked for, 9 from the reply store" in caplog.text
+    assert contents(tmp_path / "again" / "cite" / "scifi" / "samples") == cut_off
+
+
+def test_a_dry_run_says_what_the_facts_cost_and_asks_nothing(cli, fake, write, tmp_path):
+    with fake.ChatServer(answer=model) as server:
+        asked = ("--model", "tiny", "--base-url", server.url, "-s", "price_in=1", "-s", "price_out=2", "--dry-run")
+        ended = cli("cite", "scifi", write(CLAUSES), *asked, *QUICK)
+        assert not server.attempts
+    assert ended.code == 0
+    assert ended.out.startswith("7 sentences to decompose: 7 requests to ask, 0 replies already stored; about ")
+    # 7 replies of at most 1,024 tokens at 2 USD a million are 0.0143 USD; what is read comes to it.
+    assert "at most 7,168 out; at most about $0.01" in ended.out
+    assert ended.out.endswith("each fact of 1 sentence with several citations, which the first replies will tell.\n")
+    assert not (tmp_path / "results").exists()
+    offline = cli("cite", "scifi", write(), "--dry-run", *QUICK)
+    assert offline.out == "A parser makes the facts: no chat model is asked, and nothing is paid for them.\n"
+
+
+def test_a_replay_costs_nothing(cli, fake, write, tmp_path):
+    kept = tmp_path / "facts.jsonl"
+    with fake.ChatServer(answer=model) as server:
+        asked = ("--model", "tiny", "--base-url", server.url, "--record", kept)
+        assert cli("cite", "scifi", write(), *asked, *QUICK).code == 0
+    ended = cli("cite", "scifi", write(), "--replay", kept, "--dry-run", *QUICK)
+    assert ended.out == f"The replies are in {kept}: no chat model is asked, and nothing is paid for them.\n"
+
+
+def test_replies_out_of_schema_are_counted_and_shown_and_never_scored(cli, fake, write, tmp_path):
+    def careless(body):
+        said = json.loads(model(body))
+        if "facts" not in said:
+            return "The first words."
+        if said["facts"] == ["Geese sing."]:
+            return "There are none."
+        return json.dumps({"facts": [*said["facts"], said["facts"][0].upper(), 7, "--"]})
+
+    with fake.ChatServer(answer=careless) as server:
+        ended = cli("cite", "scifi", write(CLAUSES), "--model", "tiny", "--base-url", server.url, *QUICK)
+    assert ended.code == 0
+    said = " ".join(ended.out.split())
+    assert "without facts unparsed 1 (of 7 sentences): their facts are unknown; first: geese, sentence 2" in said
+    # Of each of the other six sentences of answers.
+    assert "duplicate fact 6" in said
+    assert "fact out of schema 6" in said
+    assert "reference: fact without a letter" in said
+    # Where the two facts of the first sentence stand was not said: which citation is theirs, nobody knows.
+    assert "not judged overlap unparsed 2 (of 7 facts); first: rivers, fact 1: Dams store water." in said
+    found = values(tmp_path / "results" / "cite" / "scifi" / "samples")
+    assert found["m", "entailment_facts"] == pytest.approx((1 + 1 / 3) / 2)
+    # Two values are missing beside the two that are there.
+    assert f"m citation entailment {100 * (4 / 3) / 4:.1f} to {100 * (10 / 3) / 4:.1f}" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set: type export OPENAI_API_KEY=..."),
+        (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
+        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "set the options price_in"),
+        (("--replay", "none.jsonl"), "none.jsonl"),
+        (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
+        (("--nli", "overlpa"), "Did you mean 'overlap'"),
+        (("--parser", "smal"), "Unknown parser 'smal'"),
+        (("--splitter", "rulse"), "Did you mean 'rules'"),
+        (("--format", "scfi"), "Did you mean 'scifi'"),
+        (("--set", "windw=1"), "Did you mean 'window'"),
+        (("--record", "x.jsonl"), "--record is a chat model's, and a parser makes the facts"),
+        (("--threshold", "much"), "--threshold is 'much'; allowed: a number, soft"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(refused, write, tmp_path, options, says):
+    assert says in refused("cite", "scifi", write(), *options)
+    assert not (tmp_path / "results" / "cite").exists()
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_the_tables_fit_the_terminal(cli, write, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    ended = cli("cite", "scifi", write(), "--nli", "overlap,rouge", *QUICK[2:])
+    printed = ended.out.split("Written: ")[0].splitlines()
+    assert max(map(len, printed)) <= int(width)
+    assert sum(line.split() == ["entailment", "coverage", "facts"] for line in printed) == 1
+    assert sum(line.startswith("How far two backends rank") for line in printed) == 1
+
+
+def test_real_answers_of_experts(cli, tmp_path):
+    path = SHARED / "scholarqabench" / "human_answers.json"
+    if not path.is_file():
+        pytest.skip("no local copy of scholarqabench beside the repository")
+    few = tmp_path / "few.json"
+    few.write_text(json.dumps(json.loads(path.read_text())[:25]))
+    ended = cli("cite", "scifi", few, *QUICK)
+    assert ended.code == 0
+    folder = tmp_path / "results" / "cite" / "scifi" / "few"
+    rows = [json.loads(line) for line in (folder / "per-facts-overlap.jsonl").read_text().splitlines()]
+    assert {row["state"] for row in rows} <= {"judged", "uncited", "fails"}
+    assert not list(folder.glob("per-reference-facts-*"))
+    answers = {row["id"]: row["output"] for row in json.loads(few.read_text())}
+    for row in rows:
+        # What is called the segment stands in the sentence, which stands in the answer.
+        sentence = re.sub(r"\W", "", answers[row["answer"]][row["sentence_start"] : row["sentence_end"]])
+        if "[" not in answers[row["answer"]][row["sentence_start"] : row["sentence_end"]]:
+            assert re.sub(r"\W", "", row["segment"]) in sentence
+    found = values(folder)
+    assert all(0.2 < value < 0.8 for (_, measure), value in found.items() if measure == "entailment_facts")

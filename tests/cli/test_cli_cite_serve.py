@@ -1,0 +1,91 @@
+"""The pipelines against `transformers serve`, a server that is not ours, whose tiny model always says the same."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
+QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "output=json", "-s", "top_p=null")
+FACTS = '{"facts": ["The Oder is long."]}'
+REVIEWS = '{"statements": [{"id": 1, "thinking": "ok", "edits": [], "rating": 4}]}'
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    """The module tests/llm/tiny_chat.py."""
+    path = Path(__file__).parents[1] / "llm" / "tiny_chat.py"
+    spec = importlib.util.spec_from_file_location("tiny_chat_for_cite", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if missing := module.missing():
+        pytest.skip(f"needs {', '.join(missing)} (extras 'models' and 'serving')")
+    return module
+
+
+@pytest.fixture(scope="module")
+def of_facts(tiny, tmp_path_factory):
+    with tiny.serving(tmp_path_factory.mktemp("facts"), FACTS) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def of_reviews(tiny, tmp_path_factory):
+    with tiny.serving(tmp_path_factory.mktemp("reviews"), REVIEWS) as found:
+        yield found
+
+
+@pytest.fixture
+def answers(tmp_path, monkeypatch):
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    texts = ["The Oder is long [1].", "The Oder is long [2].", "The Oder is 840 kilometres [1] or miles [2] long."]
+    path = tmp_path / "answers.jsonl"
+    rows = [{"id": f"a{n}", "group": f"q{n}", "text": text, "passages": PASSAGES} for n, text in enumerate(texts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_scifi_facts_by_a_served_model(cli, of_facts, answers, tmp_path):
+    url, model = of_facts
+    asked = ("--model", model, "--base-url", url, "--nli", "overlap", "--record", tmp_path / "kept.jsonl", *QUICK)
+    ended = cli("cite", "scifi", answers, *asked)
+    assert ended.code == 0, ended.err
+    # Of three sentences two are the same without their marks. Only of the last, which has two citation groups, it is
+    # asked where its fact stands, and the model gives the reply that suits the other question.
+    assert len(rows_of(tmp_path / "kept.jsonl")) == 2 + 1
+    facts = rows_of(tmp_path / "results" / "cite" / "scifi" / "answers" / "per-facts-overlap.jsonl")
+    assert [row["fact"] for row in facts] == ["The Oder is long."] * 3
+    # Of the content words Oder and long, the first passage holds both and the second none.
+    assert [row["value"] for row in facts] == [1.0, 0.0, None]
+    assert [row["state"] for row in facts] == ["judged", "judged", "unjudged"]
+    again = tmp_path / "again"
+    replayed = ("--replay", tmp_path / "kept.jsonl", "--nli", "overlap", "--results", again, *QUICK)
+    assert cli("cite", "scifi", answers, *replayed).code == 0
+    first, second = (
+        {path.name: path.read_bytes() for path in (folder / "cite" / "scifi" / "answers").iterdir()}
+        for folder in (tmp_path / "results", again)
+    )
+    assert first == second
+
+
+def test_citeeval_by_a_served_model(cli, of_reviews, answers, tmp_path):
+    url, model = of_reviews
+    asked = ("--model", model, "--base-url", url, "--nli", "overlap", "-s", "contexts=where needed", *QUICK)
+    ended = cli("cite", "citeeval", answers, *asked, "--baselines", "lqac")
+    assert ended.code == 0, ended.err
+    folder = tmp_path / "results" / "cite" / "citeeval" / "answers"
+    rows = rows_of(folder / "per-answers.jsonl")
+    # Four stars are (4 - 1) / 4, and no edits are an edit distance of 1: (0.75 + 1) / 2 for each.
+    assert [(row["rating"], row["edit_distance"], row["auto"]) for row in rows] == [(0.75, 1.0, 0.875)] * 3
+    # What the model says is no answer to LQAC's questions: nothing of it is known, and it may be anything.
+    records = json.loads((folder / "lqac.json").read_text())["records"]
+    assert {(one["value"], one["least"], one["most"]) for one in records} == {(None, 0.0, 1.0)}

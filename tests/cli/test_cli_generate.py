@@ -1,0 +1,240 @@
+"""`metaeval generate` as it is typed: with faults, killed and resumed, replayed, read by the pipelines, and refused."""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+QUICK = ("-s", "backoff=0.01", "-s", "price_in=0.5", "-s", "price_out=1.5", "-s", "retries=20")
+QUESTIONS = [
+    {
+        "id": f"q{number}",
+        "question": f"How long is river {number}?",
+        "passages": [
+            {"title": f"River {number}", "text": f"River {number} is {number}00 kilometres long. It has fish."},
+            {"text": "Barges carry coal on it."},
+            {"text": f"Nobody knows number {number}."},
+        ],
+        "reference": {"answer": f"{number}00 kilometres"},
+    }
+    for number in range(1, 7)
+]
+
+
+def writer(body):
+    """A model that takes the first two documents, and says of each its first sentence; and of a third that is none."""
+    prompt = body["messages"][0]["content"]
+    if "Sum up" in prompt:
+        document = json.loads(prompt.rpartition("Document: ")[2])
+        return json.dumps({"summary": document["text"].split(". ")[0] if document["document"] < 3 else ""})
+    if "in full" in prompt:
+        return '{"documents": [1, 2]}'
+    documents = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"document": ')]
+    said = [f"{one['text'].split('. ')[0].rstrip('.')} [{one['document']}]" for one in documents[:2]]
+    return f"{' and '.join(said)}, they say [8]."
+
+
+@pytest.fixture(scope="module")
+def fake():
+    """The module tests/llm/server.py."""
+    path = Path(__file__).parents[1] / "llm" / "server.py"
+    spec = importlib.util.spec_from_file_location("fake_chat_server_for_generate", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch, tmp_path):
+    """No key, no proxy, a reply store of its own."""
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def questions(tmp_path):
+    path = tmp_path / "rivers.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in QUESTIONS))
+    return path
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def counts(folder):
+    records = json.loads((folder / "generation.json").read_text())["records"]
+    return {record["count"]: record["value"] for record in records}
+
+
+@pytest.mark.parametrize(("strategy", "requests"), [("truncated", 6), ("summary", 18 + 6), ("two-stage", 6 + 6)])
+def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
+    cli, fake, questions, tmp_path, strategy, requests
+):
+    kept, chosen = tmp_path / "replies.jsonl", ("--strategy", strategy, *QUICK)
+    with fake.ChatServer(answer=writer, faults=0.4, kinds=QUICK_FAULTS, seed=16) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--record", kept, "--budget", "1")
+        ended = cli("generate", questions, "-o", "one.jsonl", *endpoint, *chosen)
+        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
+        assert sorted(server.completed.values()) == [1] * requests
+    replayed = cli("generate", questions, "-o", "two.jsonl", "--replay", kept, "--results", "again", *chosen)
+    assert replayed.code == 0
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    first, second = tmp_path / "results/generate/one", tmp_path / "again/generate/two"
+    files = {path.name: path.read_bytes() for path in sorted(first.iterdir())}
+    assert {path.name: path.read_bytes() for path in sorted(second.iterdir())} == files
+    assert sorted(files) == sorted(
+        [*(f"generation.{s}" for s in ("json", "txt", "md", "tex", "csv")), "left-out.jsonl"]
+    )
+    written = lines(tmp_path / "one.jsonl")
+    assert written[2] == {
+        "id": "q3",
+        "question": "How long is river 3?",
+        "text": "River 3 is 300 kilometres long [1] and Barges carry coal on it [2], they say [8].",
+        "passages": [{"title": "", **passage} for passage in QUESTIONS[2]["passages"]],
+        "group": "q3",
+        "system": f"tiny/{strategy}",
+        "reference": {"answer": "300 kilometres"},
+    }
+    found = counts(first)
+    assert (found["questions"], found["answers"], found["marks"], found["marks that cite no document"]) == (6, 6, 18, 6)
+    # "River 3 is 300 kilometres long [1] and Barges carry coal on it [2], they say [8].": 17 words, marks counted.
+    assert found["words per answer"] == 17
+    assert found["documents shown per answer"] == (3 if strategy == "truncated" else 2)
+    # The fake server counts 100 tokens in and 10 out for every reply: 0.5 and 1.5 USD per million.
+    assert found["USD for these replies"] == pytest.approx(requests * (100 * 0.5 + 10 * 1.5) / 1e6)
+    assert "marks that cite no document" in ended.out
+
+
+def test_the_pipelines_read_what_is_written(cli, fake, questions, tmp_path):
+    with fake.ChatServer(answer=writer) as server:
+        assert cli("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q").code == 0
+    ended = cli("cite", "alce", "a.jsonl", "--nli", "overlap", "--threshold", "0.9", "-s", "interval.resamples=20")
+    assert ended.code == 0, ended.err
+    (path,) = (tmp_path / "results/cite/alce/a").glob("*answer*.jsonl")
+    rows = lines(path)
+    assert [(row["answer"], row["system"]) for row in rows] == [(f"q{n}", "tiny/truncated") for n in range(1, 7)]
+
+
+def test_a_killed_run_goes_on_from_the_reply_store(fake, questions, tmp_path):
+    enough = threading.Event()
+    slow = {"on": True}
+
+    def latency(_):
+        if server.completed.total() >= 9 and slow["on"]:
+            enough.set()
+            return 60.0
+        return 0.0
+
+    with fake.ChatServer(answer=writer, latency=latency) as server:
+        command = [sys.executable, "-m", "metaeval", "generate", str(questions), "-o", "a.jsonl", "--model", "tiny"]
+        command += ["--base-url", server.url, "--strategy", "summary", "-s", "concurrency=1", "-q"]
+        process = subprocess.Popen(command, cwd=tmp_path, env=os.environ.copy(), stderr=subprocess.PIPE)
+        assert enough.wait(120)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+        assert not (tmp_path / "a.jsonl").exists(), "nothing is written before all is answered"
+        slow["on"] = False
+        ended = subprocess.run(
+            command, cwd=tmp_path, env=os.environ.copy(), capture_output=True, text=True, timeout=120
+        )
+        assert ended.returncode == 0, ended.stderr
+        # Nine of the 24 requests were answered before; nothing that was answered is asked again.
+        assert set(server.completed.values()) == {1}
+        assert (server.completed.total(), len(lines(tmp_path / "a.jsonl"))) == (24, 6)
+
+
+def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_path):
+    def some(body):
+        prompt = body["messages"][0]["content"]
+        if "river 2?" in prompt:
+            return "Sorry." if "in full" in prompt else writer(body)
+        if "river 5?" in prompt and "in full" not in prompt:
+            return fake.completion("River 5 is", finish_reason="length")
+        return writer(body)
+
+    with fake.ChatServer(answer=some) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "two-stage")
+        ended = cli("generate", questions, "-o", "a.jsonl", *endpoint, *QUICK)
+    assert ended.code == 0
+    assert [one["id"] for one in lines(tmp_path / "a.jsonl")] == ["q1", "q3", "q4", "q6"]
+    assert [
+        (one["id"], one["stage"], one["state"]) for one in lines(tmp_path / "results/generate/a/left-out.jsonl")
+    ] == [
+        ("q2", "selection", "unparsed"),
+        ("q5", "answer", "unparsed"),
+    ]
+    found = counts(tmp_path / "results/generate/a")
+    assert (found["left out: selection unparsed"], found["left out: answer unparsed"], found["answers"]) == (1, 1, 4)
+    assert "q2 (selection unparsed), q5 (answer unparsed)" in " ".join(ended.out.split())
+
+
+def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
+    with fake.ChatServer(answer=lambda body: fake.completion("It is", finish_reason="length")) as server:
+        said = refused("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q")
+    assert said.startswith("None of 6 answers came: the first is unparsed at the stage 'answer'")
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_path):
+    with fake.ChatServer(answer=writer) as server:
+        command = ("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
+        first = cli(*command, "--strategy", "summary", "--dry-run")
+        assert (first.code, server.attempts.total()) == (0, 0)
+        head, summaries, answers = first.out.splitlines()
+        assert head == "6 questions, strategy summary"
+        assert summaries.startswith("summary: 18 requests to ask, 0 replies already stored")
+        # 1,024 tokens for each reply at the most.
+        assert "at most 18,432 out" in summaries
+        assert answers.startswith("then answer, at most: 6 requests to ask")
+        assert not (tmp_path / "results").exists()
+        cli(*command, "--strategy", "summary")
+        assert "18 replies already stored" in cli(*command, "--strategy", "summary", "--dry-run").out
+        assert cli(*command, "--dry-run").out.count("\n") == 2  # one stage
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "A chat model writes the answers, and none is named: type --model NAME"),
+        (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set"),
+        (("--model", "tiny", "--strategy", "sumary"), "Did you mean 'summary'"),
+        (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
+        (("--model", "tiny", "--budget", "1"), "set the options price_in and price_out"),
+        (("--model", "tiny", "-s", "anwser_words=3"), "Did you mean 'answer_words'"),
+        (("--model", "tiny", "-s", "answer_words=many"), "answer_words should be"),
+        (("--model", "tiny", "-s", "context_words=0"), "context_words is 0; allowed: a whole number from 1"),
+        (("--model", "tiny", "-s", "answer_file=none.txt"), "Cannot read none.txt"),
+        (("--model", "tiny", "--format", "own"), "Unknown format of answers 'own'"),
+        (("--replay", "none.jsonl"), "none.jsonl"),
+        (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(refused, questions, options, says):
+    assert says in refused("generate", questions, "-o", "a.jsonl", *options)
+
+
+def test_a_file_without_documents_is_refused_before_anything_is_asked(refused, tmp_path):
+    path = tmp_path / "bare.jsonl"
+    path.write_text(json.dumps({"question": "Who?", "passages": []}) + "\n")
+    said = refused("generate", path, "-o", "a.jsonl", "--model", "tiny", "--base-url", "http://127.0.0.1:9/v1")
+    assert said.endswith('question "1" has no documents; give it passages with a text.')
+
+
+def test_the_file_that_is_read_is_not_written_over(refused, questions):
+    before = questions.read_bytes()
+    assert "is the file that is read: name another one" in refused(
+        "generate", questions, "-o", questions, "--model", "tiny"
+    )
+    assert questions.read_bytes() == before

@@ -1,0 +1,436 @@
+"""Pipelines against people's ratings: values and correlations on paper, what is missing, systems, CiteBench, files.
+
+The backend is `overlap` at 0.5: the share of a claim's content words that stand in what it cites.
+"""
+
+import json
+
+import pytest
+from scipy import stats
+
+from metaeval.citation.chat.replay import recording
+from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.citeeval.evaluate import evaluate_splits
+from metaeval.citation.citeeval.people import agreement
+from metaeval.citation.human.readers import read_human_set
+from metaeval.citation.model import Verdict
+from metaeval.config import RunConfig
+from metaeval.corpus.loaders.ratings import read_ratings
+from metaeval.errors import UserError
+from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.meta import run_meta
+from metaeval.experiment.citing.meta_files import folder_of, meta_sheets, write_meta
+from metaeval.experiment.citing.meta_notes import notes_of
+from metaeval.experiment.citing.meta_settings import MetaAsked, prepare_meta
+from metaeval.experiment.citing.meta_values import citation_measures
+from metaeval.experiment.citing.pipelines import read_pipeline
+from metaeval.experiment.cutoffs import Cutoff
+from metaeval.experiment.verdicts import Backend
+from metaeval.llm.reply import read_reply
+
+PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
+# Text, system, group, and ratings of the statements; the statements are the sentences.
+ANSWERS = {
+    "a1": ("The Oder is 840 kilometres long [1]. Barges carry coal [2].", "old", "q1", [(1, 1), (0.5, 1)]),
+    "a2": ("Ships sing loudly [1]. Trains fly away.", "old", "q2", [(0, 0.25), (None, None)]),
+    "b1": ("Barges carry coal [2][1]. The Oder is 840 kilometres long [2].", "new", "q1", [(1, 0.5), (0.25, 0)]),
+    "b2": ("Barges carry coal [1].", "new", "q2", [(0.5, 0.5)]),
+}
+QUICK = ("interval.resamples=50", "comparison.permutations=0", "controls=false", "splitter=rules")
+
+
+def rows(answers=ANSWERS):
+    found = []
+    for name, (text, system, group, ratings) in answers.items():
+        starts = [0, *(place + 2 for place in range(len(text)) if text[place : place + 2] == ". ")]
+        ends = [*(start - 1 for start in starts[1:]), len(text)]
+        stated = [
+            {"start": start, "end": end, "ratings": list(own)}
+            for start, end, own in zip(starts, ends, ratings, strict=True)
+        ]
+        found.append(
+            {"id": name, "text": text, "system": system, "group": group, "passages": PASSAGES, "statements": stated}
+        )
+    return found
+
+
+@pytest.fixture
+def meta(tmp_path):
+    """Write rated answers and run on them."""
+
+    def made(*overrides, answers=ANSWERS, files=None, choice=None, **asked):
+        path = tmp_path / "rated.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows(answers)))
+        given = {"pipelines": ("alce",), "nli": ("overlap",), "threshold": "0.5", **asked}
+        settings = {"results": tmp_path / "results"}
+        prepared = prepare_meta(
+            MetaAsked(files or (path,), **given), choice or ChatChoice(), settings, [*QUICK, *overrides]
+        )
+        return run_meta(prepared)
+
+    return made
+
+
+def values(found, unit, measure):
+    level = next(one for one in found.levels if one.unit == unit)
+    return dict(zip((row.id for row in level.ratings.rows), (one.value for one in level.values[measure]), strict=True))
+
+
+def golds(found, unit):
+    return {row.id: row.gold for row in next(one for one in found.levels if one.unit == unit).ratings.rows}
+
+
+def test_statements_of_alce_on_paper(meta):
+    found = meta()
+    assert golds(found, "statements") == {
+        "a1#1": 1.0,
+        "a1#2": 0.75,
+        "a2#1": 0.125,
+        "b1#1": 0.75,
+        "b1#2": 0.125,
+        "b2#1": 0.5,
+    }  # a2's second statement has no rating
+    recall = {"a1#1": 1, "a1#2": 1, "a2#1": 0, "b1#1": 1, "b1#2": 0, "b2#1": 0}
+    assert values(found, "statements", "alce:recall:overlap") == recall
+    # b1#1: [2] supports alone, [1] does not and the rest does: 1/2.
+    assert values(found, "statements", "alce:precision:overlap") == {**recall, "b1#1": 0.5}
+    assert values(found, "statements", "alce:f1:overlap") == {**recall, "b1#1": pytest.approx(2 / 3)}
+
+
+def test_responses_are_the_pipelines_own_values_or_those_of_rated_statements(meta):
+    found = meta()
+    assert golds(found, "responses") == {"a1": 0.875, "a2": 0.125, "b1": 0.4375, "b2": 0.5}
+    # a2: neither the unsupported nor the uncited statement counts as supported: 0 / 2. b1: 1 / 2.
+    assert values(found, "responses", "alce:recall:overlap") == {"a1": 1.0, "a2": 0.0, "b1": 0.5, "b2": 0.0}
+    # b1's citations: 1, 0 and 0 of three.
+    assert values(found, "responses", "alce:precision:overlap")["b1"] == pytest.approx(1 / 3)
+    rated = meta("responses=rated statements")
+    assert values(rated, "responses", "alce:precision:overlap")["b1"] == 0.25  # (1/2 + 0) / 2
+
+
+def test_the_correlations_are_scipys_on_the_columns_above(meta):
+    found = meta()
+    for level, results in zip(found.levels, found.results, strict=True):
+        gold, score = golds(found, level.unit), values(found, level.unit, "alce:f1:overlap")
+        columns = [score[name] for name in gold], list(gold.values())
+        (row,) = [row for row in results[0].rows if row.metric == "alce:f1:overlap"]
+        for key, of in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
+            assert row.values[key].value == pytest.approx(of(*columns)[0], abs=1e-12)
+        assert results[0].data.split == level.unit
+    concordance = found.results[0][1].rows[0].values["concordance"].value
+    # Recall 1 1 0 1 0 0 against 1 .75 .125 .75 .125 .5: 13 pairs of unlike gold; among the three of recall 1 there are
+    # 2 and among the three of recall 0 also 2, worth one half; the other 9 are all in order: (9 + 2) / 13.
+    assert concordance == pytest.approx(11 / 13, abs=1e-12)
+
+
+def test_what_has_no_value_takes_its_responses_only_when_asked_to(meta):
+    plain = meta(pipelines=("alce", "aliice"))
+    assert values(plain, "statements", "aliice:recall:overlap")["a2#1"] == 0
+    filled = meta("none=response", pipelines=("alce", "aliice"))
+    # People's second statement of a2 takes its response's 0.125; ALCE gives it a recall of 0 by itself and no
+    # precision, which takes the response's 0 / 1; ALiiCE gives the uncited sentence nothing.
+    assert golds(filled, "statements")["a2#2"] == 0.125
+    for measure in ("alce:recall", "alce:precision", "aliice:recall"):
+        assert values(filled, "statements", f"{measure}:overlap")["a2#2"] == 0
+    assert values(plain, "statements", "alce:recall:overlap").keys() == golds(plain, "statements").keys()
+
+
+def test_a_response_without_ratings_is_left_out_or_has_full_marks(meta):
+    answers = {**ANSWERS, "c1": ("Trains fly away.", "new", "q3", [(None, 1)])}
+    found = meta(answers=answers)
+    assert "c1" not in golds(found, "responses")
+    assert found.levels[1].ratings.dropped == {"responses none of whose statements has a rating": 1}
+    assert found.levels[0].ratings.dropped == {"statements without a rating": 2}
+    full = meta("unrated=full marks", "none=response", answers=answers, pipelines=("aliice",))
+    assert golds(full, "responses")["c1"] == golds(full, "statements")["c1#1"] == 1.0
+    # ALiiCE leaves an answer without citations out; by the same rule it has full marks too.
+    assert values(full, "responses", "aliice:recall:overlap")["c1"] == 1.0
+    assert values(full, "statements", "aliice:recall:overlap")["c1#1"] == 1.0
+
+
+def test_the_scenario_of_cited_statements_masks_the_others_ratings(meta):
+    answers = {**ANSWERS, "c1": ("Barges carry coal [2]. Trains fly away.", "new", "q3", [(1, 1), (0, 0.5)])}
+    full, cited = meta(answers=answers), meta(answers=answers, scenario="cited")
+    assert golds(full, "statements")["c1#2"] == 0.25
+    assert golds(full, "responses")["c1"] == (1 + 0.25) / 2
+    assert golds(cited, "statements") == {
+        name: one for name, one in golds(full, "statements").items() if name != "c1#2"
+    }
+    assert golds(cited, "responses")["c1"] == 1.0
+    assert cited.prepared.human.dropped == {"ratings that the scenario cited masks": 1}  # a2's has no rating to mask
+    assert "|scenario:cited|" in cited.results[0][0].rows[0].signature
+
+
+def measured(answers, scores, pipeline="alce", threshold=0.5):
+    """Measures under a backend that gives no verdict on what `scores` lacks."""
+
+    def entails(pairs):
+        found = []
+        for _, claim in pairs:
+            score = next((score for word, score in scores.items() if word in claim), None)
+            decided = None if score is None or threshold is None else score >= threshold
+            found.append(Verdict(decided, score, "ok" if score is not None else "unparsed"))
+        return found
+
+    backend = Backend("stored", Cutoff(threshold, "as given"), {"backend": "stored"}, entails, {})
+    read = read_pipeline(pipeline, answers, splitter="rules", measures=("length",))
+    return {one.name.split(":")[1]: one for one in citation_measures(read, backend, RunConfig())}
+
+
+@pytest.fixture
+def answers(tmp_path):
+    """The rated answers as they are read."""
+    path = tmp_path / "human.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    return [own.answer for own in read_human_set([path]).answers]
+
+
+def test_a_missing_verdict_is_no_value_and_never_zero(answers):
+    found = measured(answers, {"Oder": 0.9})
+    spans = {name: one.spans["a1"] for name, one in found.items()}
+    for name in ("recall", "precision", "f1"):
+        states = [(span.said.value, span.said.state, span.said.reason) for span in spans[name]]
+        assert states == [(1.0, "valued", ""), (None, "missing", "unparsed")]
+    # a1 keeps its other sentence; all that b2 cites has no verdict; a2's uncited sentence is known to be 0.
+    assert found["recall"].wholes["a1"].value == 1.0
+    assert found["recall"].partial == {"a1", "a2", "b1"}
+    assert found["recall"].wholes["b2"].state == found["f1"].wholes["b2"].state == "missing"
+
+
+def test_soft_scores_are_values_of_sentences_too(answers):
+    found = measured(answers, {"Oder": 0.9, "Barges": 0.4}, threshold=None)
+    assert [span.said.value for span in found["recall"].spans["a1"]] == [0.9, 0.4]
+    assert found["precision"].wholes["a1"].value == pytest.approx(0.65)
+    assert found["recall"].spans["a2"][0].said.state == "missing"
+    assert found["recall"].spans["a2"][1].said.value == 0  # uncited
+
+
+def test_a_missing_verdict_is_counted_and_bounded_in_the_results(meta, tmp_path):
+    given = [{"answer": name, "value": value} for name, value in (("a1", 0.9), ("a2", None), ("b1", 0.2))]
+    path = tmp_path / "theirs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in given))
+    found = meta(pipelines=(), scores=(path,))
+    # Only whole answers have scores: statements cannot be judged, and b2 has none.
+    assert [level.unit for level in found.levels] == ["responses"]
+    assert dict(found.left_out) == {"statements": "no measure has values of single sentences."}
+    (row,) = found.results[0][0].rows
+    assert (row.metric, row.scored, row.statuses) == ("scores:theirs", 2, {"absent": 1, "nothing to score": 1})
+    assert row.values["pearson"].bounds is not None
+    assert "statements: no measure" in {note.label: note.text for note in notes_of(found)}["left out"]
+
+
+def test_scores_of_sentences_made_elsewhere_stand_beside_the_pipelines(meta, tmp_path):
+    path = tmp_path / "theirs.jsonl"
+    given = [
+        {"answer": "a1", "start": 0, "end": 35, "value": 0.9},
+        {"answer": "a1", "start": 36, "end": 58, "value": 0.5},
+        {"answer": "b2", "start": 0, "end": 22, "value": 0.1},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in given))
+    found = meta(scores=(path,))
+    theirs = values(found, "statements", "scores:theirs")
+    assert theirs == {"a1#1": 0.9, "a1#2": 0.5, "a2#1": None, "b1#1": None, "b1#2": None, "b2#1": 0.1}
+    assert values(found, "responses", "scores:theirs") == {"a1": 0.7, "a2": None, "b1": None, "b2": 0.1}
+    signed = next(row.signature for row in found.results[0][0].rows if row.metric == "scores:theirs")
+    assert "|file:theirs.jsonl@sha256:" in signed
+
+
+def test_two_files_of_scores_for_one_measure_are_refused(meta, tmp_path):
+    paths = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    for path in paths:
+        path.write_text(json.dumps({"answer": "a1", "value": 1, "measure": "mine"}))
+    with pytest.raises(UserError, match="Two files of scores name a measure 'mine'"):
+        meta(scores=paths)
+
+
+def sheet(found, name, place):
+    (one,) = [one for one in meta_sheets(found)[place] if one.name == name]
+    return one
+
+
+def test_systems_as_people_and_as_measures_rate_them(meta):
+    found = meta()
+    people, *measures = sheet(found, "systems", "responses").records
+    assert (people["old"], people["new"]) == ((0.875 + 0.125) / 2, (0.4375 + 0.5) / 2)
+    recall = next(one for one in measures if one["measure"] == "alce:recall:overlap")
+    assert (recall["old"], recall["new"], recall["tau"]) == (0.5, 0.25, 1.0)  # both put old first
+    within = sheet(found, "within-systems", "statements").records
+    own = next(one for one in within if (one["system"], one["measure"]) == ("new", "alce:recall:overlap"))
+    assert own["pearson"] == pytest.approx(stats.pearsonr([1, 0, 0], [0.75, 0.125, 0.5])[0], abs=1e-12)
+    assert (own["rows"], own["of"]) == (3, 3)
+
+
+def test_annotators_and_what_is_valued(meta):
+    found = meta()
+    # Units (1, 1), (0.5, 1), (0, 0.25), (1, 0.5), (0.25, 0), (0.5, 0.5). Squared differences within, in both orders:
+    # 2 (0 + 1/4 + 1/16 + 1/4 + 1/16 + 0) = 5/4, over 12 values: D_o = 5/48. Of all twelve, 2 (12 S2 - S1^2) / (12 11)
+    # with S1 = 6.5 and S2 = 4 + 4/4 + 2/16 = 5.125: D_e = 2 (61.5 - 42.25) / 132 = 38.5 / 132.
+    (alpha,) = sheet(found, "annotators", "").records
+    assert alpha["alpha"] == pytest.approx(1 - (5 / 48) / (38.5 / 132), abs=1e-12)
+    assert alpha["statements"] == 6
+    counted = sheet(found, "measures", "").records
+    assert {one["valued"] for one in counted if one["level"] == "statements"} == {6}
+    one = meta(answers={name: (*own[:3], [few[:1] for few in own[3]]) for name, own in ANSWERS.items()})
+    assert "annotators" not in [each.name for each in meta_sheets(one)[""]]
+    assert "1 annotator each, so that no agreement" in {note.label: note.text for note in notes_of(one)}["data"]
+
+
+def test_the_files_can_be_read_again_and_are_the_same_bytes(meta, tmp_path):
+    contents = []
+    for _ in range(2):
+        found = meta(pipelines=("alce", "scifi"))
+        written = write_meta(found, meta_sheets(found))
+        contents.append({path: path.read_bytes() for path in written})
+    assert contents[0] == contents[1]
+    folder = folder_of(found)
+    assert folder == tmp_path / "results" / "cite" / "meta" / "rated"
+    for level in found.levels:
+        again = read_ratings(folder / level.unit / "ratings.jsonl")
+        assert [(row.id, row.group, row.gold, row.system) for row in again.rows] == [
+            (row.id, row.group, row.gold, row.system) for row in level.ratings.rows
+        ]
+        assert again.scores == level.ratings.scores
+        names = {path.name for path in (folder / level.unit).iterdir()}
+        assert {"correlation.json", "classification.tex", "within-systems.csv", "manifest.json"} <= names
+
+
+def test_scifi_takes_scores_as_they_are_and_alce_decides(meta):
+    found = meta(pipelines=("alce", "scifi"), threshold=None, nli=("overlap",))
+    entailed = values(found, "statements", "scifi:entailment:overlap")
+    # SciFi's fact of a2#1 shares no word with its passage; b2#1's neither; a1's all.
+    assert (entailed["a1#1"], entailed["a2#1"], entailed["b2#1"]) == (1.0, 0.0, 0.0)
+    verdicts = dict(next(note for note in notes_of(found) if note.label == "verdicts").items)
+    assert verdicts["overlap, scifi"] == "scores as they are (as it is)"
+    assert verdicts["overlap"].startswith("supported from ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "overrides", "says"),
+    [
+        ({"pipelines": ("acle",)}, (), "Did you mean 'alce'"),
+        ({"nli": ("overlpa",)}, (), "Did you mean 'overlap'"),
+        ({"scenario": "ful"}, (), "Did you mean 'full'"),
+        ({"pipelines": ("autoais",), "threshold": "soft"}, (), "AutoAIS is made of decisions"),
+        ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is named"),
+        ({"choice": ChatChoice("tiny")}, (), "No pipeline here asks a chat model"),
+        ({}, ("none=repsonse",), "none should be 'left out' or 'response'"),
+        ({}, ("nnoe=response",), "Did you mean 'none'"),
+        ({}, ("protocols=correlatoin",), "Did you mean 'correlation'"),
+        ({"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}}, (), "holds 1 ratings; no metric can be judged"),
+        ({"answers": {"a": ("Ships.", "s", "g", [(None,)])}}, (), "holds 0 ratings"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_any_scoring(meta, tmp_path, asked, overrides, says):
+    with pytest.raises(UserError, match=says):
+        meta(*overrides, **asked)
+    assert not (tmp_path / "results").exists()
+
+
+# CiteBench: citations of each statement, the judge's stars, people's ratings; every statement rests on the passages.
+BENCH = {
+    "r1": [([1], 4, (0.75, 1, 0.5)), ([2], 2, (0.25, 0.25, None)), ([], 0, (None, None, None))],
+    "r2": [([1, 2], 5, (1, 1, 1)), ([], 0, (0, 0, 0.25))],
+    "r3": [([2], 1, (0.25, 0, 0)), ([1], 3, (0.5, 0.75, 0.5))],
+}
+
+
+def bench_files(tmp_path):
+    published = [
+        {
+            "sample_idx": name,
+            "query": "q",
+            "passages": [{"id": n, "title": "", "text": one["text"]} for n, one in enumerate(PASSAGES, start=1)],
+            "prediction": "as cut",
+            "prediction_sentences_and_citations": [
+                {"id": n, "sentence": f"{name} says {n} of barges.", "citations": cited, "concat": ""}
+                for n, (cited, *_) in enumerate(own, start=1)
+            ],
+        }
+        for name, own in BENCH.items()
+    ]
+    people = {
+        name: {
+            "statements": {
+                str(n): {"citations": cited, "types": [2, 2, 4], "ratings": list(ratings), "edits": [[]] * 3}
+                for n, (cited, _, ratings) in enumerate(own, start=1)
+            }
+        }
+        for name, own in BENCH.items()
+    }
+    for name, content in (("test.citeeval", published), ("human.json", people)):
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+    return tmp_path / "test.citeeval", tmp_path / "human.json"
+
+
+def ask(requests):
+    replies = []
+    for request in requests:
+        own = request.body["messages"][0]["content"].rpartition("</passages>")[2]
+        name = next(name for name in BENCH if f"{name} says" in own)
+        if "cites=" in own:
+            entries = [
+                {"id": n, "thinking": "", "edits": [], "rating": stars}
+                for n, (cited, stars, _) in enumerate(BENCH[name], start=1)
+                if cited
+            ]
+        else:
+            entries = [{"id": n, "thinking": "", "context": "retrieval"} for n in range(1, len(BENCH[name]) + 1)]
+        choice = {"message": {"content": json.dumps({"statements": entries})}, "finish_reason": "stop"}
+        replies.append(read_reply(json.dumps({"model": "tiny-2", "choices": [choice]})))
+    return replies
+
+
+def test_citebench_by_citeevals_own_procedure(meta, tmp_path):
+    statements, people = bench_files(tmp_path)
+    read = read_human_set([statements], human=people)
+    answers = [own.answer for own in read.answers]
+    splits = [read.splits[answer.id] for answer in answers]
+    replies = tmp_path / "judge.jsonl"
+    results = evaluate_splits(answers, splits, recording(ask, replies), Asking(model="t"))
+    asked = {"files": (statements,), "human": people, "pipelines": ("citeeval", "autoais")}
+    found = meta(choice=ChatChoice(replay=replies), **asked)
+    records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}
+    for scenario in ("full", "cited"):
+        for measure in ("auto", "rating", "edits"):
+            own = agreement(answers, results, read.people, measure, scenario, resamples=0)
+            record = records[scenario, f"citeeval:{measure}", "statements"]
+            assert record["pearson"] == own.statements["pearson"].value
+            assert records[scenario, f"citeeval:{measure}", "responses"]["kendall"] == own.responses["kendall"].value
+    # Rating, full: stars to quarters; the uncited lack a citation: 0. People: two of three have to rate; r1's third
+    # takes its response's (0.75 + 0.25) / 2.
+    ours = [0.75, 0.25, 0, 1, 0, 0, 0.5]
+    theirs = [0.75, 0.25, 0.5, 1, 0.25 / 3, 0.25 / 3, 1.75 / 3]
+    expected = stats.spearmanr(ours, theirs)[0]
+    assert records["full", "citeeval:rating", "statements"]["spearman"] == pytest.approx(expected, abs=1e-12)
+    # Not by that procedure, people's statement without a rating is left out.
+    assert list(golds(found, "statements").values()) == pytest.approx([*theirs[:2], *theirs[3:]])
+    assert list(values(found, "statements", "citeeval:rating").values()) == [*ours[:2], *ours[3:]]
+    # AutoAIS is 0 without a citation, and its statements are the published ones.
+    assert values(found, "statements", "autoais:recall:overlap")["r2#2"] == 0
+    alpha = {one["what"]: one["alpha"] for one in sheet(found, "annotators", "").records}
+    assert set(alpha) == {
+        "ratings, interval",
+        "ratings, interval, gaps filled as published",
+        "contexts, nominal",
+        "needs a citation, nominal",
+    }
+    # Two of three say "retrieval" of every statement, so that 4 of its 6 ordered pairs are unlike: over 7 statements
+    # D_o = 7 x (4 / 2) / 21 = 2/3. Of the 21 values 14 are one and 7 the other: D_e = 2 x 14 x 7 / (21 x 20) = 7/15.
+    assert alpha["contexts, nominal"] == pytest.approx(1 - (2 / 3) / (7 / 15), abs=1e-12)
+    (forced, said) = sheet(found, "citebench-contexts", "").records
+    assert forced["f1"] == said["f1"] == 1.0
+
+
+def test_judgements_of_other_statements_are_refused(meta, tmp_path):
+    statements, people = bench_files(tmp_path)
+    content = json.loads(people.read_text())
+    del content["r1"]["statements"]["3"], content["r3"]
+    people.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"'r1' has 3 statements in .* and 2 in the judgements"):
+        meta(files=(statements,), human=people)
+    del content["r1"]
+    people.write_text(json.dumps(content))
+    found = meta(files=(statements,), human=people)
+    assert found.levels[0].ratings.dropped == {"responses without judgements": 2}
+    assert list(golds(found, "statements")) == ["r2#1", "r2#2"]
+    assert found.left_out[0][0] == "responses"  # one response tells nothing from another

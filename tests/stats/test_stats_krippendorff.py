@@ -1,0 +1,72 @@
+"""Krippendorff's alpha: his own example, by hand, and his definition pair by pair."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from metaeval.stats.krippendorff import krippendorff_alpha
+
+# Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), part D: four observers, twelve units, 7 missing.
+FOUR_OBSERVERS = """
+1 2 3 3 2 1 4 1 2 . . .
+1 2 3 3 2 2 4 1 2 5 . 3
+. 3 3 3 2 3 4 2 2 5 1 .
+1 2 3 3 2 4 4 1 2 5 1 .
+"""
+
+
+def test_alpha_of_krippendorffs_own_example():
+    rows = [
+        [np.nan if cell == "." else float(cell) for cell in line.split()] for line in FOUR_OBSERVERS.split("\n")[1:5]
+    ]
+    ratings = np.array(rows).T
+    assert krippendorff_alpha(ratings, "nominal") == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(ratings, "interval") == pytest.approx(0.849, abs=5e-4)
+    # A shift changes no difference, and names change no category.
+    assert krippendorff_alpha(ratings + 1e6, "interval") == pytest.approx(
+        krippendorff_alpha(ratings, "interval"), abs=1e-9
+    )
+    assert krippendorff_alpha(-7 * ratings, "nominal") == krippendorff_alpha(ratings, "nominal")
+
+
+def test_alpha_by_hand():
+    # Units (0, 0), (1, 1), (0, 1) and a lone 1, which pairs with nothing. Ordered pairs within units that differ: 2,
+    # so D_o = 2 / 6. Of all six values three are 0: 18 of the 30 ordered pairs differ. alpha = 1 - (1/3) / (3/5) = 4/9.
+    ratings = np.array([[0, 0], [1, 1], [0, 1], [np.nan, 1]])
+    for distance in ("nominal", "interval"):  # of 0 and 1 the squared difference is the same thing
+        assert krippendorff_alpha(ratings, distance) == pytest.approx(4 / 9, abs=1e-15)
+    # Units (0, 2), (1, 1): D_o = (4 + 4) / 4 = 2. Of 0 1 1 2 the six squared differences are 1 1 4 0 1 1, 8 together,
+    # each in two orders of 12: D_e = 4 / 3. alpha = 1 - 2 / (4 / 3).
+    assert krippendorff_alpha(np.array([[0.0, 2], [1, 1]]), "interval") == pytest.approx(-0.5)
+
+
+def alpha_by_pairs(ratings, distance):
+    """The definition, pair by pair, in Python."""
+    units = [[value for value in unit if not np.isnan(value)] for unit in ratings]
+    units = [unit for unit in units if len(unit) > 1]
+
+    def between(values):
+        pairs = itertools.permutations(values, 2)
+        return sum((a - b) ** 2 if distance == "interval" else a != b for a, b in pairs)
+
+    values = [value for unit in units for value in unit]
+    observed = sum(between(unit) / (len(unit) - 1) for unit in units) / len(values)
+    return 1 - observed / (between(values) / (len(values) * (len(values) - 1)))
+
+
+@pytest.mark.parametrize("distance", ["nominal", "interval"])
+def test_alpha_is_the_definition_pair_by_pair(distance):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        ratings = rng.choice([0, 0.25, 0.5, 0.75, 1, np.nan], size=(9, 4))
+        assert krippendorff_alpha(ratings, distance) == pytest.approx(alpha_by_pairs(ratings, distance), abs=1e-12)
+
+
+def test_alpha_is_undefined_without_pairs_or_without_variation():
+    for ratings in (np.empty((0, 3)), np.array([[1, np.nan], [np.nan, 2]]), np.array([[2.0, 2], [2, 2]])):
+        assert np.isnan(krippendorff_alpha(ratings, "interval"))
+    with pytest.raises(ValueError, match="units by raters"):
+        krippendorff_alpha(np.zeros(3), "nominal")
+    with pytest.raises(ValueError, match="infinity"):
+        krippendorff_alpha(np.array([[np.inf, 1.0]]), "nominal")
