@@ -58,9 +58,9 @@ def citeeval(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.citing.chat import ChatChoice
-    from metaeval.experiment.citing.citeeval import estimate_citeeval, run_citeeval
-    from metaeval.experiment.citing.citeeval_rows import write_citeeval
-    from metaeval.experiment.citing.citeeval_sheets import citeeval_sheets
+    from metaeval.experiment.citing.citeeval.rows import write_citeeval
+    from metaeval.experiment.citing.citeeval.run import estimate_citeeval, run_citeeval
+    from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
     from metaeval.experiment.citing.run import Asked
 
     asked = Asked(

@@ -47,11 +47,11 @@ def improve(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.citing.chat import ChatChoice
-    from metaeval.experiment.citing.generating import check_output
-    from metaeval.experiment.citing.improving import improve as improve_answers
-    from metaeval.experiment.citing.improving_prepare import estimate_improving, prepare_improving
-    from metaeval.experiment.citing.improving_rows import write_improved
-    from metaeval.experiment.citing.improving_sheets import improving_sheets
+    from metaeval.experiment.citing.generating.run import check_output
+    from metaeval.experiment.citing.improving.prepare import estimate_improving, prepare_improving
+    from metaeval.experiment.citing.improving.rows import write_improved
+    from metaeval.experiment.citing.improving.run import improve as improve_answers
+    from metaeval.experiment.citing.improving.sheets import improving_sheets
     from metaeval.experiment.citing.run import Asked
     from metaeval.files import safe_name
 

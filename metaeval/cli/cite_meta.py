@@ -60,9 +60,9 @@ def meta(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.citing.chat import ChatChoice
-    from metaeval.experiment.citing.meta import run_meta
-    from metaeval.experiment.citing.meta_files import meta_sheets, write_meta
-    from metaeval.experiment.citing.meta_settings import MetaAsked, prepare_meta
+    from metaeval.experiment.citing.meta.files import meta_sheets, write_meta
+    from metaeval.experiment.citing.meta.run import run_meta
+    from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
 
     asked = MetaAsked(
         files=tuple(files),

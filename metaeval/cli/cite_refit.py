@@ -47,8 +47,8 @@ def refit(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.citing.chat import ChatChoice
-    from metaeval.experiment.citing.refitting import estimate_refit, prepare_refit, run_refit
-    from metaeval.experiment.citing.refitting_sheets import refit_sheets
+    from metaeval.experiment.citing.refitting.run import estimate_refit, prepare_refit, run_refit
+    from metaeval.experiment.citing.refitting.sheets import refit_sheets
     from metaeval.files import safe_name, write_text
 
     choice = ChatChoice(model, base_url, record, replay)

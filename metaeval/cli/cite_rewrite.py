@@ -52,9 +52,9 @@ def rewrite(
         --set rewrite.price_in=0.5 --set rewrite.price_out=1.5
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.rewriting import estimate_rewriting, prepare, rejudge
-    from metaeval.experiment.citing.rewriting_rows import write_claims
-    from metaeval.experiment.citing.rewriting_sheets import rewriting_sheets
+    from metaeval.experiment.citing.rewriting.rows import write_claims
+    from metaeval.experiment.citing.rewriting.run import estimate_rewriting, prepare, rejudge
+    from metaeval.experiment.citing.rewriting.sheets import rewriting_sheets
     from metaeval.experiment.citing.run import Asked
     from metaeval.files import safe_name
 

@@ -56,10 +56,10 @@ def scifi(
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.citing.chat import ChatChoice
     from metaeval.experiment.citing.run import Asked
-    from metaeval.experiment.citing.scifi import assess, estimate_scifi
-    from metaeval.experiment.citing.scifi_rows import write_scifi
-    from metaeval.experiment.citing.scifi_settings import prepare_scifi
-    from metaeval.experiment.citing.scifi_sheets import scifi_sheets
+    from metaeval.experiment.citing.scifi.rows import write_scifi
+    from metaeval.experiment.citing.scifi.run import assess, estimate_scifi
+    from metaeval.experiment.citing.scifi.settings import prepare_scifi
+    from metaeval.experiment.citing.scifi.sheets import scifi_sheets
 
     asked = Asked(
         pipeline="scifi",

@@ -45,14 +45,14 @@ def generate(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.citing.chat import ChatChoice
-    from metaeval.experiment.citing.generating import (
+    from metaeval.experiment.citing.generating.run import (
         check_output,
         estimate_generation,
         generate_answers,
         prepare_generation,
         write_answers,
     )
-    from metaeval.experiment.citing.generating_sheets import generation_sheet
+    from metaeval.experiment.citing.generating.sheets import generation_sheet
     from metaeval.files import safe_name
 
     check_output(file, output)

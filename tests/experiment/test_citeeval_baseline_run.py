@@ -17,9 +17,9 @@ from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.together import evaluate_together
 from metaeval.errors import UserError
 from metaeval.experiment.citing.chat import ChatChoice
-from metaeval.experiment.citing.citeeval import estimate_citeeval, run_citeeval
-from metaeval.experiment.citing.citeeval_rows import answer_rows, statement_rows
-from metaeval.experiment.citing.citeeval_sheets import citeeval_sheets
+from metaeval.experiment.citing.citeeval.rows import answer_rows, statement_rows
+from metaeval.experiment.citing.citeeval.run import estimate_citeeval, run_citeeval
+from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
 from metaeval.experiment.citing.judging import gather
 from metaeval.experiment.citing.run import Asked
 from metaeval.experiment.metrics import load_metric

@@ -13,10 +13,10 @@ from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.errors import UserError
 from metaeval.experiment.citing.chat import ChatChoice
-from metaeval.experiment.citing.citeeval import run_citeeval
-from metaeval.experiment.citing.citeeval_judge import citeeval_settings
-from metaeval.experiment.citing.citeeval_rows import answer_rows, statement_rows
-from metaeval.experiment.citing.citeeval_sheets import citeeval_sheets
+from metaeval.experiment.citing.citeeval.rows import answer_rows, statement_rows
+from metaeval.experiment.citing.citeeval.run import run_citeeval
+from metaeval.experiment.citing.citeeval.settings import citeeval_settings
+from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
 from metaeval.experiment.citing.judging import gather
 from metaeval.experiment.citing.run import Asked
 from metaeval.llm.reply import read_reply

@@ -18,11 +18,11 @@ from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
 from metaeval.experiment.citing.chat import ChatChoice
-from metaeval.experiment.citing.meta import run_meta
-from metaeval.experiment.citing.meta_files import folder_of, meta_sheets, write_meta
-from metaeval.experiment.citing.meta_notes import notes_of
-from metaeval.experiment.citing.meta_settings import MetaAsked, prepare_meta
-from metaeval.experiment.citing.meta_values import citation_measures
+from metaeval.experiment.citing.meta.files import folder_of, meta_sheets, write_meta
+from metaeval.experiment.citing.meta.notes import notes_of
+from metaeval.experiment.citing.meta.run import run_meta
+from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
+from metaeval.experiment.citing.meta.values import citation_measures
 from metaeval.experiment.citing.pipelines import read_pipeline
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend

@@ -13,10 +13,10 @@ from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.errors import UserError
 from metaeval.experiment.citing.chat import ChatChoice
 from metaeval.experiment.citing.run import Asked
-from metaeval.experiment.citing.scifi import run_scifi, value_facts
-from metaeval.experiment.citing.scifi_rows import answer_rows, fact_row
-from metaeval.experiment.citing.scifi_settings import prepare_scifi
-from metaeval.experiment.citing.scifi_sheets import scifi_sheets
+from metaeval.experiment.citing.scifi.rows import answer_rows, fact_row
+from metaeval.experiment.citing.scifi.run import run_scifi, value_facts
+from metaeval.experiment.citing.scifi.settings import prepare_scifi
+from metaeval.experiment.citing.scifi.sheets import scifi_sheets
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.reply import read_reply

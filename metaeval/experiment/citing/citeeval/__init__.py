@@ -1,0 +1,1 @@
+"""CiteEval runs: from files to what a chat model says of citations, beside its baselines."""

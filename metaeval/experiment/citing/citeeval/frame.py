@@ -1,0 +1,140 @@
+"""What stands around CiteEval's sheets: the data, every choice that made the numbers, and the signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+
+from metaeval.citation.citeeval.asking import load_prompts, part_prompt
+from metaeval.citation.citeeval.coefficients import fingerprint as coefficients_fingerprint
+from metaeval.citation.citeeval.editdist import PUBLISHED
+from metaeval.citation.citeeval.options import PROFILES
+from metaeval.citation.measures import group_codes
+from metaeval.experiment.citing.citeeval.run import Rated
+from metaeval.experiment.citing.notes import fingerprint
+from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.report.citation.layout import Frame
+from metaeval.report.grid import Grid, Note
+from metaeval.report.numerals import count, one_line, plain
+from metaeval.report.result import Data
+from metaeval.signature import signature
+
+
+def data_of(rated: Rated) -> Data:
+    """What was judged, for the files: documents are passages."""
+    statements = [one.statement for result in rated.results for one in result.statements]
+    return Data(
+        name=rated.name,
+        split="citeeval",
+        fingerprint=fingerprint(rated.answers),
+        statements=len(statements),
+        documents=sum(len(answer.passages) for answer in rated.answers),
+        citations=sum(len(one.citations) for one in statements),
+        groups=group_codes(rated.answers)[1],
+        levels={},
+    )
+
+
+def own_fields(rated: Rated) -> dict[str, Scalar]:
+    """What CiteEval's numbers depend on beside the answers."""
+    prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(rated.asking).items()]
+    if rated.asking.statements_per_request is not None:
+        prompts.append(f"part@{part_prompt().fingerprint}")
+    own: dict[str, Scalar] = {}
+    if rated.coefficients != PUBLISHED:
+        own["coefficients"] = f"refitted@{coefficients_fingerprint(rated.coefficients)}"
+    return {**shared_fields(rated), **own, **model_fields(rated, prompts)}
+
+
+def shared_fields(rated: Rated) -> dict[str, Scalar]:
+    """What every number of the run depends on; options of the profile only where they were changed."""
+    preset, own = asdict(PROFILES[rated.profile]), asdict(rated.options)
+    changed = [f"{name}={value}" for name, value in own.items() if value != preset[name]]
+    return {
+        "pipeline": "citeeval",
+        "profile": rated.profile,
+        "options": ",".join(changed) or "as the profile",
+        "scenario": rated.scenario,
+        "splitter": rated.splitter,
+    }
+
+
+def model_fields(rated: Rated, prompts: Sequence[str], **asked: Scalar) -> dict[str, Scalar]:
+    """What numbers of the chat model depend on; asked: options of asking that stand in the place of others.
+
+    Where nothing is asked in place of others, CiteEval asks, and what says how it does stands here too.
+    """
+    own = {name: value for name, value in asdict(rated.asking).items() if not name.endswith("_file")}
+    if asked or rated.asking.statements_per_request is None:
+        del own["statements_per_request"]
+    if asked:
+        own = {name: value for name, value in own.items() if name not in ("attribution_tag", "contexts")}
+    return {
+        "model": rated.asking.model,
+        "answered_as": rated.answered_as,
+        "prompts": ",".join(prompts),
+        "asking": ",".join(f"{name}={value}" for name, value in {**own, **asked}.items() if name != "model"),
+    }
+
+
+def frame_of(
+    rated: Rated,
+    data: Data,
+    name: str,
+    title: str,
+    notes: Sequence[Note] = (),
+    made: Sequence[Mapping[str, object]] | None = None,
+) -> Frame:
+    """What stands around a table; made: the fields of each of its signatures, by default CiteEval's own."""
+    interval = rated.config.interval
+    said = f"{count(len(rated.answers), 'answer')} of {count(len(rated.systems), 'system')}, "
+    said += f"{count(data.groups, 'group')}; {count(data.statements, 'statement')}, {count(data.citations, 'citation')}"
+    settings = [f"{key} {plain(str(value))}" for key, value in shared_fields(rated).items() if key != "pipeline"]
+    footer = (
+        Note("data", said),
+        Note("settings", ", ".join(settings)),
+        *notes,
+        Note(
+            "uncertainty",
+            f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
+            f"{count(data.groups, 'group')}, seed {interval.seed}",
+        ),
+    )
+    subtitle = f"{plain(data.name)}, CiteEval, profile {plain(rated.profile)}, {rated.scenario} scenario"
+    signatures = tuple(_signature(rated, data, fields) for fields in made or [own_fields(rated)])
+    return Frame((name, data.name, "CiteEval"), title, subtitle, footer, signatures)
+
+
+def judge_note(rated: Rated, prompts: str) -> Note:
+    """Which model judged, and by which wordings."""
+    wordings = prompts.replace(",", ", ")  # so that a line can end between them
+    return Note("judge", f"{plain(rated.asking.model)}, answered as {plain(rated.answered_as)}; {wordings}")
+
+
+def sheet_of(
+    rated: Rated,
+    data: Data,
+    name: str,
+    records: Sequence[Record],
+    grid: Grid,
+    fields: Mapping[str, Scalar] | None = None,
+) -> Sheet:
+    """A table of the run with its data and settings; fields: by default CiteEval's own."""
+    interval = rated.config.interval
+    resampled = {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
+    return Sheet(name, data, {**(own_fields(rated) if fields is None else fields), **resampled}, records, grid)
+
+
+def _signature(rated: Rated, data: Data, fields: Mapping[str, object]) -> str:
+    interval = rated.config.interval
+    made = {
+        "answers": f"{data.name}@{data.fingerprint[:12]}",
+        **fields,
+        "interval": f"cluster-percentile-{interval.level}",
+        "by": "group",
+        "B": interval.resamples,
+        "seed": interval.seed,
+        **{package: version(package) for package in ("metaeval", "numpy")},
+    }
+    return one_line(signature(made))

@@ -1,0 +1,1 @@
+"""Answers with CiteEval's edits done, judged before and after."""

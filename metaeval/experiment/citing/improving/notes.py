@@ -1,0 +1,111 @@
+"""What stands below the tables of an improvement: what was judged, by whom, how; and the signature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+
+from metaeval.citation.citeeval.asking import load_prompts
+from metaeval.citation.citeeval.evaluate import bounds
+from metaeval.citation.citeeval.options import PROFILES
+from metaeval.citation.measures import group_codes
+from metaeval.experiment.citing.improving.run import Bettered
+from metaeval.experiment.citing.notes import fingerprint
+from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.report.citation.layout import Frame
+from metaeval.report.grid import Grid, Note
+from metaeval.report.numerals import count, one_line, plain
+from metaeval.report.result import Data
+from metaeval.signature import signature
+
+
+def data_of(bettered: Bettered) -> Data:
+    """The answers before any edit, for the files."""
+    answers = bettered.prepared.answers
+    statements = [one for split in bettered.prepared.splits for one in split.statements]
+    return Data(
+        name=bettered.prepared.name,
+        split="citeeval",
+        fingerprint=fingerprint(answers),
+        statements=len(statements),
+        documents=sum(len(one.passages) for one in answers),
+        citations=sum(len(one.citations) for one in statements),
+        groups=group_codes(answers)[1],
+        levels={},
+    )
+
+
+def fields_of(bettered: Bettered) -> dict[str, Scalar]:
+    """What the numbers depend on beside the answers; options of the profile only where they were changed."""
+    prepared = bettered.prepared
+    preset, own = asdict(PROFILES[prepared.profile]), asdict(prepared.options)
+    changed = [f"{name}={value}" for name, value in own.items() if value != preset[name]]
+    asking = {name: value for name, value in asdict(prepared.asking).items() if not name.endswith("_file")}
+    prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(prepared.asking).items()]
+    return {
+        "pipeline": "citeeval",
+        "profile": prepared.profile,
+        "options": ",".join(changed) or "as the profile",
+        "scenario": prepared.scenario,
+        "rounds": prepared.rounds,
+        "splitter": prepared.splitter.name,
+        "model": prepared.asking.model,
+        "answered_as": ", ".join(bettered.models) or prepared.asking.model,
+        "prompts": ",".join(prompts),
+        "asking": ",".join(f"{name}={value}" for name, value in asking.items() if name != "model"),
+    }
+
+
+def frame_of(bettered: Bettered, data: Data, name: str, title: str) -> Frame:
+    """What stands around a table of the run."""
+    prepared, fields, interval = bettered.prepared, fields_of(bettered), bettered.prepared.config.interval
+    said = f"{count(len(prepared.answers), 'answer')} of {count(len(prepared.systems), 'system')}, "
+    said += f"{count(data.groups, 'group')}; {count(data.statements, 'statement')}, {count(data.citations, 'citation')}"
+    kept = ("profile", "options", "scenario", "splitter")
+    notes = (
+        Note("data", said),
+        Note("settings", ", ".join(f"{key} {plain(str(fields[key]))}" for key in kept)),
+        Note("judge", f"{plain(prepared.asking.model)}, answered as {plain(str(fields['answered_as']))}"),
+        Note(
+            "reading",
+            "the judge that proposes the edits rates what comes of them: another metric on the written answers tells "
+            f"what they are worth; at most {count(prepared.rounds, 'round')}, ended where no edit changes an answer",
+        ),
+        Note("could be", _could_be(bettered)),
+        Note(
+            "uncertainty",
+            f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
+            f"{count(data.groups, 'group')}, seed {interval.seed}; changes are of answers with both values",
+        ),
+    )
+    made = {
+        "answers": f"{data.name}@{data.fingerprint[:12]}",
+        **fields,
+        "interval": f"cluster-percentile-{interval.level}",
+        "by": "group",
+        "B": interval.resamples,
+        "seed": interval.seed,
+        **{package: version(package) for package in ("metaeval", "numpy")},
+    }
+    subtitle = f"{plain(data.name)}, CiteEval, profile {plain(prepared.profile)}, {prepared.scenario} scenario"
+    footer = tuple(note for note in notes if note.text)
+    return Frame((name, data.name, "CiteEval"), title, subtitle, footer, (one_line(signature(made)),))
+
+
+def _could_be(bettered: Bettered) -> str:
+    """How far the last round's CiteEval-Auto of all answers is bounded, where a judgement is missing."""
+    results = bettered.rounds[-1].results
+    missing = sum(one.values["auto", bettered.prepared.scenario].missing for one in results)
+    least, most = bounds(results, "auto", bettered.prepared.scenario)
+    if not missing or least is None or most is None:
+        return ""
+    said = f"{count(missing, 'statement')} of the last round without a judgement"
+    return f"{said}; with them, CiteEval-Auto over all answers is from {least:.3f} to {most:.3f}"
+
+
+def sheet_of(bettered: Bettered, data: Data, name: str, records: Sequence[Record], grid: Grid) -> Sheet:
+    """A table of the run with its data and settings."""
+    interval = bettered.prepared.config.interval
+    resampled = {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
+    return Sheet(name, data, {**fields_of(bettered), **resampled}, records, grid)

@@ -1,0 +1,1 @@
+"""Values of citation pipelines against people's ratings."""

@@ -1,0 +1,108 @@
+"""What stands around the tables of a meta-evaluation: whose ratings, by which rules, what is left out, how made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from metaeval.experiment.citing.meta.run import Meta
+from metaeval.experiment.citing.notes import fingerprint
+from metaeval.experiment.sheet import Scalar
+from metaeval.experiment.verdicts import Backend
+from metaeval.files import sha256_json
+from metaeval.report.grid import Note
+from metaeval.report.numerals import count, one_line, plain, share
+from metaeval.report.result import Data
+from metaeval.signature import signature
+
+
+def data_of(meta: Meta) -> Data:
+    """What was judged, for the files."""
+    human = meta.prepared.human
+    answers = meta.prepared.answers
+    ratings = [[[one.start, one.end, *one.ratings] for one in own.statements] for own in human.answers]
+    return Data(
+        name=meta.prepared.asked.name,
+        split="people",
+        fingerprint=sha256_json([fingerprint(answers), ratings]),
+        statements=sum(len(own.statements) for own in human.answers),
+        documents=sum(len(answer.passages) for answer in answers),
+        citations=0,
+        groups=len({answer.group or answer.id for answer in answers}),
+        levels={},
+    )
+
+
+def settings_of(meta: Meta) -> Mapping[str, Scalar]:
+    """What the numbers depend on beside the answers and the measures."""
+    interval = meta.prepared.config.interval
+    resampled = {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
+    return {**meta.prepared.options.rules, "scenario": meta.prepared.scenario, **resampled}
+
+
+def notes_of(meta: Meta) -> tuple[Note, ...]:
+    """The footer: ratings, rules, what was left out, verdicts, truncation, resampling."""
+    prepared, data = meta.prepared, data_of(meta)
+    human, interval = prepared.human, prepared.config.interval
+    rated = sum(rating is not None for own in human.answers for rating in own.ratings)
+    said = (
+        f"{count(len(human.answers), 'answer')}, {count(data.groups, 'group')}; {count(rated, 'rated statement')} of "
+    )
+    said += f"{data.statements:,}; {count(human.annotators, 'annotator')} each"
+    if human.annotators < 2:
+        said += ", so that no agreement between annotators is known"
+    dropped = [f"{plain(name)} {number:,}" for name, number in human.dropped.items()]
+    rules = f"a statement without a value {_none(prepared.options.none)}; "
+    rules += f"a response without any {_unrated(prepared.options.unrated)}; a response's value is "
+    rules += "the pipeline's own" if prepared.options.responses == "own" else "the mean over its rated statements"
+    if prepared.scenario == "cited":
+        rules += "; scenario cited: statements without citations have no rating, and CiteEval gives them no value"
+    verdicts = tuple((_label(use, one), _verdict(one.cutoff.value, one.cutoff.source)) for use, one in meta.backends)
+    cut = tuple(
+        (_label(use, one), f"{share(one.ledger.cut_pairs, one.ledger.pairs)} of pairs are longer than the metric reads")
+        for use, one in meta.backends
+        if one.ledger.cut_pairs
+    )
+    notes = (
+        Note("data", said),
+        Note("left out", ", ".join([*dropped, *(f"{unit}: {plain(why)}" for unit, why in meta.left_out)])),
+        Note("rules", rules),
+        Note("verdicts", "", verdicts),
+        Note("truncation", "", cut),
+        Note(
+            "uncertainty",
+            f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of groups, "
+            f"seed {interval.seed}",
+        ),
+    )
+    return tuple(note for note in notes if note.text or note.items)
+
+
+def signatures_of(meta: Meta) -> tuple[str, ...]:
+    """One line for each measure that pins every choice."""
+    data, interval = data_of(meta), meta.prepared.config.interval
+    made = {
+        "interval": f"cluster-percentile-{interval.level}",
+        "by": "group",
+        "B": interval.resamples,
+        "seed": interval.seed,
+        **{package: version(package) for package in ("metaeval", "numpy")},
+    }
+    named = {"answers": f"{data.name}@{data.fingerprint[:12]}", **meta.prepared.config.dataset_options}
+    return tuple(one_line(signature({**named, "column": one.name, **one.fields, **made})) for one in meta.measured)
+
+
+def _label(use: str, backend: Backend) -> str:
+    return f"{plain(backend.name)}, {use}" if use else plain(backend.name)
+
+
+def _verdict(value: float | None, source: str) -> str:
+    return f"scores as they are ({source})" if value is None else f"supported from {value:g} on ({source})"
+
+
+def _none(rule: str) -> str:
+    return "is left out" if rule == "left out" else "takes its response's, on each side by itself"
+
+
+def _unrated(rule: str) -> str:
+    return "is left out" if rule == "left out" else "has 1"

@@ -1,0 +1,162 @@
+"""People's ratings as rated sets, of statements and of responses, with every pipeline's values as its columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from metaeval.citation.human.align import NO_VALUE, Aligned, Valued, align, filled
+from metaeval.citation.human.model import HumanAnswer, HumanSet, Nothing, response_rating
+from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.experiment.citing.meta.values import Measured
+from metaeval.experiment.columns import Column, column_of
+from metaeval.scoring.contract import PairScore, Status
+
+Unit = Literal["statements", "responses"]
+
+
+@dataclass(frozen=True)
+class MetaOptions:
+    """How values are held against ratings, and how pipelines read answers.
+
+    none: a statement to which one side gives no value is left out, or takes that side's response's (CiteEval's rule);
+    a verdict that is missing is always left out. unrated: what a response is worth none of whose statements has
+    a value. responses: a pipeline's own value of an answer, or the mean of its values of the rated statements.
+    profile, parser, splitter, premise: as of `cite alce` and `cite aliice`.
+    """
+
+    none: Literal["left out", "response"] = "left out"
+    unrated: Nothing = "left out"
+    responses: Literal["own", "rated statements"] = "own"
+    profile: str = "paper"
+    parser: str = "small"
+    splitter: Literal["auto", "nltk", "rules"] = "auto"
+    premise: Literal["joint", "chunks"] = "joint"
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """The options that decide how the two sides meet, for signatures."""
+        return {"none": self.none, "unrated": self.unrated, "responses": self.responses}
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A rated set with what each measure says of it. values: of every row, in the rows' order, by measure."""
+
+    unit: Unit
+    ratings: Ratings
+    values: Mapping[str, Sequence[Valued]]
+    columns: Sequence[Column]
+
+
+Alignment = Mapping[str, Mapping[str, Aligned]]
+"""By measure and answer."""
+
+
+def alignment(human: HumanSet, measured: Sequence[Measured]) -> Alignment:
+    """Every measure's values of the rated statements, where it has values of single sentences."""
+    return {
+        one.name: {own.answer.id: align(own.statements, one.spans.get(own.answer.id, ())) for own in human.answers}
+        for one in measured
+        if one.spans
+    }
+
+
+def statement_level(
+    name: str, human: HumanSet, measured: Sequence[Measured], aligned: Alignment, options: MetaOptions
+) -> Level:
+    """One row for each rated statement; its group is the answer's question."""
+    rows: list[Rating] = []
+    values: dict[str, list[Valued]] = {one: [] for one in aligned}
+    dropped = Counter(human.dropped)
+    for own in human.answers:
+        whole = response_rating(own.ratings, options.unrated)
+        golds = [whole if one is None and options.none == "response" else one for one in own.ratings]
+        kept = [number for number, gold in enumerate(golds) if gold is not None]
+        dropped["statements without a rating"] += len(golds) - len(kept)
+        for number in kept:
+            statement = own.statements[number]
+            rows.append(_row(own, golds[number], f"#{number + 1}", statement.text))
+        for one in measured:
+            if one.name in aligned:
+                said = _said(aligned[one.name][own.answer.id], one.wholes.get(own.answer.id, NO_VALUE), options)
+                values[one.name].extend(said[number] for number in kept)
+    return _level("statements", name, rows, values, dropped, measured)
+
+
+def response_level(
+    name: str, human: HumanSet, measured: Sequence[Measured], aligned: Alignment, options: MetaOptions
+) -> Level:
+    """One row for each response that has a rating."""
+    rows: list[Rating] = []
+    values: dict[str, list[Valued]] = {one.name: [] for one in measured if one.name in aligned or _has_wholes(one)}
+    dropped = Counter(human.dropped)
+    for own in human.answers:
+        gold = response_rating(own.ratings, options.unrated)
+        if gold is None:
+            dropped["responses none of whose statements has a rating"] += 1
+            continue
+        rows.append(_row(own, gold, "", own.answer.text))
+        for one in measured:
+            if one.name in values:
+                values[one.name].append(_response(own, one, aligned, options))
+    return _level("responses", name, rows, values, dropped, measured)
+
+
+def _has_wholes(measured: Measured) -> bool:
+    return any(one.state != "no value" for one in measured.wholes.values())
+
+
+def _row(own: HumanAnswer, gold: float | None, place: str, text: str) -> Rating:
+    answer = own.answer
+    if gold is None:
+        raise ValueError(f"a row of answer {answer.id} needs a rating")
+    return Rating(f"{answer.id}{place}", answer.group or answer.id, gold, answer.system, text=text)
+
+
+def _said(aligned: Aligned, whole: Valued, options: MetaOptions) -> Sequence[Valued]:
+    """A measure's values of an answer's statements, by the rule for those that have none."""
+    if options.none == "left out":
+        return aligned.values
+    settled = 1.0 if whole.state == "no value" and options.unrated == "full marks" else whole.value
+    return filled(aligned.values, settled)
+
+
+def _response(own: HumanAnswer, one: Measured, aligned: Alignment, options: MetaOptions) -> Valued:
+    found = one.wholes.get(own.answer.id, NO_VALUE)
+    if options.responses == "rated statements" and one.name in aligned:
+        values = aligned[one.name][own.answer.id].values
+        rated = [value for value, rating in zip(values, own.ratings, strict=True) if rating is not None]
+        known = [value.value for value in rated if value.value is not None]
+        lost = next((value for value in rated if value.state == "missing"), NO_VALUE)
+        found = Valued(sum(known) / len(known)) if known else lost
+    full = found.state == "no value" and options.unrated == "full marks"
+    return Valued(1.0) if full else found
+
+
+def _level(
+    unit: Unit,
+    name: str,
+    rows: Sequence[Rating],
+    values: Mapping[str, Sequence[Valued]],
+    dropped: Counter[str],
+    measured: Sequence[Measured],
+) -> Level:
+    scores = {one: {row.id: value.value for row, value in zip(rows, own, strict=True)} for one, own in values.items()}
+    by_name = {one.name: one for one in measured}
+    columns = [
+        column_of(one, [_answer(value) for value in own], by_name[one].fields, by_name[one].ledger)
+        for one, own in values.items()
+    ]
+    return Level(unit, Ratings(name, tuple(rows), scores, +dropped), values, columns)
+
+
+def _answer(said: Valued) -> PairScore:
+    if said.value is not None:
+        return PairScore(said.value)
+    if said.state == "no value":
+        return PairScore(None, Status.NOTHING_TO_SCORE)
+    known = said.reason in {str(status) for status in Status} and said.reason != Status.OK
+    return PairScore(None, Status(said.reason) if known else Status.ABSENT)

@@ -1,0 +1,139 @@
+"""Meta-evaluation of citation pipelines: do their values agree with people's ratings of the same statements?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from metaeval.citation.chat.opening import Chat, open_chat
+from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits
+from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.errors import UserError
+from metaeval.experiment.citing.meta.judges import citeeval_measures, read_facts, scifi_measure
+from metaeval.experiment.citing.meta.ratings import (
+    Alignment,
+    Level,
+    alignment,
+    response_level,
+    statement_level,
+)
+from metaeval.experiment.citing.meta.settings import PIPELINES, MetaPrepared
+from metaeval.experiment.citing.meta.values import Measured, autoais_measures, citation_measures
+from metaeval.experiment.rated import RatedSet
+from metaeval.experiment.run import evaluate_rated
+from metaeval.experiment.scoring import MetricProgress
+from metaeval.experiment.verdicts import Backend, entailment
+from metaeval.report.result import Result
+from metaeval.scoring.store import ScoreStore
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Meta:
+    """Every measure held against people's ratings.
+
+    levels: statements, then responses; one that cannot be judged stands in `left_out` with the reason. results: of
+    each level, by protocol. backends: with the one pipeline that uses it, or nothing where several do. rated: what
+    CiteEval's judge said; empty where it was not asked.
+    """
+
+    prepared: MetaPrepared
+    measured: Sequence[Measured]
+    aligned: Alignment
+    levels: Sequence[Level]
+    left_out: Sequence[tuple[str, str]]
+    results: Sequence[Sequence[Result]]
+    backends: Sequence[tuple[str, Backend]] = ()
+    rated: Sequence[ResponseValues] = field(default_factory=tuple)
+
+
+def run_meta(prepared: MetaPrepared, progress: MetricProgress | None = None) -> Meta:
+    """Judge the rated answers with every pipeline, and hold what it says against the ratings.
+
+    Nothing is written but the reply store, the score store and the file of `choice.record`. Raises `UserError` where
+    no level of ratings can be judged, before anything is sent or scored, and when a chat model cannot go on.
+    """
+    _levels(prepared, prepared.given, alignment(prepared.human, prepared.given))
+    splits = _splits(prepared)
+    measured = list(prepared.given)
+    rated: Sequence[ResponseValues] = ()
+    with ExitStack() as stack:
+        chat = _opened(prepared, stack, progress)
+        if "citeeval" in prepared.names and chat is not None and prepared.asking is not None:
+            rated = evaluate_splits(prepared.answers, splits, chat.ask, prepared.asking, prepared.citeeval)
+            measured += citeeval_measures(prepared, prepared.asking, rated, chat.models)
+        facts, fields = read_facts(prepared, chat) if "scifi" in prepared.names else ([], {})
+        if chat is not None and prepared.chat is not None:
+            _log.info("%s: %s", prepared.chat.model, chat.note())
+    backends: list[tuple[str, Backend]] = []
+    premise = "max over chunks" if prepared.options.premise == "chunks" else "joint"
+    with ScoreStore(prepared.config.store_path) as store:
+        for name, cutoff in prepared.cutoffs.items():
+            backend = entailment(name, prepared.config, cutoff, store, premise, progress)  # type: ignore[arg-type]
+            backends.append(("", backend))
+            for pipeline in prepared.pipelines:
+                measured += citation_measures(pipeline, backend, prepared.config)
+            if "autoais" in prepared.names:
+                how = {"splitter": "as published" if prepared.human.splits else prepared.splitter.name}
+                measured += autoais_measures(prepared.answers, splits, how, backend)
+        for name, cutoff in prepared.graded.items():
+            backend = entailment(name, prepared.config, cutoff, store, "joint", progress)
+            backends.append(("scifi", backend))
+            measured.append(scifi_measure(prepared, facts, fields, backend))
+    measured.sort(key=_place)
+    aligned = alignment(prepared.human, measured)
+    levels, left_out = _levels(prepared, measured, aligned)
+    results = [_results(prepared, level) for level in levels]
+    return Meta(prepared, measured, aligned, levels, left_out, results, backends, rated)
+
+
+def _opened(prepared: MetaPrepared, stack: ExitStack, progress: MetricProgress | None) -> Chat | None:
+    if prepared.chat is None:
+        return None
+    choice = prepared.choice
+    return stack.enter_context(open_chat(prepared.chat, choice.record, choice.replay, progress))
+
+
+def _splits(prepared: MetaPrepared) -> list[Split]:
+    """The statements that CiteEval and AutoAIS judge: those that people judged, where they are published."""
+    published = prepared.human.splits
+    if published:
+        return [published[answer.id] for answer in prepared.answers]
+    if not {"citeeval", "autoais"} & set(prepared.names):
+        return []
+    return [split_response(answer, prepared.citeeval, prepared.splitter) for answer in prepared.answers]
+
+
+def _place(one: Measured) -> int:
+    """Pipelines in the order of their list, and scores that were given behind them; the sort keeps all else."""
+    pipeline = one.name.partition(":")[0]
+    return PIPELINES.index(pipeline) if pipeline in PIPELINES else len(PIPELINES)
+
+
+def _levels(
+    prepared: MetaPrepared, measured: Sequence[Measured], aligned: Alignment
+) -> tuple[list[Level], list[tuple[str, str]]]:
+    """The levels that can be judged, and why another cannot; `UserError` where none can."""
+    levels: list[Level] = []
+    left_out: list[tuple[str, str]] = []
+    for unit, of in (("statements", statement_level), ("responses", response_level)):
+        try:
+            level = of(prepared.asked.name, prepared.human, measured, aligned, prepared.options)
+        except UserError as error:
+            left_out.append((unit, str(error)))
+            continue
+        if level.columns or not measured:
+            levels.append(level)
+        else:
+            left_out.append((unit, "no measure has values of single sentences."))
+    if not levels:
+        raise UserError(left_out[0][1])
+    return levels, left_out
+
+
+def _results(prepared: MetaPrepared, level: Level) -> list[Result]:
+    rated = RatedSet(prepared.config, prepared.asked.name, level.unit, level.ratings)
+    return evaluate_rated(rated, level.columns)

@@ -1,0 +1,177 @@
+"""A meta-evaluation of citation pipelines as sheets: what was measured, annotators, and agreement by system."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from metaeval.citation.human.align import Valued
+from metaeval.experiment.citing.meta.notes import data_of, notes_of, settings_of, signatures_of
+from metaeval.experiment.citing.meta.ratings import Level
+from metaeval.experiment.citing.meta.run import Meta
+from metaeval.experiment.citing.meta.within import over_systems, systems_of, within_systems
+from metaeval.experiment.citing.quantities import Interval
+from metaeval.experiment.sheet import Record, Scalar, Sheet, known
+from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
+from metaeval.report.grid import Cell, Note
+from metaeval.report.numerals import count, plain
+from metaeval.report.result import Column
+from metaeval.stats.krippendorff import krippendorff_alpha
+
+CORRELATIONS = (
+    Column(key="pearson", label="Pearson"),
+    Column(key="spearman", label="Spearman"),
+    Column(key="kendall", label="Kendall"),
+)
+_TAU = Column(key="tau", label="tau-b", digits=2)  # two digits, for systems have few rows
+_MEAN = Column(key="mean", label="mean")
+_PEOPLE = "people"
+
+
+def measures_sheet(meta: Meta) -> Sheet:
+    """Of how many rated statements and responses every measure has a value, and why not of the others."""
+    blocks: list[tuple[str, list[tuple[str, list[Cell]]]]] = []
+    records: list[Record] = []
+    for level in meta.levels:
+        rows: list[tuple[str, list[Cell]]] = []
+        for name, values in level.values.items():
+            states = _states(values)
+            partial = next(one.partial for one in meta.measured if one.name == name)
+            ids = {row.id for row in level.ratings.rows}
+            number = len(partial & ids) if level.unit == "responses" else 0
+            outside = sum(own.outside for own in meta.aligned.get(name, {}).values())
+            rows.append((name, [Cell(f"{one:,}") for one in (*states.values(), number, outside)]))
+            records.append(
+                {
+                    "level": level.unit,
+                    "measure": name,
+                    **states,
+                    "valued_in_part": number,
+                    "sentences_outside_statements": outside,
+                }
+            )
+        blocks.append((f"{len(level.ratings.rows):,} rated {level.unit}", rows))
+    reading = Note(
+        "reading",
+        "no value: the pipeline gives such a row none; missing: a verdict is; in part: the answer's value leaves out "
+        "missing verdicts; outside: sentences of a pipeline that share no character with a statement",
+    )
+    headings = ("value", "no value", "missing", "in part", "outside")
+    return sheet_of(
+        meta, "measures", "What the pipelines give a value to", records, "measure", headings, blocks, [reading]
+    )
+
+
+def annotators_sheet(meta: Meta) -> Sheet | None:
+    """Krippendorff's alpha among the annotators; None with one."""
+    human = meta.prepared.human
+    if human.annotators < 2:
+        return None
+    every = [one.ratings for own in human.answers for one in own.statements]
+    found = {"ratings, interval": (_alpha(every, human.annotators), _pairable(every))}
+    if human.people:
+        from metaeval.citation.citeeval.people import annotator_agreement
+
+        published = annotator_agreement(human.people)
+        own = [one for said in human.people.values() for one in said]
+        contexts = _pairable([[None if one is None else float(one) for one in said.contexts] for said in own])
+        found["ratings, interval, gaps filled as published"] = (known(published["ratings"]), len(every))
+        found["contexts, nominal"] = (known(published["contexts"]), contexts)
+        found["needs a citation, nominal"] = (known(published["needs citation"]), contexts)
+    rows = [(name, [Cell("–" if one is None else f"{one:.3f}"), Cell(f"{n:,}")]) for name, (one, n) in found.items()]
+    records: list[Record] = [{"what": name, "alpha": one, "statements": n} for name, (one, n) in found.items()]
+    title = "Agreement between annotators (Krippendorff's alpha)"
+    return sheet_of(meta, "annotators", title, records, "of", ("alpha", "statements"), [("", rows)])
+
+
+def within_sheet(meta: Meta, level: Level) -> Sheet | None:
+    """Correlations with people within each system; None with fewer than two."""
+    if len(systems_of(level)) < 2:
+        return None
+    blocks: dict[str, list[tuple[str, list[Cell]]]] = {}
+    records: list[Record] = []
+    for one in within_systems(level, meta.prepared.config):
+        cells: list[Cell] = []
+        record: dict[str, Scalar] = {
+            "system": one.system,
+            "measure": one.measure,
+            "rows": one.rows,
+            "of": one.total,
+        }
+        for column in CORRELATIONS:
+            own = one.found[column.key]
+            cells.append(interval_cell((own.value, own.low, own.high), _TAU, signed=True))
+            record |= {column.key: own.value, f"{column.key}_low": own.low, f"{column.key}_high": own.high}
+        title = f"{plain(one.system)}, {one.total:,} {level.unit}"
+        blocks.setdefault(title, []).append((one.measure, cells))
+        records.append(record)
+    headings = [column.label for column in CORRELATIONS]
+    title = f"Agreement with people within each system, over {level.unit}"
+    return sheet_of(meta, "within-systems", title, records, "measure", headings, list(blocks.items()))
+
+
+def systems_sheet(meta: Meta, level: Level) -> Sheet | None:
+    """Mean rating and mean values of the systems, and how far their rankings agree; None with fewer than two."""
+    systems = systems_of(level)
+    if len(systems) < 2:
+        return None
+    people, found = over_systems(level, meta.prepared.config)
+    rows = [(one.measure, [*_means(one.means), _tau_cell(one.tau)]) for one in found]
+    records: list[Record] = [
+        {"measure": _PEOPLE, **dict(zip(systems, people, strict=True)), "tau": None, "tau_low": None, "tau_high": None}
+    ]
+    for one in found:
+        tau = one.tau
+        ends = {"tau": tau.value, "tau_low": tau.low, "tau_high": tau.high} if tau else {}
+        records.append({"measure": one.measure, **dict(zip(systems, one.means, strict=True)), **ends})
+    pairs = len(systems) * (len(systems) - 1) // 2
+    reading = Note(
+        "reading",
+        f"means over {level.unit}; tau-b: Kendall's, of a measure's means with people's over the same {level.unit}; "
+        f"{count(len(systems), 'system')} make {count(pairs, 'pair')}, and no p-value is made of so few",
+    )
+    headings = (*map(plain, systems), _TAU.label)
+    blocks = [("", [(_PEOPLE, [*_means(people), Cell("")])]), ("measures", rows)]
+    title = "Systems as people and as measures rate them"
+    return sheet_of(meta, "systems", title, records, "mean of", headings, blocks, [reading])
+
+
+def sheet_of(
+    meta: Meta,
+    name: str,
+    title: str,
+    records: Sequence[Record],
+    stub: str,
+    headings: Sequence[str],
+    blocks: Sequence[tuple[str, Sequence[tuple[str, Sequence[Cell]]]]],
+    notes: Sequence[Note] = (),
+) -> Sheet:
+    """A table of the run with what stands around it."""
+    data = data_of(meta)
+    subtitle = f"{plain(data.name)}, citation pipelines against people"
+    frame = Frame((name, data.name, "meta"), title, subtitle, (*notes, *notes_of(meta)), signatures_of(meta))
+    return Sheet(name, data, settings_of(meta), records, lines_grid(frame, stub, headings, blocks))
+
+
+def _states(values: Sequence[Valued]) -> dict[str, int]:
+    states = Counter(one.state for one in values)
+    return {"valued": states["valued"], "no_value": states["no value"], "missing": states["missing"]}
+
+
+def _means(values: Sequence[float | None]) -> list[Cell]:
+    return [interval_cell((value, None, None), _MEAN) for value in values]
+
+
+def _tau_cell(tau: Interval | None) -> Cell:
+    return interval_cell(None if tau is None else (tau.value, tau.low, tau.high), _TAU, signed=True)
+
+
+def _alpha(ratings: Sequence[Sequence[float | None]], annotators: int) -> float | None:
+    wide = [[*own, *[None] * (annotators - len(own))] for own in ratings]
+    return known(krippendorff_alpha(np.array(wide, dtype=np.float64).reshape(len(wide), annotators), "interval"))
+
+
+def _pairable(ratings: Sequence[Sequence[float | None]]) -> int:
+    return sum(sum(one is not None for one in own) >= 2 for own in ratings)

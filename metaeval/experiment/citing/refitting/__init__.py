@@ -1,0 +1,1 @@
+"""CiteEval's edit distance, fitted to people's ratings."""

@@ -1,0 +1,151 @@
+"""Refitted coefficients as sheets: agreement with people by the old and the new ones, and each action's worth."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from metaeval.citation.citeeval.editdist import PUBLISHED
+from metaeval.citation.citeeval.refitting import FOLDS
+from metaeval.experiment.citing.notes import fingerprint
+from metaeval.experiment.citing.refitting.run import Refitted
+from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
+from metaeval.report.grid import Cell, Note
+from metaeval.report.numerals import count, one_line, plain
+from metaeval.report.result import Column, Data
+from metaeval.signature import signature
+
+_THREE = Column(key="", label="", digits=3)
+_NAMES = {"published": "published coefficients", "refit": "refitted, on groups held out"}
+_INTERCEPT = "intercept"
+
+
+def refit_sheets(found: Refitted) -> list[Sheet]:
+    """How far each set of coefficients agrees with people, and the coefficients."""
+    return [_agreement(found), _coefficients(found)]
+
+
+def _agreement(found: Refitted) -> Sheet:
+    rows: list[tuple[str, list[Cell]]] = []
+    records: list[Record] = []
+    for key, measures in found.agreement.items():
+        ends = [(one.value, one.low, one.high) for one in measures.values()]
+        cells = [interval_cell(each, _THREE, signed=(each[1] or 0) < 0) for each in ends]
+        rows.append((_NAMES[key], [*cells, Cell(f"{found.error[key]:.3f}")]))
+        for measure, (value, low, high) in zip(measures, ends, strict=True):
+            records.append(_record(key, measure, value, low, high))
+        records.append(_record(key, "mean absolute error", found.error[key]))
+    headings = ["Pearson", "Spearman", "Kendall", "error"]
+    reading = Note(
+        "reading",
+        f"a statement's worth by refitted coefficients comes from a fit on other groups ({FOLDS} folds); error: mean "
+        "absolute difference from people's rating",
+    )
+    title = "CiteEval's edit distance and people's ratings"
+    return _sheet(found, "refit", title, records, "coefficients", headings, rows, reading)
+
+
+def _coefficients(found: Refitted) -> Sheet:
+    fit = found.fit
+    old, new = ({**one.action, _INTERCEPT: one.intercept} for one in (PUBLISHED, fit.coefficients))
+    rows = [
+        (
+            name,
+            [
+                Cell(f"{old[name]:.3f}"),
+                Cell(f"{new[name]:.3f}"),
+                Cell(f"{fit.used[name]:,}" if name in fit.used else ""),
+            ],
+        )
+        for name in old
+    ]
+    records: list[Record] = [
+        {"action": name, "published": old[name], "refitted": new[name], "statements": fit.used.get(name)}
+        for name in old
+    ]
+    reading = Note(
+        "reading",
+        "refitted on all groups, least squares of smallest norm: an action that no statement has is worth 0; "
+        "statements: those in which the action occurs",
+    )
+    headings = ["published", "refitted", "statements"]
+    return _sheet(found, "coefficients", "What each action is worth", records, "action", headings, rows, reading)
+
+
+def _sheet(
+    found: Refitted,
+    name: str,
+    title: str,
+    records: list[Record],
+    stub: str,
+    headings: list[str],
+    rows: list[tuple[str, list[Cell]]],
+    reading: Note,
+) -> Sheet:
+    data, plan = _data(found), found.plan
+    subtitle = f"{plain(plan.name)}, edited by {plain(plan.asking.model)}"
+    frame = Frame((name, plan.name), title, subtitle, (reading, *_notes(found, data)), (_signature(found, data),))
+    return Sheet(name, data, _settings(found), records, lines_grid(frame, stub, headings, [("", rows)]))
+
+
+def _record(
+    coefficients: str, measure: str, value: float | None, low: float | None = None, high: float | None = None
+) -> Record:
+    return {"coefficients": coefficients, "measure": measure, "value": value, "low": low, "high": high}
+
+
+def _data(found: Refitted) -> Data:
+    return Data(
+        name=found.plan.name,
+        split="citeeval",
+        fingerprint=fingerprint(found.plan.answers),
+        statements=len(found.fit.statements),
+        documents=sum(len(answer.passages) for answer in found.plan.answers),
+        citations=sum(len(one.citations) for one in found.fit.statements),
+        groups=len(set(found.fit.group.tolist())),
+        levels={},
+    )
+
+
+def _settings(found: Refitted) -> dict[str, Scalar]:
+    interval, plan = found.plan.config.interval, found.plan
+    return {
+        "model": plan.asking.model,
+        "answered_as": ", ".join(found.models) or plan.asking.model,
+        "splitter": plan.splitter,
+        "folds": FOLDS,
+        "resamples": interval.resamples,
+        "seed": interval.seed,
+        "level": interval.level,
+    }
+
+
+def _notes(found: Refitted, data: Data) -> tuple[Note, ...]:
+    interval, fit = found.plan.config.interval, found.fit
+    left_out = ", ".join(f"{reason} {number:,}" for reason, number in sorted(fit.left_out.items()))
+    dropped = ", ".join(f"{plain(reason)} {number:,}" for reason, number in sorted(found.plan.dropped.items()))
+    notes = (
+        Note(
+            "data",
+            f"{count(data.statements, 'statement')} with citations, edits and a rating, in "
+            f"{count(len(found.plan.people), 'answer')} of {count(data.groups, 'group')}",
+        ),
+        Note("left out", left_out),
+        Note("not read", dropped),
+        Note(
+            "uncertainty",
+            f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
+            f"{count(data.groups, 'group')}, seed {interval.seed}",
+        ),
+    )
+    return tuple(note for note in notes if note.text)
+
+
+def _signature(found: Refitted, data: Data) -> str:
+    made = {
+        "answers": f"{data.name}@{data.fingerprint[:12]}",
+        "pipeline": "citeeval-refit",
+        **_settings(found),
+        **{package: version(package) for package in ("metaeval", "numpy")},
+    }
+    return one_line(signature(made))

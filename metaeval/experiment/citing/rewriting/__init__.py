@@ -1,0 +1,1 @@
+"""ALiiCE's claims written again by a chat model, and judged again."""

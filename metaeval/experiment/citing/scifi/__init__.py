@@ -1,0 +1,1 @@
+"""SCiFi runs: from files to facts, values and sheets."""

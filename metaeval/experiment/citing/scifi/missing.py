@@ -1,0 +1,86 @@
+"""What is missing in SCiFi's numbers: facts without a value, sentences without facts, and what it could change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from metaeval.citation.measures import Share
+from metaeval.experiment.citing.quantities import Quantity, macro_of, micro_of
+from metaeval.experiment.citing.scifi.run import Assessed, Scored, averages, coverage_column, entailment_column
+from metaeval.report.numerals import count, numeral, plain
+from metaeval.report.result import Column
+
+_EXAMPLES = 3
+_SHOWN = 60
+_PERCENT = Column(key="", label="", scale=100, digits=1)
+
+
+def missing_values(one: Scored) -> str:
+    """The facts without a value by reason, of answers and of references, and the first of them."""
+    facts = [line for line in one.facts if line.state == "unjudged"]
+    references = [line for line in one.references if line.reason and line.value is None]
+    said = []
+    for lines, total, noun in ((facts, len(one.facts), "fact"), (references, len(one.references), "reference fact")):
+        first = [f"{plain(line.answer)}, fact {line.fact_number}: {_short(line.fact)}" for line in lines[:_EXAMPLES]]
+        if lines:
+            reasons = _said(Counter(line.reason for line in lines))
+            said.append(f"{reasons} (of {count(total, noun)}); first: {'; '.join(first)}")
+    return "; ".join(said)
+
+
+def bounds(assessed: Assessed, one: Scored) -> str:
+    """What citation entailment and coverage of each system could be, were all missing values 0, or 1."""
+    average = averages(assessed.prepared)[0]
+    said = []
+    for number, system in enumerate(assessed.systems):
+        ends = []
+        for name, column, shares in (
+            ("citation entailment", entailment_column(average), one.entailment),
+            ("coverage", coverage_column(average), one.coverage),
+        ):
+            own = [each for each, code in zip(shares, assessed.system, strict=True) if code == number]
+            if any(each.open for each in own):
+                worst, best = (_mean(assessed, column, shares, number, hit) for hit in (False, True))
+                ends.append(f"{name} {numeral(worst, _PERCENT)} to {numeral(best, _PERCENT)}")
+        if ends:
+            said.append(f"{plain(system)} {', '.join(ends)}" if len(assessed.systems) > 1 else ", ".join(ends))
+    return "; ".join(said)
+
+
+def _mean(assessed: Assessed, column: Column, shares: Sequence[Share], system: int, hit: bool) -> float | None:
+    filled = [each.filled(hit) for each in shares]
+    made: Quantity = (micro_of if assessed.prepared.options.average == "facts" else macro_of)(column, filled)
+    sums = made.moments[np.flatnonzero(assessed.system == system)].sum(axis=0)
+    return float(sums[0] / sums[1]) if sums[1] else None
+
+
+def lost_sentences(assessed: Assessed) -> str:
+    """Sentences whose facts are missing, of answers and of references; nobody knows how many facts they hold."""
+    reasons = Counter(reason for own in assessed.read for reason in own.lost.values())
+    sentences = sum(len(own.sentences) for own in assessed.read)
+    first = next(((own.answer.id, number) for own in assessed.read for number in sorted(own.lost)), None)
+    of_references = sum(own.reference.sentences_lost for own in assessed.read if own.reference is not None)
+    parts = []
+    if first is not None:
+        where = f"{plain(first[0])}, sentence {first[1]}"
+        parts.append(f"{_said(reasons)} (of {count(sentences, 'sentence')}): their facts are unknown; first: {where}")
+    if of_references:
+        parts.append(f"{count(of_references, 'sentence')} of references, which coverage does not ask for")
+    return "; ".join(parts)
+
+
+def problems_of_facts(assessed: Assessed) -> str:
+    """What was wrong with facts as they were made, by kind."""
+    return _said(sum((own.problems for own in assessed.read), Counter()))
+
+
+def _said(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{plain(name)} {number:,}" for name, number in sorted(counted.items()))
+
+
+def _short(text: str) -> str:
+    flat = plain(text)
+    return flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…"
