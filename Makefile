@@ -2,6 +2,8 @@
 # make test                                 the test suite
 # make tables, figures, multiverse          a paper's tables and figures; ranks under every combination of choices
 # make alce, aliice, scifi input=FILE nli=METRIC    citations of answers, judged by any metric
+# make citeeval input=FILE model=NAME        the same, judged by a chat model
+# make meta input=FILE nli=METRIC            these pipelines' values against people's ratings
 # make protocol=... metric=... dataset=...  the same job on other settings; `make help` lists them
 
 PYTHON ?= python3
@@ -18,7 +20,7 @@ common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(pro
 flags = $(common) $(if $(unit),--unit '$(unit)') $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)')
 
 .DEFAULT_GOAL := run
-.PHONY: run tables figures multiverse alce aliice scifi test test-slow lint setup help clean
+.PHONY: run tables figures multiverse alce aliice scifi citeeval meta test test-slow lint setup help clean
 
 run: $(VENV)/.installed
 	@$(BIN)/metaeval run $(flags)
@@ -45,11 +47,20 @@ alce: $(VENV)/.installed
 aliice: $(VENV)/.installed
 	@$(BIN)/metaeval cite aliice $(input) $(cited) $(if $(profile),--profile '$(profile)') $(if $(parser),--parser '$(parser)')
 
-# Facts by the parser, or by a chat model (model=NAME base_url=URL, or replay=FILE).
+# A chat model (model=NAME base_url=URL), or its replies (replay=FILE).
+chat = $(if $(model),--model '$(model)') $(if $(base_url),--base-url '$(base_url)') \
+       $(if $(record),--record '$(record)') $(if $(replay),--replay '$(replay)') $(if $(budget),--budget '$(budget)')
+
 scifi: $(VENV)/.installed
-	@$(BIN)/metaeval cite scifi $(input) $(cited) $(if $(parser),--parser '$(parser)') $(if $(model),--model '$(model)') \
-	  $(if $(base_url),--base-url '$(base_url)') $(if $(record),--record '$(record)') \
-	  $(if $(replay),--replay '$(replay)') $(if $(budget),--budget '$(budget)')
+	@$(BIN)/metaeval cite scifi $(input) $(cited) $(chat) $(if $(parser),--parser '$(parser)')
+
+citeeval: $(VENV)/.installed
+	@$(BIN)/metaeval cite citeeval $(input) $(cited) $(chat) $(if $(profile),--profile '$(profile)') \
+	  $(if $(scenario),--scenario '$(scenario)') $(if $(baselines),--baselines '$(baselines)')
+
+meta: $(VENV)/.installed
+	@$(BIN)/metaeval cite meta $(input) $(cited) $(chat) $(if $(pipelines),--pipelines '$(pipelines)') \
+	  $(if $(human),--human '$(human)') $(if $(scores),--scores '$(scores)')
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -m "not slow"
@@ -71,6 +82,8 @@ help:
 	@echo "make multiverse      ranks under every combination of choices; axes=\"chunk.size=100,150 unit=chunk\""
 	@echo "make alce, aliice    citation recall and precision of answers (input=FILE nli=METRIC)"
 	@echo "make scifi           citations held against single facts (input=FILE nli=METRIC)"
+	@echo "make citeeval        citations rated and edited by a chat model (input=FILE model=NAME base_url=URL)"
+	@echo "make meta            do these agree with people? (input=RATED_FILES nli=METRIC pipelines=alce,scifi)"
 	@echo "make test            run the tests            make lint   ruff and mypy"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo
@@ -83,11 +96,12 @@ help:
 	@echo "  results=    folder for results               store=  score store file"
 	@echo "  budget=     the most an LLM judge may spend, in USD"
 	@echo "  set=\"key=value ...\"  any other setting, e.g. set=interval.resamples=10000"
-	@echo "Settings of alce, aliice and scifi:"
+	@echo "Settings of alce, aliice, scifi, citeeval and meta (what each takes: metaeval cite NAME --help):"
 	@echo "  input=      files of answers, one a system    nli=     metrics that judge, with spaces"
 	@echo "  profile=    paper or released (not scifi)     format=  alce, jsonl, scifi, crag25, scholarqa, expertqa"
 	@echo "  parser=     small, spacy:NAME, stored:FILE    threshold=, calibration=  from which score on"
-	@echo "  model=, base_url=, record=, replay=           the chat model that makes scifi's facts, or its replies"
+	@echo "  model=, base_url=, record=, replay=           the chat model of scifi and citeeval, or its replies"
+	@echo "  baselines=lqac,attrscore  scenario=cited      of citeeval        human=, scores=  of meta"
 	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm,fast,report,citation (empty: none of them)"
 	@echo
 	@echo "make protocol=classification metric=minilm-bertscore dataset=wice data=../shared/data"
