@@ -177,6 +177,23 @@ def test_soft_keeps_a_missing_score_apart(cited):
     assert [line.reason for line in found.judged[0].lines if line.state == "unjudged"] == ["failed"]
 
 
+@pytest.mark.parametrize("pipeline", ["alce", "aliice"])
+def test_bounds_of_soft_scores_are_what_the_missing_one_could_make(cited, pipeline):
+    scores = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
+    pairs = [("c", "Dogs bark at night."), ("c", "Dogs bark at night")]
+    found, *ends = (
+        cited(backend(scores | dict.fromkeys(pairs, value), None), pipeline=pipeline) for value in (None, 0.0, 1.0)
+    )
+    system = found.systems.index("old")
+    for column in (RECALL, PRECISION):
+        low, high = (of(end, column, "old").value for end in ends)
+        assert bounds_of(found, found.judged[0], system)[column.key] == pytest.approx((low, high), abs=1e-15)
+        assert low < high
+    assert bounds_of(found, found.judged[0], found.systems.index("new")) == {}
+    (note,) = [note for note in notes_of(found, data_of(found, "x")) if note.label == "could be"]
+    assert "to" in dict(note.items)["stored"]
+
+
 def test_sentences_in_rows(cited):
     found = cited()
     first = sentence_rows(found.judged[0].lines)[0]

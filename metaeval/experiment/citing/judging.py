@@ -19,7 +19,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.citing.correctness import CLAIM_RECALL
 from metaeval.experiment.citing.pipelines import Pipeline
 from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_of, macro_of, mean_of, replicates
-from metaeval.experiment.citing.soft import settled, soft_precisions, soft_recalls, soften
+from metaeval.experiment.citing.soft import SoftLine, filled, settled, soft_precisions, soft_recalls, soften
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.result import Column
 from metaeval.stats.draws import Draws, bootstrap
@@ -35,13 +35,17 @@ HEADLINES = (RECALL, PRECISION, F1)
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One backend's judgement. lines: the citation table. recall, precision: of each answer. quantities: of all."""
+    """One backend's judgement. lines: the citation table. recall, precision: of each answer. quantities: of all.
+
+    degrees: of each line, where the backend is soft.
+    """
 
     backend: Backend
     lines: Sequence[Line]
     recall: Sequence[Share]
     precision: Sequence[Share]
     quantities: Sequence[Quantity]
+    degrees: Sequence[SoftLine] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,19 +119,18 @@ def judge(pipeline: Pipeline, backends: Iterable[Backend], config: RunConfig) ->
 def _judged(pipeline: Pipeline, backend: Backend) -> Judged:
     answers = pipeline.answers
     lines: Sequence[Line] = pipeline.lines(backend.entails)
+    degrees: Sequence[SoftLine] = ()
     if backend.soft:
-        soft = soften(answers, lines, backend.entails, pipeline.untitled, pipeline.zero)
-        recall, precision = soft_recalls(answers, soft), soft_precisions(answers, soft, pipeline.by_group)
-        lines = [settled(line) for line in soft]
+        degrees = soften(answers, lines, backend.entails, pipeline.untitled, pipeline.zero)
+        recall, precision = _soft_shares(pipeline, degrees)
+        lines = [settled(line) for line in degrees]
     else:
         recall, precision = _shares(pipeline, lines)
-    if backend.soft and pipeline.undefined_is_zero:
-        precision = zero_where_undefined(precision, recall)
     of_recall, of_precision = macro_of(RECALL, recall), macro_of(PRECISION, precision)
     quantities = [of_recall, of_precision, f1_of(F1, of_recall, of_precision)]
     if pipeline.claim_recalls and not backend.soft:
         quantities.append(mean_of(CLAIM_RECALL, pipeline.claim_recalls(backend.entails)))
-    return Judged(backend, lines, recall, precision, quantities)
+    return Judged(backend, lines, recall, precision, quantities, degrees)
 
 
 def _shares(pipeline: Pipeline, lines: Sequence[Line]) -> tuple[list[Share], list[Share]]:
@@ -137,18 +140,27 @@ def _shares(pipeline: Pipeline, lines: Sequence[Line]) -> tuple[list[Share], lis
     return recall, zero_where_undefined(precision, recall) if pipeline.undefined_is_zero else precision
 
 
+def _soft_shares(pipeline: Pipeline, degrees: Sequence[SoftLine]) -> tuple[list[Share], list[Share]]:
+    """Recall and precision of each answer, from degrees of support."""
+    recall = soft_recalls(pipeline.answers, degrees)
+    precision = soft_precisions(pipeline.answers, degrees, pipeline.by_group)
+    return recall, zero_where_undefined(precision, recall) if pipeline.undefined_is_zero else precision
+
+
 def bounds_of(cited: Cited, one: Judged, system: int) -> dict[str, tuple[float | None, float | None]]:
     """Lowest and highest recall and precision of a system, were every missing verdict against it, or for it.
 
-    Empty where none of its verdicts is missing, and for soft scores, of which nothing is decided.
+    A missing soft score is then 0, or 1. Empty where nothing of the system is missing.
     """
     own = {answer.id for answer, code in zip(cited.pipeline.answers, cited.system, strict=True) if code == system}
-    missing = [line for line in one.lines if line.answer in own and (unjudged_claim(line) or line.state == "unjudged")]
-    if one.backend.soft or not missing:
+    if not any(line.answer in own and line.reason for line in one.lines):
         return {}
     ends = []
     for verdict in (0, 1):
-        shares = _shares(cited.pipeline, [_filled(line, verdict) for line in one.lines])
+        if one.backend.soft:
+            shares = _soft_shares(cited.pipeline, [filled(line, verdict) for line in one.degrees])
+        else:
+            shares = _shares(cited.pipeline, [_filled(line, verdict) for line in one.lines])
         ends.append([cited.interval(macro_of(RECALL, each), system).value for each in shares])
     return {column.key: (worst, best) for column, worst, best in zip((RECALL, PRECISION), *ends, strict=True)}
 

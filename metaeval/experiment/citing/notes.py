@@ -104,8 +104,6 @@ def signatures_of(cited: Cited, data: Data) -> tuple[str, ...]:
 
 def _bounds(cited: Cited, one: Judged) -> str:
     """What recall and precision of each system could be, were all missing verdicts against it, or for it."""
-    if one.backend.soft:
-        return "not known: soft scores have no bounds"
     said = []
     for number, system in enumerate(cited.systems):
         ends = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from metaeval.citation.measures import Share
 from metaeval.citation.model import Answer, Entails, Pair, Verdict
 from metaeval.citation.premises import Untitled, Zero, find_place, premise
-from metaeval.citation.table import Line, claims_of
+from metaeval.citation.table import Line, claims_of, unjudged_claim
 
 _OPEN = "ok"
 """The reason on a line whose verdict is open though there is a score: what a soft cut-off leaves behind."""
@@ -63,6 +63,18 @@ def soft_precisions(answers: Sequence[Answer], lines: Sequence[SoftLine], by_gro
         if line.line.claim_number is not None and line.precision is not None:
             groups.setdefault((line.line.answer, line.line.claim_number), []).append(line.precision)
     return _shares(answers, [(answer, sum(own) / len(own), False) for (answer, _), own in groups.items()])
+
+
+def filled(line: SoftLine, value: float) -> SoftLine:
+    """The line with what is missing in it as it could be, from 0 to 1."""
+    open_claim = line.recall is None and unjudged_claim(line.line)
+    open_mark = line.precision is None and line.line.state == "unjudged"
+    return replace(
+        line,
+        recall=value if open_claim else line.recall,
+        precision=value if open_mark else line.precision,
+        reason="",
+    )
 
 
 def settled(line: SoftLine) -> Line:
