@@ -150,6 +150,8 @@ class ChatClient:
             if reply.tokens_in is not None and reply.tokens_out is not None:
                 tokens = (reply.tokens_in, reply.tokens_out)
             self._store.put(key, self._endpoint.base_url, request, reply, monotonic() - started)
+            # Another run may have stored one meanwhile: the first stays, and is what every later run reads.
+            kept = self._store.find(key) or reply
         except Fault as fault:
             maybe_charged = fault.cause in MAYBE_CHARGED
             self._heard = self._heard or fault.cause is not Cause.UNREACHABLE
@@ -163,7 +165,7 @@ class ChatClient:
         if (settings := request.settings(self._endpoint.base_url)) not in self._known:
             self._known.add(settings)
             self._store.learn(settings)
-        return reply
+        return kept
 
     async def _money_for(self, request: ChatRequest) -> None:
         """Wait until the budget has room; it is spent when nothing in flight can give any back."""

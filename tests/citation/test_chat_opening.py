@@ -1,8 +1,6 @@
 """Opening a chat: what is kept, recorded, replayed, told and refused, against a real server with faults."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,26 +12,13 @@ from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.chat.replay import replayed_model
 from metaeval.errors import UserError
 from metaeval.llm.answer import Failure
-
-QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
-
-
-@pytest.fixture(scope="module")
-def fake():
-    """The module tests/llm/server.py."""
-    path = Path(__file__).parents[1] / "llm" / "server.py"
-    spec = importlib.util.spec_from_file_location("fake_chat_server_for_chat", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from metaeval.llm.replies import ReplyStore
+from metaeval.llm.reply import read_reply
 
 
 @pytest.fixture
-def options(tmp_path, monkeypatch):
+def options(tmp_path, own_environment):
     """Make the options of an endpoint: no key, quick back-off, a reply store in the test's folder."""
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
 
     def made(url="http://127.0.0.1:1/v1", **given):
         kept = {"model": "tiny", "replies": tmp_path / "replies.sqlite", "backoff": 0.01, "timeout": 20.0}
@@ -54,7 +39,7 @@ def contents(answers):
 
 def test_two_rounds_are_recorded_in_one_file_and_replayed_failures_and_all(fake, options, tmp_path):
     told = []
-    with fake.ChatServer(answer=echo, faults=0.5, kinds=QUICK_FAULTS, seed=4) as server:
+    with fake.ChatServer(answer=echo, faults=0.5, kinds=fake.QUICK_FAULTS, seed=4) as server:
         chosen = options(server.url, price_in=1.0, price_out=10.0, retries=20)
         first = [chosen.request(text) for text in ("one", "two", "refuse", "one")]
         second = [chosen.request("three")]
@@ -156,3 +141,36 @@ def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds
 def test_an_object_has_the_fields_that_were_asked_for_or_is_none(text, found):
     assert read_object(text, "a", "b") == found
     assert [is_number(value) for value in json.loads("[1, true, 1.5, null]")] == [True, False, False, False]
+
+
+def test_a_reply_that_another_run_stored_first_is_the_one_that_counts(fake, options, tmp_path):
+    chosen = options("http://127.0.0.1:1/v1")
+    kept = tmp_path / "replies.sqlite"
+
+    def answer(body):
+        # While this request is in flight, another run stores its own reply to the same.
+        store = ReplyStore(kept)
+        request = chosen.request("one")
+        first = read_reply(json.dumps({"choices": [{"message": {"content": "theirs"}}]}))
+        store.put(request.key(server.url), server.url, request, first, 0.1)
+        store.close()
+        return "ours"
+
+    with fake.ChatServer(answer=answer) as server:
+        for _ in range(2):  # the second time from the store
+            with open_chat(options(server.url)) as chat:
+                assert contents(chat.ask([chosen.request("one")])) == ["theirs"]
+
+
+def test_half_a_surrogate_pair_is_recorded_and_replayed(fake, options, tmp_path):
+    request = options().request("broken \ud800 text, \u4e2d")
+    with (
+        fake.ChatServer(answer=lambda body: "read") as server,
+        open_chat(options(server.url), record=tmp_path / "kept.jsonl") as chat,
+    ):
+        assert contents(chat.ask([request])) == ["read"]
+    assert "\u4e2d" in (tmp_path / "kept.jsonl").read_text(encoding="utf-8")
+    with open_chat(options(), replay=tmp_path / "kept.jsonl") as chat:
+        assert contents(chat.ask([request])) == ["read"]
+    with pytest.raises(UserError, match="name a file that --record wrote"):
+        replayed_model(tmp_path / "gone.jsonl")

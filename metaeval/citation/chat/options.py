@@ -55,6 +55,10 @@ class ChatOptions(EndpointOptions):
         return ChatRequest({**body, **self.extra, "messages": [{"role": self.role, "content": content}]})
 
     def identity(self) -> dict[str, Any]:
-        """What can change a reply and is in use, for a signature."""
-        values: dict[str, Any] = self.model_dump(mode="json", exclude=set(ENDPOINT_OPTIONS))
+        """What can change a reply and is in use, for a signature.
+
+        The address is not in it: a file of replies does not say where they came from, and a replay gives the same
+        signature as the run. Which model answered the replies tell.
+        """
+        values: dict[str, Any] = self.model_dump(mode="json", exclude={"base_url", *ENDPOINT_OPTIONS})
         return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}

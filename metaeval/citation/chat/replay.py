@@ -23,6 +23,8 @@ from metaeval.llm.faults import Cause
 from metaeval.llm.reply import read_reply
 from metaeval.llm.request import ChatRequest
 
+_HINT = "name a file that --record wrote"
+
 
 def recording(ask: Ask, path: Path) -> Ask:
     """Ask, and write what came of every request into the file, in the order of the requests, each once.
@@ -35,7 +37,8 @@ def recording(ask: Ask, path: Path) -> Ask:
         answers = ask(requests)
         for request, answer in zip(requests, answers, strict=True):
             kept = {"request": request.body, "sample": request.sample, **_outcome(answer)}
-            lines[_key(request)] = canonical_json(kept)
+            # A lone surrogate, which JSON input may hold, has no UTF-8 form; as an escape it reads back the same.
+            lines[_key(request)] = canonical_json(kept).encode("utf-8", "backslashreplace").decode("utf-8")
         write_text(path, "".join(f"{line}\n" for line in lines.values()))
         return answers
 
@@ -44,7 +47,8 @@ def recording(ask: Ask, path: Path) -> Ask:
 
 def replaying(path: Path) -> Ask:
     """Answer from the file. Raises `UserError` when it cannot be read, and on a request that it does not hold."""
-    kept = {_key(ChatRequest(row.row("request").fields, row.number("sample"))): _answer(row) for row in read_rows(path)}
+    rows = read_rows(path, _HINT)
+    kept = {_key(ChatRequest(row.row("request").fields, row.number("sample"))): _answer(row) for row in rows}
 
     def asked(requests: Sequence[ChatRequest]) -> Sequence[Answer]:
         missing = sum(_key(request) not in kept for request in requests)
@@ -60,7 +64,7 @@ def replaying(path: Path) -> Ask:
 
 def replayed_model(path: Path) -> str:
     """The model that a file of replies was recorded with; `UserError` where it holds none."""
-    first = next(read_rows(path), None)
+    first = next(read_rows(path, _HINT), None)
     if first is None:
         raise UserError(f"{path} holds no replies: name the model with --model, or record the file again.")
     return first.row("request").text("model")
