@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from metaeval.experiment.explaining.explain import Change
+    from metaeval.experiment.explaining.comparing import Change
+    from metaeval.experiment.explaining.explain import Explained
 
 _OF = Annotated[str, typer.Argument(help="A signature (in quotes), or a result file.", metavar="SIGNATURE|RESULT")]
 
 
 def explain(
     of: _OF,
-    metric: Annotated[str | None, typer.Argument(help="One row of the result file.", metavar="[METRIC]")] = None,
+    metric: Annotated[str | None, typer.Argument(help="One row of the file: its metric.", metavar="[METRIC]")] = None,
 ) -> None:
     """Spell out a signature, and the command that repeats it.
 
     Each field with what it means and the setting that changes it. Of a result
-    file: what all rows share once, then what each row has of its own, and
-    whether the file is as it was written.
+    file or sheet: what all rows share once, then what each row has of its own,
+    and whether the file is as it was written.
 
     \b
     Examples:
@@ -31,13 +32,14 @@ def explain(
       metaeval explain results/mini-all-chunk/retrieval.json overlap
     """
     from metaeval.errors import UserError
-    from metaeval.experiment.explaining.explain import is_file, read_rows, read_signature
+    from metaeval.experiment.explaining.explain import is_file, read_signature, read_source
     from metaeval.experiment.manifest import check
 
     if metric is not None and not is_file(of):
         raise UserError("A metric is named for a result file only; a signature has its own.")
-    _, _, texts = read_rows(of, metric)
-    rows = {name: read_signature(text) for name, text in texts.items()}
+    rows = {name: read_signature(text) for name, text in read_source(of, metric).signatures.items()}
+    if not rows:
+        raise UserError(f"{of} holds no signature: what its numbers depend on stands in it under 'settings'.")
     if is_file(of):
         typer.echo(f"{of}: {check(Path(of))}")
     first = next(iter(rows.values()))
@@ -47,7 +49,7 @@ def explain(
         return
     shared = {name: value for name, value in first.items() if all(row.get(name) == value for row in rows.values())}
     typer.echo("All rows:")
-    _spell(shared)
+    _spell(shared, first)
     typer.echo("\nEach row's own:")
     _own(rows, shared)
     typer.echo("For the command that makes a row again, name its metric.")
@@ -62,8 +64,9 @@ def diff(
 ) -> None:
     """Name what two signatures, or two result files, differ in.
 
-    Of files: rows of the same name, their choices and their numbers. Exit code
-    0: the same in every choice (and number), 1: different, 2: cannot be read.
+    Of files (sheets too): rows of the same name, their choices and their
+    numbers. Exit code 0: the same in every choice (and number), 1: different,
+    2: cannot be read.
 
     \b
     Examples:
@@ -71,11 +74,14 @@ def diff(
       metaeval diff old/retrieval.json new/retrieval.json
       metaeval diff old/retrieval.json new/retrieval.json --metric overlap
     """
-    from metaeval.experiment.explaining.explain import compare, is_file
+    from metaeval.experiment.explaining.comparing import NUMBERS, compare
+    from metaeval.experiment.explaining.explain import is_file
 
     found = compare(one, other, metric)
     if not any(found.values()):
         rows = f", and every number of {len(found)} {'row' if len(found) == 1 else 'rows'}" if is_file(one) else ""
+        if NUMBERS in found:
+            rows = ", and every number of the sheet"
         typer.echo(f"The same in every choice{rows}.")
         return
     everywhere = _everywhere(found)
@@ -91,11 +97,13 @@ def diff(
 
 
 def _everywhere(found: Mapping[str, Sequence[Change]]) -> list[Change]:
-    """The fields that all rows of several have changed alike: said once."""
-    if len(found) < 2:
+    """The fields that all rows of several have changed alike: said once. The numbers of a sheet are no row."""
+    from metaeval.experiment.explaining.comparing import APART
+
+    rows = [changes for name, changes in found.items() if name not in APART]
+    if len(rows) < 2:
         return []
-    first, *others = found.values()
-    return [change for change in first if change.kind == "field" and all(change in changes for changes in others)]
+    return [change for change in rows[0] if change.kind == "field" and all(change in changes for changes in rows[1:])]
 
 
 def _changes(changes: Sequence[Change]) -> None:
@@ -117,22 +125,35 @@ def _said(value: str | None) -> str:
     return "(none)" if value is None else value
 
 
-def _spell(fields: Mapping[str, str]) -> None:
+def _spell(fields: Mapping[str, str], of: Mapping[str, str] | None = None) -> None:
+    """Print fields; of: the signature that they are of, where it has others too."""
     from metaeval.cli.listing import show_list
+
+    rows = [row for found in _explained(fields, of) for row in _lines(found)]
+    show_list(("field", "value", "what it says", "set by"), rows)
+
+
+def _explained(fields: Mapping[str, str], of: Mapping[str, str] | None) -> list[Explained]:
     from metaeval.experiment.explaining.explain import explain as explain_fields
 
-    rows = [(found.name, found.value, found.text, found.setting) for found in explain_fields(fields)]
-    show_list(("field", "value", "what it says", "set by"), rows)
+    return [found for found in explain_fields(of or fields) if found.name in fields]
+
+
+def _lines(found: Explained) -> list[tuple[str, str, str, str]]:
+    """A field's line; of one that holds several choices, a line for each below it."""
+    value = "" if found.parts else found.value
+    parts = [(f"  {part.name}", part.value, part.text, part.setting) for part in found.parts]
+    return [(found.name, value, found.text, found.setting), *parts]
 
 
 def _own(rows: Mapping[str, Mapping[str, str]], shared: Mapping[str, str]) -> None:
     from metaeval.cli.listing import show_list
-    from metaeval.experiment.explaining.explain import explain as explain_fields
 
     lines = [
-        (name, found.name, found.value, found.text)
+        (name, *line[:3])
         for name, fields in rows.items()
-        for found in explain_fields({key: value for key, value in fields.items() if key not in shared})
+        for found in _explained({key: value for key, value in fields.items() if key not in shared}, fields)
+        for line in _lines(found)
     ]
     show_list(("row", "field", "value", "what it says"), lines)
 

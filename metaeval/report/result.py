@@ -187,6 +187,11 @@ def load_result(path: Path) -> Result:
     except json.JSONDecodeError as error:
         raise UserError(f"{path} is not JSON (line {error.lineno}: {error.msg}).") from error
     version = data.get("schema") if isinstance(data, dict) else None
+    if str(version).startswith("metaeval-sheet/"):
+        raise UserError(
+            f"{path} is a sheet, which holds numbers and no layout: its table stands beside it as {path.stem}.txt, "
+            f".md, .tex and .csv, and 'metaeval explain {path}' says how it was made."
+        )
     if version not in SCHEMAS:
         known = ", ".join(map(repr, SCHEMAS))
         raise UserError(f"{path}: schema is {version!r}; this version reads {known}. Is it a metaeval result file?")

@@ -1,14 +1,23 @@
 """Explain: every field of a real signature has its sentence; what two rows differ in is named, and nothing else."""
 
+import ast
 import json
 
 import pytest
+import yaml
 
+from metaeval.citation.marks import MarkStyles
+from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.explaining.explain import compare, explain, read_rows, read_signature
+from metaeval.experiment.citing.settings import fields_of, sort_settings
+from metaeval.experiment.explaining.choices import changed, defaults_of, read_choices, typed
+from metaeval.experiment.explaining.comparing import compare
+from metaeval.experiment.explaining.explain import explain, read_signature, read_source
 from metaeval.experiment.explaining.meanings import meaning, metric_parts
+from metaeval.experiment.explaining.option_words import OWNERS, UNNAMED, option_words
 from metaeval.experiment.explaining.recipe import recipe
+from metaeval.experiment.explaining.records import numbers_of
 from metaeval.experiment.run import run, write_results
 
 QUICK = ("interval.resamples=5",)
@@ -156,7 +165,7 @@ def test_what_cannot_be_compared_is_refused(results):
         with pytest.raises(UserError):
             compare(*pair)
     with pytest.raises(UserError, match="Did you mean 'overlap'"):
-        read_rows(retrieval, "overlapp")
+        read_source(retrieval, "overlapp")
 
 
 def test_the_recipe_says_only_what_is_not_the_default(results):
@@ -178,6 +187,8 @@ def test_the_recipe_says_only_what_is_not_the_default(results):
         ({"data": "mini/all@0123", "metric": "nobody@v1"}, "-m nobody", "cannot be made here"),
         ({"data": "mini/all@0123", "metric": "overlap@v99"}, "-m overlap", "at version 1 here"),
         ({"data": "mini/all@0123", "metric": "overlap@v1(odd=1)"}, "-m overlap", "odd=1"),
+        ({"data": "mini/all@0123", "metric": "overlap@v1", "target": "full"}, "-m overlap", "'metaeval calibrate'"),
+        ({"data": "mini/all@0123", "metric": "overlap@v1", "analysis": "gain"}, "-m overlap", "'metaeval compare'"),
         ({}, "-m overlap", "data set cannot be read"),
     ],
 )
@@ -201,3 +212,136 @@ def test_a_citation_pipelines_signature_gives_its_own_command():
         *("--premise", "chunks", "--parser", "spacy:en_core_web_sm", "--set", "interval.seed=3"),
     ]
     assert "mine@84d29acbc1b3" in made.caveats[0]
+
+
+@pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: owner.__name__)
+def test_every_option_that_a_signature_names_has_words(owner):
+    for name in {*fields_of(owner)} - UNNAMED:
+        assert option_words(name, "1"), f"{name} of {owner.__name__} has no words"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("distance", "words", "counted in words (else characters)"),
+        ("titles", "False", "its passage's title: False (else True)"),
+        ("weight", "0.3", "the rating makes up 0.3 of CiteEval-Auto"),
+        ("highest", "None", "the highest number that cites is none"),
+        ("contexts", "never", "never (else always or where needed)"),
+        ("unheard", "1", ""),
+    ],
+)
+def test_an_option_says_what_else_it_could_have_been(name, value, said):
+    assert said in option_words(name, value)
+    assert bool(said) == bool(option_words(name, value))
+
+
+@pytest.mark.parametrize(
+    ("text", "choices"),
+    [
+        ("window=64,window_unit=words", {"window": "64", "window_unit": "words"}),
+        ("model=tiny, temperature=0.3", {"model": "tiny", "temperature": "0.3"}),
+        ("editing@00,part@11", {"editing": "00", "part": "11"}),
+        ("extra={'stop': ['a', 'b=c'], 'k': 1},seed=None", {"extra": "{'stop': ['a', 'b=c'], 'k': 1}", "seed": "None"}),
+        ("leading=move all,tie=after", {"leading": "move all", "tie": "after"}),
+        ("as the profile", {}),
+        ("aliice claims, profile expanded/longest=None, parser small (a 1, b 2)", {}),
+    ],
+)
+def test_choices_of_one_field_are_read_back(text, choices):
+    assert read_choices(text) == choices
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        *(("None", "null"), ("True", "true"), ("0.5", "0.5"), ("move all", "move all"), ("none", "none")),
+        ("{'a': None, 'b': [1, 'x']}", '{"a": null, "b": [1, "x"]}'),
+    ],
+)
+def test_a_value_is_typed_so_that_yaml_reads_it_back(value, said):
+    assert typed(value) == said
+    try:
+        meant = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        meant = value
+    assert yaml.safe_load(typed(value)) == meant
+
+
+def test_every_option_that_is_not_the_default_is_read_back_to_the_same_options():
+    options = ScifiOptions(window=9, tie="before", likeness=1.0, styles=MarkStyles(lists=False, longest_range=3))
+
+    given, left = sort_settings(
+        [
+            f"{name}={value}"
+            for name, value in changed(read_choices(options.signature), defaults_of(ScifiOptions)).items()
+        ],
+        {"scifi": ScifiOptions},
+    )
+
+    assert (ScifiOptions(**given["scifi"]), left) == (options, [])
+
+
+def test_the_numbers_of_a_record_stand_under_its_words():
+    records = [
+        {"measure": "f1", "system": "m", "round": number, "value": number / 2, "low": None, "high": 1.0, "tau_low": 0.0}
+        for number in range(2)
+    ]
+
+    found = numbers_of(records)
+
+    assert list(found) == ["m, f1, round 0", "m, f1, round 1"]
+    assert found["m, f1, round 1"].values == {"": 0.5, "tau_low": 0.0}
+    assert found["m, f1, round 1"].intervals == {"": (None, 1.0)}
+    assert list(numbers_of([{"of": "a", "x": 1.0}, {"of": "a", "x": None}])) == ["a", "a #2"]
+    assert numbers_of([]) == {}
+
+
+MADE = "|interval:cluster-percentile-0.9|by:group|B:7|seed:3"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "answers:a@0|pipeline:alce|profile:released|units:list items|splitter:rules-1|backend:rouge@v1(stem=True)|"
+            f"threshold:soft|premise:max over chunks words-60{MADE}",
+            "cite alce FILE --nli rouge --set metric_options.rouge.stem=true --threshold soft --profile released "
+            "--units list --premise chunks --set chunk.size=60 --set chunk.mode=words --set interval.resamples=7 "
+            "--set interval.seed=3 --set interval.level=0.9",
+        ),
+        (
+            "answers:a@0|pipeline:citeeval|profile:paper|options:as the profile|scenario:full|baseline:attrscore|"
+            "backend:nli@v1(score=ent)|B:1000|seed:0",
+            "cite citeeval FILE --model NAME --baselines attrscore:nli --set metric_options.nli.score=ent",
+        ),
+        (
+            "data:a/responses@0|unit:rating|none:left out|unrated:left out|responses:own|scenario:full|control:oracle|"
+            "protocol:decision|folds:7|B:1000",
+            "cite meta FILE --pipelines alce --nli overlap --set protocols=decision "
+            "--set protocol_options.decision.folds=7",
+        ),
+        (
+            "answers:a@0|pipeline:scifi|options:facts=parser|facts:aliice claims, profile p, parser ud:stanza 1 (en)",
+            "cite scifi FILE --parser ud:stanza",
+        ),
+        (
+            "answers:a@0|pipeline:citeeval-refit|model:m|folds:5|resamples:9|seed:1|level:0.8",
+            "cite refit FILE --model m --set interval.resamples=9 --set interval.seed=1 --set interval.level=0.8",
+        ),
+    ],
+)
+def test_a_citation_signature_gives_the_command_that_wrote_it(text, words):
+    made = recipe(read_signature(text))
+
+    assert " ".join(made.words) == f"metaeval {words}"
+    assert {one.name for one in explain(read_signature(text)) if not one.text} == set()
+
+
+@pytest.mark.parametrize(
+    ("threshold", "told"), [("0.63", False), ("0.483726", True), ("-1.23456", True), ("soft", False)]
+)
+def test_a_threshold_that_may_be_cut_is_told(threshold, told):
+    made = recipe({"pipeline": "alce", "backend": "overlap@v1", "threshold": threshold})
+
+    assert any("six digits" in caveat for caveat in made.caveats) == told

@@ -1,44 +1,56 @@
-"""Explain: a signature field by field, the command that makes its number again, and what two numbers differ in."""
+"""Explain: a signature field by field, and the signatures that a file holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from metaeval import signature as signatures
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.explaining.meanings import meaning
-from metaeval.report.result import Result, Row, Value, load_result
+from metaeval.experiment import sheet as sheets
+from metaeval.experiment.explaining.choices import read_choices
+from metaeval.experiment.explaining.citing_meanings import COMPOSITE, choice_setting
+from metaeval.experiment.explaining.commands import GENERATE, RUN, command_of
+from metaeval.experiment.explaining.meanings import meaning, metric_parts
+from metaeval.experiment.explaining.option_words import option_words
+from metaeval.experiment.explaining.prompts import prompt_setting, prompt_words
+from metaeval.experiment.sheet import SheetFile, load_sheet
+from metaeval.files import read_text
+from metaeval.report.result import Result, Row, load_result
 
 _PACKAGES = ("metaeval", "numpy", "scipy")
+_TOLD_APART = ("column", "metric", "backend", "aggregation", "model")
 
 
 @dataclass(frozen=True)
 class Explained:
-    """One field of a signature; `text` and `setting` are empty for a field that is not known here."""
+    """One field of a signature; `text` and `setting` are empty for a field that is not known here.
+
+    parts: the choices of a field that holds several.
+    """
 
     name: str
     value: str
     text: str
     setting: str
+    parts: Sequence[Explained] = ()
 
 
 @dataclass(frozen=True)
-class Change:
-    """What two rows of one name differ in: a field, or a number; None where only one of the two has it.
+class Source:
+    """What was given to be explained: a signature, or a file with the signatures of its rows.
 
-    kind: "field" (`text` says what the field means), "value" or "count" (`by` is other less one), "interval",
-    "cluster" (of metrics that are not told apart), or "row" where only one side has the row.
+    kind: what it holds, in words; what holds the same can be compared. signatures: by the rows' names, "" where that
+    is all there is. rows: those of a result file. sheet: what another file is.
     """
 
     kind: str
-    name: str
-    one: str | None
-    other: str | None
-    text: str = ""
-    by: float | None = None
+    signatures: Mapping[str, str]
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    sheet: SheetFile | None = None
 
 
 def read_signature(text: str) -> dict[str, str]:
@@ -53,7 +65,16 @@ def read_signature(text: str) -> dict[str, str]:
 
 def explain(fields: Mapping[str, str]) -> list[Explained]:
     """Every field in its order, with what it means and the setting that changes it."""
-    return [_explained(name, value) for name, value in fields.items()]
+    command = command_of(fields)
+    return [_explained(name, value, command, fields) for name, value in fields.items()]
+
+
+def explain_choice(name: str, choice: str, value: str, fields: Mapping[str, str]) -> Explained:
+    """One choice of a field that holds several."""
+    if text := prompt_words(choice, value):
+        return Explained(choice, value, text, prompt_setting(choice))
+    text = option_words(choice, value, chat=name != "asking" or command_of(fields) == GENERATE)
+    return Explained(choice, value, text, choice_setting(name, choice, fields) if text else "")
 
 
 def is_file(text: str) -> bool:
@@ -61,101 +82,60 @@ def is_file(text: str) -> bool:
     return text.endswith(".json") or ("|" not in text and Path(text).is_file())
 
 
-def read_rows(text: str, metric: str | None = None) -> tuple[Result | None, dict[str, Row | None], dict[str, str]]:
-    """A result file's rows by metric, or a signature as the only row: (result, rows, signatures by row name).
+def read_source(text: str, row: str | None = None) -> Source:
+    """A result file, a sheet, or a signature. row: the only row of the file to read.
 
-    Raises `UserError` for a file that is no result, and for a metric that it has no row of.
+    Raises `UserError` for a file that is neither result nor sheet, and for a row that it has not.
     """
     if not is_file(text):
-        return None, {"": None}, {"": text}
-    result = load_result(Path(text))
-    rows: dict[str, Row | None] = {row.metric: row for row in result.rows}
-    if metric is not None:
-        if metric not in rows:
-            raise unknown(f"metric of {text}:", metric, rows)
-        rows = {metric: rows[metric]}
-    return result, rows, {name: row.signature for name, row in rows.items() if row is not None}
+        return Source("a signature", {"": text})
+    found = _read(Path(text))
+    if row is None:
+        return found
+    if row not in found.signatures:
+        raise unknown(f"row of {text}:", row, found.signatures)
+    rows = {row: found.rows[row]} if row in found.rows else {}
+    return Source(found.kind, {row: found.signatures[row]}, rows, found.sheet)
 
 
-def compare(one: str, other: str, metric: str | None = None) -> dict[str, list[Change]]:
-    """What two signatures or result files differ in, by the name of the row; an empty list says: nothing.
-
-    Rows of the same name are compared; the only row of each side is compared whatever its name. A row that one file
-    alone has is a change itself.
-    """
-    (first, rows, texts), (second, other_rows, other_texts) = read_rows(one, metric), read_rows(other, metric)
-    if (first is None) != (second is None):
-        raise UserError("A signature and a result file: compare two of a kind (metaeval explain RESULT prints one's).")
-    if first is None or second is None:
-        return {"": _fields(texts[""], other_texts[""])}
-    if first.protocol != second.protocol:
-        raise UserError(
-            f"{one} holds {first.protocol} and {other} {second.protocol}: numbers of two protocols do not compare."
-        )
-    found: dict[str, list[Change]] = {}
-    for name in dict.fromkeys([*rows, *other_rows]):
-        a, b = rows.get(name), other_rows.get(name)
-        if a is None or b is None:
-            found[name] = [Change("row", "row", _there(a), _there(b))]
-        else:
-            found[name] = [*_fields(a.signature, b.signature), *_numbers(a, b)]
-    return found
+def _read(path: Path) -> Source:
+    if not _is_sheet(path):
+        result: Result = load_result(path)
+        rows = {row.metric: row for row in result.rows}
+        return Source(result.protocol, {name: row.signature for name, row in rows.items()}, rows)
+    sheet = load_sheet(path)
+    return Source(f"the sheet {sheet.name}", dict(_named(sheet.signatures)), sheet=sheet)
 
 
-def _there(row: Row | None) -> str | None:
-    return None if row is None else "there"
+def _is_sheet(path: Path) -> bool:
+    try:
+        data = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError):
+        return False  # what is wrong with it is said by whoever reads it as a result
+    return isinstance(data, dict) and data.get("schema") == sheets.SCHEMA
 
 
-def _fields(one: str, other: str) -> list[Change]:
-    differing = signatures.differences(read_signature(one), read_signature(other))
-    return [
-        Change("field", name, value, other_value, _about(name, value, other_value))
-        for name, (value, other_value) in differing.items()
-    ]
+def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """A sheet's signatures by what tells them apart: the column, the metric, the way, the model; else a number."""
+    read = [read_signature(text) for text in texts]
+    key = next((name for name in _TOLD_APART if len({one.get(name, "") for one in read} - {""}) == len(read)), "")
+    for number, (fields, text) in enumerate(zip(read, texts, strict=True), start=1):
+        value = fields.get(key, "")
+        name = metric_parts(value).get("known_as", "") if key in ("metric", "backend") else value
+        yield name or str(number), text
 
 
-def _about(name: str, value: str | None, other: str | None) -> str:
-    known = [found.text for given in (value, other) if given is not None and (found := meaning(name, given))]
-    return " / ".join(known)
-
-
-def _numbers(one: Row, other: Row) -> Iterator[Change]:
-    counts = [(count, getattr(one, count), getattr(other, count)) for count in ("scored", "unscored", "total")]
-    for count, before, after in counts:
-        if before != after:
-            yield Change("count", count, f"{before:,}", f"{after:,}", by=float(after - before))
-    for key in dict.fromkeys([*one.values, *other.values]):
-        a, b = one.values.get(key), other.values.get(key)
-        before, after = (None if value is None else value.value for value in (a, b))
-        if before != after:
-            by = None if before is None or after is None else after - before
-            yield Change("value", key, _shown(before), _shown(after), by=by)
-        places = [row.clusters.get(key) for row in (one, other)]
-        if places[0] != places[1]:
-            one_place, other_place = (None if place is None else str(place) for place in places)
-            yield Change("cluster", key, one_place, other_place)
-        if _interval(a) != _interval(b):
-            yield Change("interval", key, _interval(a), _interval(b))
-
-
-def _shown(value: float | None) -> str | None:
-    return None if value is None else f"{value:.6g}"
-
-
-def _interval(value: Value | None) -> str | None:
-    if value is None or value.low is None or value.high is None:
-        return None
-    return f"{value.low:.6g} to {value.high:.6g}"
-
-
-def _explained(name: str, value: str) -> Explained:
-    found = meaning(name, value)
+def _explained(name: str, value: str, command: str, fields: Mapping[str, str]) -> Explained:
+    found = meaning(name, value, command)
     if found is None:
         return Explained(name, value, "", "")
     text = found.text
     if name in _PACKAGES and (here := _version(name)) != value:
         text += f"; here it is {here}, and the last digits of a number may move" if here else "; not installed here"
-    return Explained(name, value, text, found.setting)
+    parts: list[Explained] = []
+    if command != RUN and name in COMPOSITE:
+        parts = [explain_choice(name, choice, own, fields) for choice, own in read_choices(value).items()]
+    return Explained(name, value, text, found.setting, parts)
 
 
 def _version(package: str) -> str:

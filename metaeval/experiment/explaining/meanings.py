@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from metaeval.experiment.explaining.citing_meanings import citing_meaning
+from metaeval.experiment.explaining.commands import RUN
+
 
 @dataclass(frozen=True)
 class Meaning:
@@ -50,8 +53,11 @@ _OVER = {"max": "the best over its document's chunks", "mean": "the mean over it
 _CUT = {"longest": "the longer of the two texts is cut", "both": "both texts are cut"}
 
 
-def meaning(name: str, value: str) -> Meaning | None:
-    """What a field of this name and value says; None for a field that is not known here."""
+def meaning(name: str, value: str, command: str = RUN) -> Meaning | None:
+    """What a field of this name and value says in a signature of this command; None for one that is not known here."""
+    own = citing_meaning(name, value, command) if command != RUN else None
+    if own is not None:
+        return Meaning(*own)
     found = _BY_VALUE.get(name)
     if found is not None:
         return found(value)
@@ -84,8 +90,7 @@ def _data(value: str) -> Meaning:
 
 
 def _chunks(value: str) -> Meaning:
-    match = CHUNKS.fullmatch(value)
-    setting = "chunk.size, chunk.mode"
+    match, setting = CHUNKS.fullmatch(value), "chunk.size, chunk.mode"
     if match is None:
         return Meaning(f"documents are cut into chunks by the rule {value}", setting)
     return Meaning(f"chunks of at most {int(match['size']):,} words: {_MODES[match['mode']]}", setting)
@@ -98,10 +103,9 @@ def _sentences(value: str) -> Meaning:
 
 
 def _evidence(value: str) -> Meaning:
-    threshold = value.removeprefix("jaccard-")
     return Meaning(
         "evidence given as text goes to the document sentence of highest Jaccard similarity of word sets, at least "
-        f"{threshold}; evidence given as sentence indices needs no rule",
+        f"{value.removeprefix('jaccard-')}; evidence given as sentence indices needs no rule",
         "evidence_threshold",
     )
 
@@ -170,6 +174,7 @@ _FIXED: Mapping[str, tuple[str, str]] = {
     "folds": ("thresholds are chosen in {value} folds of whole groups", "protocol_options.decision.folds"),
     "objective": ("what the thresholds are chosen for: {value}", "protocol_options.decision.objective"),
     "thresholds-from": ("the thresholds were learnt on other data: {value}", "metaeval decide --to"),
+    "target": ("a citation counts as supporting from this level on: {value}", "metaeval calibrate --target"),
     "calibration": ("scores become probabilities by {value} regression on other folds", ""),
     "analysis": ("what is looked at, beyond the protocols: {value}", "metaeval compare"),
     "by-part": ("the rows are taken apart by {value}", "metaeval compare --by"),
@@ -178,19 +183,6 @@ _FIXED: Mapping[str, tuple[str, str]] = {
     "alpha": ("two metrics differ where the adjusted p is at most {value}", "comparison.alpha"),
     "gold": ("the rating that is the gold: {value}", "dataset_options.gold"),
     "subset": ("only the texts of this part: {value}", "dataset_options.subset"),
-    "answers": ("the file of answers, and the hash of its content: {value}", "FILE"),
-    "pipeline": ("what reads the citations and makes claims of sentences: {value}", "metaeval cite alce | aliice"),
-    "profile": ("whose reading of the pipeline: {value}", "--profile"),
-    "parser": ("what parses the sentences: {value}", "--parser"),
-    "units": ("what one claim is made of: {value}", "--units"),
-    "backend": ("the metric that gives the verdicts: {value}", "--nli"),
-    "threshold": ("a claim is supported from this score on: {value}", "--threshold, --calibration"),
-    "premise": ("what the passages of a citation group are as one premise: {value}", "--premise"),
-    "claims": ("which claims were sent to the model: {value}", "metaeval cite rewrite --whole"),
-    "rewrite": ("the model that rewrote the claims, and the prompt's hash: {value}", "metaeval cite rewrite --model"),
-    "scenario": ("which statements count: {value}", "metaeval cite citeeval --scenario"),
-    "reader": ("the model that answers for QA-EM and QA-F1, and the hash of its files: {value}", "--reader"),
-    "mauve": ("the model behind MAUVE, and the hash of its files: {value}", "--mauve-model"),
     "control": ("a score that costs nothing, for comparison: {value}", "controls"),
     "checkpoint": ("the model, and the hash of the files that were read: {value}", "metric_options"),
     "dtype": ("the number type that the model computes in: {value}", "metric_options (dtype)"),

@@ -2,65 +2,42 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
 
 from metaeval import registry
 from metaeval.config import RunConfig, variants
-from metaeval.errors import UserError
+from metaeval.experiment.explaining.citing_recipe import citing_recipe
+from metaeval.experiment.explaining.command_line import Recipe, of_models
+from metaeval.experiment.explaining.commands import RUN, command_of
 from metaeval.experiment.explaining.meanings import CHUNKS, DATA, SCORE_FILE, metric_parts
 from metaeval.experiment.job import find_dataset
-from metaeval.experiment.metrics import load_metric
 
-_OPTION = re.compile(r",(?=\w+=)")
 _NO_METRIC = "overlap"  # a run needs a metric, and a control is a row of any run
-
-
-@dataclass
-class Recipe:
-    """A command as its words, and what has to hold beside it."""
-
-    words: list[str]
-    caveats: list[str] = field(default_factory=list)
-
-    def setting(self, key: str, value: object, default: object) -> None:
-        """Say a setting that is not the default."""
-        if str(value) != str(default):
-            self.words += ["--set", f"{key}={value}"]
+_ELSEWHERE = {
+    "analysis": "compare",
+    "by-part": "compare --by",
+    "calibration": "decide",
+    "thresholds-from": "decide --to",
+    "target": "calibrate",
+}
+"""Fields of other commands on scores, by the command."""
 
 
 def recipe(fields: Mapping[str, str]) -> Recipe:
     """The command for these fields: only what differs from the defaults is said."""
-    if "pipeline" in fields:
-        return citation_recipe(fields)
+    if command_of(fields) != RUN:
+        return citing_recipe(fields)
     made = Recipe(["metaeval", "run"])
     _scores(made, fields)
     _data(made, fields)
     _rows(made, fields)
     _protocol(made, fields)
-    return made
-
-
-def citation_recipe(fields: Mapping[str, str]) -> Recipe:
-    """The command for a citation pipeline's number."""
-    made = Recipe(["metaeval", "cite", "rewrite" if "rewrite" in fields else fields["pipeline"], "FILE"])
-    made.caveats.append(f"FILE holds the answers {fields.get('answers', '(not named)')}, by name and content hash.")
-    backend = metric_parts(fields.get("backend", "")).get("known_as", "")
-    if backend:
-        made.words += ["--nli", backend]
-        _options(made, backend, metric_parts(fields["backend"]))
-    for option, default in (("threshold", ""), ("profile", "paper"), ("units", "sentences")):
-        if fields.get(option, default) != default:
-            made.words += [f"--{option}", fields[option].removesuffix(" items")]
-    if fields.get("premise", "joint") != "joint":
-        made.words += ["--premise", "chunks"]
-    if "parser" in fields and not fields["parser"].startswith("small"):
-        made.words += ["--parser", fields["parser"].split(" ")[0]]
-    made.setting("interval.resamples", fields.get("B", "1000"), 1000)
-    made.setting("interval.seed", fields.get("seed", "0"), 0)
-    made.caveats.extend(_of_models(fields))
+    for name, command in _ELSEWHERE.items():
+        if name in fields:
+            made.caveats.append(
+                f"With {name} it is 'metaeval {command}' that makes the number, from the same scores and with "
+                "the same options."
+            )
     return made
 
 
@@ -84,37 +61,8 @@ def _scores(made: Recipe, fields: Mapping[str, str]) -> None:
     elif not known_as:
         made.caveats.append(f"The metric cannot be read from {name!r}.")
     else:
-        _options(made, known_as, parts)
-    made.caveats.extend(_of_models(fields))
-
-
-def _options(made: Recipe, name: str, parts: Mapping[str, str]) -> None:
-    try:
-        metric = load_metric(name, RunConfig())
-    except UserError as error:
-        made.caveats.append(f"Metric {name!r} cannot be made here as it was: {error}")
-        return
-    if str(metric.card.version) != parts["version"]:
-        made.caveats.append(f"Metric {name!r} is at version {metric.card.version} here: its scores may differ.")
-    standard = {key: str(value) for key, value in metric.describe_options().items()}
-    for setting in _OPTION.split(parts["options"]) if parts["options"] else ():
-        key, _, value = setting.partition("=")
-        if key in standard:
-            made.setting(f"metric_options.{name}.{key}", value, standard[key])
-        else:
-            made.caveats.append(f"{setting}: what sets this is not in the signature.")
-
-
-def _of_models(fields: Mapping[str, str]) -> Iterator[str]:
-    if "checkpoint" in fields:
-        yield (
-            f"The model's files have to be those of {fields['checkpoint']}; the options model, revision and folder, "
-            "which say where they lie, are not in the signature."
-        )
-    if "code" in fields:
-        yield f"The metric's code has to be that of {fields['code']}."
-    if "members" in fields:
-        yield "The options of the combined metrics are in the signature as a hash only."
+        made.metric_options(known_as, parts)
+    made.caveats.extend(of_models(fields))
 
 
 def _data(made: Recipe, fields: Mapping[str, str]) -> None:
@@ -159,15 +107,7 @@ def _rows(made: Recipe, fields: Mapping[str, str]) -> None:
 
 
 def _protocol(made: Recipe, fields: Mapping[str, str]) -> None:
-    interval: Any = RunConfig().interval
-    name = fields.get("protocol", "")
-    if name in registry.names("protocol"):
-        made.words += ["-p", name]
-        for key, allowed in registry.find("protocol", name).options.items():
-            made.setting(f"protocol_options.{name}.{key}", fields.get(key, allowed[0]), allowed[0])
-    made.setting("interval.resamples", fields.get("B", interval.resamples), interval.resamples)
-    made.setting("interval.seed", fields.get("seed", interval.seed), interval.seed)
-    how, _, level = fields.get("interval", "").rpartition("-")
-    made.setting("interval.level", level or interval.level, interval.level)
-    method = how.removeprefix("cluster-")
-    made.setting("interval.method", method or "percentile", getattr(interval, "method", "percentile"))
+    if fields.get("protocol") in registry.names("protocol"):
+        made.words += ["-p", fields["protocol"]]
+        made.protocol_options(fields)
+    made.resampling(fields)

@@ -1,0 +1,276 @@
+"""explain and diff on what the citation commands write: every field has words, and the command makes it again."""
+
+import json
+import re
+import shlex
+
+import pytest
+
+from metaeval.experiment.explaining.explain import explain, read_signature
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+pytestmark = pytest.mark.usefixtures("own_environment")
+
+QUICK = ("-s", "interval.resamples=5", "-q")
+JUDGES = ("--nli", "overlap", "--threshold", "0.5")
+PASSAGES = [{"title": "Oder", "text": "Dams store water. It is long."}, {"text": "Barges carry coal."}]
+FIRST, SECOND = "The Oder is long [1] and barges carry coal [2]. ", "Dams store {} water [1]."
+REPLIES = {
+    "attribution": {"statements": [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]},
+    "editing": {"statements": [{"id": n, "thinking": "", "edits": [], "rating": 3 + n} for n in (1, 2)]},
+    "lqac_recall": {"thinking": "", "support": "partial"},
+    "lqac_need": {"thinking": "", "needs_citation": "no"},
+    "lqac_precision": {"thinking": "", "relevance": "relevant"},
+    "attrscore": {"thinking": "", "label": "Attributable"},
+    "facts": {"facts": ["The Oder is long."]},
+    "segment": {"segment": "The Oder is long"},
+    "selection": {"documents": [1]},
+    "summary": {"summary": "The Oder is long."},
+}
+
+
+def reply(body):
+    """The judge of every prompt that is held to a schema; else it writes an answer, or what stands for a claim."""
+    kind = body.get("response_format", {}).get("json_schema", {}).get("name")
+    return json.dumps(REPLIES[kind]) if kind in REPLIES else "The Oder is long [1]."
+
+
+@pytest.fixture
+def answers(tmp_path):
+    """Two systems' answers to three questions, as they are and with ratings of their statements by two people."""
+    rows = []
+    for system in range(2):
+        for number in range(3):
+            second = SECOND.format(number)
+            starts = (0, len(FIRST))
+            ends = (len(FIRST) - 1, len(FIRST) + len(second))
+            ratings = ([1, number / 4], [system / 4, None])
+            rows.append(
+                {
+                    "id": f"{system}-{number}",
+                    "group": f"q{number}",
+                    "system": f"system {system}",
+                    "question": f"Question {number}?",
+                    "passages": PASSAGES,
+                    "text": FIRST + second,
+                    "statements": [
+                        {"start": start, "end": end, "ratings": own}
+                        for start, end, own in zip(starts, ends, ratings, strict=True)
+                    ],
+                }
+            )
+    scores = [
+        {"answer": row["id"], "start": one["start"], "end": one["end"], "value": float(number)}
+        for row in rows
+        for number, one in enumerate(row["statements"])
+    ]
+    unrated = [{key: value for key, value in row.items() if key != "statements"} for row in rows]
+    for name, own in (("answers", unrated), ("rated", rows), ("scores", scores)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
+    return tmp_path
+
+
+def signatures(folder):
+    """Every signature in a folder of results: of sheets, and of rows."""
+    found = set()
+    for path in folder.rglob("*.json"):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        found |= {*data.get("signatures", []), *(row["signature"] for row in data.get("rows", []) if "unit" in data)}
+    return found
+
+
+def command_of(out):
+    """The words under 'The number again:', without the program's name."""
+    program, *words = shlex.split(out.partition("The number again:\n")[2].splitlines()[0])
+    assert program == "metaeval"
+    return words
+
+
+OFFLINE = [
+    ("cite", "alce", "answers.jsonl", *JUDGES, "--premise", "chunks", "-s", "chunk.size=9", "-s", "interval.seed=4"),
+    ("cite", "aliice", "answers.jsonl", "--nli", "rouge-2", "--threshold", "soft", "--profile", "expanded"),
+    ("cite", "scifi", "answers.jsonl", "--nli", "overlap"),
+    (
+        *("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", "--threshold", "overlap=0.5", "-s", "window=4"),
+        *("-s", "group=joint", "-s", "tie=before", "-s", "titles=false", "-s", "styles={lists: false}"),
+        *("-s", "leading=move first", "-s", "metric_options.rouge.stem=true", "-s", "interval.level=0.9"),
+    ),
+    ("cite", "meta", "rated.jsonl", *JUDGES, "-s", "profile=released", "-s", "premise=chunks"),
+    (
+        *("cite", "meta", "rated.jsonl", "--nli", "overlap", "--pipelines", "scifi,autoais", "--scenario", "cited"),
+        *("-s", "none=response", "-s", "unrated=full marks", "-s", "responses=rated statements", "-s", "window=4"),
+        *("-s", "interval.level=0.9", "-s", "protocols=retrieval,correlation"),
+    ),
+]
+ASKED = [
+    (
+        *("cite", "scifi", "answers.jsonl", "--nli", "overlap", "-s", "map_all=true"),
+        *("-s", "temperature=0.3", "-s", "seed=4"),
+    ),
+    ("cite", "citeeval", "answers.jsonl"),
+    (
+        *("cite", "citeeval", "answers.jsonl", "--profile", "released", "--scenario", "cited", "-s", "weight=0.3"),
+        *("-s", "highest=null", "-s", "styles={carets: false}", "-s", "max_tokens=2000", "-s", "top_p=null"),
+        *("-s", "contexts=where needed", "-s", "statements_per_request=1"),
+        *("-s", "extra={top_k: 1, stop: ['a', 'b=c']}"),
+    ),
+    (
+        *("cite", "citeeval", "answers.jsonl", "--baselines", "lqac,attrscore", *JUDGES),
+        *("-s", "baseline_max_tokens=99", "-s", "otherwise=attributable"),
+    ),
+    ("cite", "meta", "rated.jsonl", "--pipelines", "citeeval", "-s", "weight=0.9", "-s", "max_tokens=99"),
+    ("cite", "meta", "rated.jsonl", "--pipelines", "scifi", "--nli", "overlap", "-s", "facts=model", "-s", "seed=1"),
+    ("cite", "refit", "rated.jsonl", "-s", "interval.level=0.9"),
+    ("cite", "improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2", "--scenario", "cited"),
+    ("generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "summary", "-s", "summary_words=9"),
+    ("generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "two-stage", "-s", "temperature=null"),
+]
+
+
+def named(args):
+    return " ".join(args[:2])
+
+
+def form(args):
+    """Replies are told apart by their schema: where no option says so, it is not what is asked for."""
+    return () if args[1] in ("citeeval", "refit", "improve") else ("-s", "output=json_schema")
+
+
+@pytest.mark.parametrize("args", OFFLINE, ids=named)
+def test_the_command_makes_every_signature_of_a_run_again(cli, answers, args):
+    check(cli, answers, args, {})
+
+
+@pytest.mark.parametrize("args", ASKED, ids=named)
+def test_with_the_kept_replies_it_needs_no_model(cli, fake, answers, args):
+    with fake.ChatServer(answer=reply) as server:
+        asked = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl", *form(args))
+        kept = "--replay kept.jsonl"
+        check(cli, answers, (*args, *asked), {"--model tiny": kept, "--model NAME": kept})
+
+
+def check(cli, folder, args, replaced):
+    """Run, and run the command that explain gives for each signature: it writes that signature again."""
+    ended = cli(*args, *QUICK, "--results", "first")
+    assert ended.code == 0, ended.err
+    wanted = signatures(folder / "first")
+    assert wanted
+    by_command = {}
+    for text in wanted:
+        for one in explain(read_signature(text)):
+            assert [part.name for part in (one, *one.parts) if not part.text] == []
+        told = cli("explain", text)
+        assert told.code == 0
+        by_command.setdefault(tuple(command_of(told.out)), set()).add(text)
+    for number, (words, own) in enumerate(by_command.items()):
+        line = f" {shlex.join(words)} ".replace(" FILE ", f" {args[2] if args[0] == 'cite' else args[1]} ")
+        for old, new in replaced.items():
+            line = line.replace(f" {old} ", f" {new} ")
+        again = cli(*shlex.split(line), "-q", "--results", f"again-{number}")
+        assert again.code == 0, again.err
+        assert own <= signatures(folder / f"again-{number}"), line
+
+
+def test_fitted_coefficients_are_a_file_that_the_command_names(cli, fake, answers):
+    fitted = "results/cite/refit/rated/fitted.json"
+    with fake.ChatServer(answer=reply) as server:
+        asked = ("--model", "tiny", "--base-url", server.url)
+        assert cli("cite", "refit", "rated.jsonl", *asked, *QUICK).code == 0
+        args = ("cite", "citeeval", "answers.jsonl", "--coefficients", fitted, *asked, "--record", "kept.jsonl")
+        check(cli, answers, args, {"FITTED": fitted, "--model tiny": "--replay kept.jsonl"})
+
+
+def test_scores_from_elsewhere_are_a_file_that_the_command_names(cli, answers):
+    check(cli, answers, ("cite", "meta", "rated.jsonl", "--scores", "scores.jsonl"), {"SCORES": "scores.jsonl"})
+
+
+def test_rewritten_claims_come_from_the_reply_store(cli, fake, answers):
+    with fake.ChatServer(answer=reply) as server:
+        args = ("cite", "rewrite", "answers.jsonl", "--whole", "--nli", "overlap", "-s", "rewrite.temperature=0.5")
+        asked = ("--model", "tiny", "--base-url", server.url)
+        assert cli(*args, *asked, *QUICK).code == 0
+        (wanted,) = signatures(answers / "results")
+        sent = server.attempts.total()
+        words = [word.replace("FILE", "answers.jsonl") for word in command_of(cli("explain", wanted).out)]
+        assert cli(*words, *asked[2:], "-q", "--results", "again").code == 0
+        assert (signatures(answers / "again"), server.attempts.total()) == ({wanted}, sent)
+
+
+def test_what_the_command_cannot_know_is_said(cli, fake, answers):
+    prompt = answers / "editing.txt"
+    prompt.write_text("Edit. {query} {passages} {statements} Reply in JSON.")
+    with fake.ChatServer(answer=reply) as server:
+        asked = ("--model", "tiny", "--base-url", server.url, "-s", f"editing_file={prompt}")
+        assert cli("cite", "citeeval", "answers.jsonl", *asked, *QUICK).code == 0
+    out = cli("explain", "results/cite/citeeval/answers/citeeval.json").out
+    found = read_signature(next(iter(signatures(answers / "results"))))
+    hashed = re.search(r"editing@(\w+)", found["prompts"])[1]
+    assert f"The prompt editing has to be the wording {hashed}: a file of one's own (--set editing_file=FILE)" in out
+    assert "The prompt attribution" not in out
+    assert "--replay REPLIES for --model tiny" in out
+    assert "The replies came under the name tiny-2" in out
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert "another wording than metaeval has here" in lines["editing"]
+    assert "in metaeval's own words" in lines["attribution"]
+    assert "at most 4096 tokens" in lines["max_tokens"]
+
+
+def test_a_sheet_says_what_its_rows_share_and_what_is_a_rows_own(cli, answers):
+    assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", *QUICK).code == 0
+    file = "results/cite/scifi/answers/scifi-scores.json"
+
+    whole, one = cli("explain", file), cli("explain", file, "rouge")
+
+    shared, _, own = whole.out.partition("Each row's own:")
+    assert "chunks of at most 256" in shared
+    assert [line.split()[:2] for line in own.splitlines() if line.startswith(("overlap", "rouge"))] == [
+        ["overlap", "backend"],
+        ["rouge", "backend"],
+    ]
+    assert command_of(one.out)[:5] == ["cite", "scifi", "FILE", "--nli", "rouge"]
+    assert cli("explain", file, "rogue").err.strip().endswith("Did you mean 'rouge'? Known: overlap, rouge.")
+
+
+def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, answers):
+    for folder, titles in (("one", "true"), ("two", "false")):
+        args = ("cite", "scifi", "answers.jsonl", "--nli", "overlap", "-s", f"titles={titles}", "--results", folder)
+        assert cli(*args, *QUICK).code == 0
+    files = [f"{folder}/cite/scifi/answers/scifi-scores.json" for folder in ("one", "two")]
+    records = [json.loads((answers / file).read_text())["records"] for file in files]
+    before, after = (
+        next(one["value"] for one in own if (one["system"], one["measure"]) == ("system 0", "entailment_facts"))
+        for own in records
+    )
+
+    ended = cli("diff", *files)
+
+    # "Oder" stands in the title alone.
+    assert (ended.code, before > after) == (1, True)
+    lines = [line.strip() for line in ended.out.splitlines()]
+    assert [line.split("  ")[0] for line in lines[:3]] == ["overlap", "options.titles", "numbers"]
+    assert lines[1].startswith("options.titles  True -> False  every chunk opens with its passage's title")
+    (line,) = [line for line in lines if line.startswith("system 0, overlap, entailment_facts  ")]
+    assert f"{before:.6g} -> {after:.6g}" in line
+    assert f"by {after - before:+.6g}" in line
+    assert cli("diff", files[0], files[0]).out == "The same in every choice, and every number of the sheet.\n"
+
+
+def test_two_sheets_of_another_kind_are_not_compared(cli, refused, answers):
+    assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK).code == 0
+    folder = "results/cite/scifi/answers"
+
+    said = refused("diff", f"{folder}/scifi-scores.json", f"{folder}/scifi-answers.json")
+
+    assert "holds the sheet scifi-scores and" in said
+    assert "the sheet scifi-answers: only numbers of the same table can be compared" in said
+
+
+def test_table_says_where_a_sheets_table_stands(cli, refused, answers):
+    assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK).code == 0
+    folder = answers / "results" / "cite" / "scifi" / "answers"
+
+    said = refused("table", folder / "scifi-scores.json", "--format", "latex")
+
+    assert "stands beside it as scifi-scores.txt, .md, .tex and .csv" in said
+    assert all((folder / f"scifi-scores.{suffix}").is_file() for suffix in ("txt", "md", "tex", "csv"))
