@@ -1,4 +1,4 @@
-"""The sentence splitters that the official outputs are held against."""
+"""What SCiFi's tests are made of, and the sentence splitters that the official outputs are held against."""
 
 from pathlib import Path
 
@@ -7,6 +7,12 @@ import pytest
 from metaeval.citation.sentences import RULES, find_sentence_splitter
 
 PUNKT = Path(__file__).parents[3] / "shared" / "models" / "nltk_data"
+
+
+@pytest.fixture(scope="session")
+def made(load_module):
+    """The module scifi_made.py."""
+    return load_module(Path(__file__).with_name("scifi_made.py"))
 
 
 @pytest.fixture(params=["rules", "punkt"])

@@ -1,8 +1,6 @@
 """Claims written again: which are sent, how replies are read, and what faults, a budget or a full store change."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,6 @@ from metaeval.citation.model import Answer, Passage
 from metaeval.citation.parsers.find import find_parser
 from metaeval.errors import UserError
 
-QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
 CUPS = "Cups can be made of glass or plastic."
 GLASS = Fragment(0, 0, CUPS, "Cups can be made of glass or")
 PLASTIC = Fragment(0, 1, CUPS, "Cups can be made of plastic")
@@ -25,22 +22,9 @@ MANY = [
 ]
 
 
-@pytest.fixture(scope="module")
-def fake():
-    """The module tests/llm/server.py."""
-    path = Path(__file__).parents[1] / "llm" / "server.py"
-    spec = importlib.util.spec_from_file_location("fake_chat_server_for_rewriting", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
-def options(tmp_path, monkeypatch):
+def options(tmp_path, own_environment):
     """Make the options of an endpoint: no key, quick back-off, a reply store in the test's folder."""
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
 
     def made(url, **given):
         kept = {"model": "tiny", "replies": tmp_path / "replies.sqlite", "backoff": 0.01, "timeout": 20.0}
@@ -148,17 +132,17 @@ def test_a_new_claim_takes_the_place_of_the_old_and_nothing_else_moves():
 
 def test_faults_change_no_claim_and_a_full_store_needs_no_server(fake, options):
     wanted = [one.claim.removesuffix(" or") + "." for one in MANY]
-    with fake.ChatServer(answer=without_or, faults=0.3, kinds=QUICK_FAULTS, seed=5) as server:
+    with fake.ChatServer(answer=without_or, faults=0.3, kinds=fake.QUICK_FAULTS, seed=5) as server:
         there = options(server.url, retries=12)
         found, note = rewritten([*MANY, MANY[0]], there)  # the last one is asked with the first
-        assert set(server.faulted) == set(QUICK_FAULTS)
+        assert set(server.faulted) == set(fake.QUICK_FAULTS)
         assert (len(server.completed), set(server.completed.values())) == (40, {1})
     assert [one.text for one in found] == [*wanted, wanted[0]]
     assert "40 replies asked for" in note
     # The server has gone, and the address asks for a key: the store answers.
     again, note = rewritten(MANY, options(there.base_url, api_key_env="NO_SUCH_KEY"))
     assert [one.text for one in again] == wanted
-    assert note == "40 replies from the reply store"
+    assert note == "0 replies asked for, 40 from the reply store"
     with pytest.raises(UserError, match="NO_SUCH_KEY is not set"):
         rewritten(MANY, options(there.base_url, api_key_env="NO_SUCH_KEY", max_tokens=99))
 

@@ -1,9 +1,7 @@
 """The whole pipeline: what is asked, once, what becomes of every kind of reply, recorded, replayed, and with faults."""
 
-import importlib.util
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +21,6 @@ from metaeval.llm.endpoint import Endpoint
 from metaeval.llm.replies import ReplyStore
 from metaeval.llm.session import ChatSession
 
-QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
 PASSAGES = (
     Passage("The Oder is 840 kilometres long.", "Oder"),
     Passage("The Oder crosses three countries.", "Course"),
@@ -57,22 +54,9 @@ def by_rule(body):
     return json.dumps({"statements": entries})
 
 
-@pytest.fixture(scope="module")
-def fake():
-    """The module tests/llm/server.py."""
-    path = Path(__file__).parents[1] / "llm" / "server.py"
-    spec = importlib.util.spec_from_file_location("fake_chat_server_for_citeeval", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
-def session(tmp_path, monkeypatch):
-    """Make a session on the test's own reply store, with no proxy between."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+def session(tmp_path, own_environment):
+    """Make a session on the test's own reply store."""
     made = []
 
     def make(url, prices=None, budget=None, **conduct):
@@ -205,10 +189,10 @@ MANY = [
 def test_faults_change_no_number_and_nothing_is_paid_for_twice(fake, session, tmp_path):
     with fake.ChatServer(answer=by_rule) as good:
         whole = evaluate(MANY, session(good.url).ask, Asking(model="tiny"))
-    with fake.ChatServer(answer=by_rule, faults=0.25, kinds=QUICK_FAULTS, seed=3) as server:
+    with fake.ChatServer(answer=by_rule, faults=0.25, kinds=fake.QUICK_FAULTS, seed=3) as server:
         broken = session(server.url)
         assert evaluate(MANY, broken.ask, Asking(model="tiny")) == whole
-        assert set(server.faulted) == set(QUICK_FAULTS)
+        assert set(server.faulted) == set(fake.QUICK_FAULTS)
         assert len(server.completed) == 80
         assert set(server.completed.values()) == {1}
         assert broken.ledger.usage()["answered"] == 80

@@ -1,6 +1,12 @@
 """SCiFi's chunks: the walk on made sizes, texts and titles, and windows in tokens of a tokenizer made here."""
 
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import pairwise
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -105,3 +111,39 @@ def test_a_tokenizer_that_cannot_be_loaded_is_named(tmp_path):
     assert counter("words") is count_words
     with pytest.raises(UserError, match=r"^The tokenizer window_unit=.* cannot be loaded \(.*window_unit=words\.$"):
         counter(str(tmp_path))
+
+
+class _Empty(BaseHTTPRequestHandler):
+    """A hub that holds nothing, and counts who asks."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        self.send_error(404)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *_):
+        """Nothing on the terminal."""
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+def test_a_wrong_hub_id_is_refused_after_one_request(reachable, tmp_path):
+    pytest.importorskip("transformers", reason="needs the extra 'models'")
+    # The hub's address is read once in a process: another one.
+    code = "from metaeval.citation.scifi.chunks import counter; counter('nobody/nothing')"
+    with HTTPServer(("127.0.0.1", 0), _Empty) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port if reachable else 9}"
+        own = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        environment = {**own, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path)}
+        environment.pop("HF_HUB_OFFLINE", None)
+        _Empty.asked.clear()
+        ended = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
+        )
+        server.shutdown()
+    assert "UserError: The tokenizer window_unit=nobody/nothing cannot be loaded (" in ended.stderr
+    # (The hub's client has questions of its own, too.)
+    assert [path for path in _Empty.asked if "nothing" in path] == ["/api/models/nobody/nothing"] * reachable

@@ -2,54 +2,17 @@
 
 import pytest
 
-from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.entailment import fact_lines
-from metaeval.citation.scifi.model import AnswerFacts, Fact, Segment
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import entailments, uncited
 from metaeval.citation.scifi.values import most
 from metaeval.errors import UserError
 
-# Four words each; a window of four makes a chunk of each sentence.
-BRIDGE = Passage("A Dane built it. It is of steel. It opened in May.", "Bridge")
-RIVER = Passage("The river flows north.")
 
-
-class Scored:
-    """Scores by what a premise holds, 0.0 for all else; remembers the calls. A score of None is a missing verdict."""
-
-    def __init__(self, **scores):
-        self.scores = scores
-        self.calls = []
-
-    def __call__(self, pairs):
-        self.calls.append(list(pairs))
-        return [self._verdict(premise) for premise, _ in pairs]
-
-    def _verdict(self, premise):
-        scores = [score for word, score in self.scores.items() if word in premise]
-        if None in scores:
-            return Verdict(None, None, "failed")
-        score = max(scores, default=0.0)
-        return Verdict(score >= 0.5, score, cut=len(premise.split()) > 6)
-
-
-def facts_of(text, *segments, passages=(BRIDGE, RIVER), answer="a", **reference):
-    """An answer whose facts are these stretches of its sentences, (sentence, stretch) each, found as they stand."""
-    own = Answer(answer, text, passages, reference=reference)
-    sentences = read_sentences(own)
-    facts = []
-    for number, stretch in segments:
-        start = sentences[number - 1].text.index(stretch)
-        found = Segment(start, start + len(stretch), "verbatim")
-        facts.append(Fact(len(facts) + 1, f"{stretch}?", number, found, "model"))
-    return AnswerFacts(own, sentences, tuple(facts))
-
-
-def test_a_value_is_the_most_over_the_chunks_of_what_is_cited():
-    read = [facts_of("It is Danish [1] and flows north [2].", (1, "Danish"), (1, "north"))]
-    scored = Scored(Dane=0.4, steel=0.7, May=0.1, river=0.2)
+def test_a_value_is_the_most_over_the_chunks_of_what_is_cited(made):
+    read = [made.facts_of("It is Danish [1] and flows north [2].", (1, "Danish"), (1, "north"))]
+    scored = made.Scored(Dane=0.4, steel=0.7, May=0.1, river=0.2)
     lines = fact_lines(read, scored, ScifiOptions(window=4, overlap="none", titles=False), soft=True)
     assert scored.calls == [
         [
@@ -65,7 +28,7 @@ def test_a_value_is_the_most_over_the_chunks_of_what_is_cited():
     ]
     # (0.7 + 0.2) / 2; decided at 0.5 it is (1 + 0) / 2.
     assert entailments([read[0].answer], lines)[0].value == pytest.approx(0.45)
-    binary = fact_lines(read, Scored(steel=0.7, river=0.2), ScifiOptions(window=4, titles=False))
+    binary = fact_lines(read, made.Scored(steel=0.7, river=0.2), ScifiOptions(window=4, titles=False))
     assert [line.value for line in binary] == [1.0, 0.0]
     assert [(line.segment, line.sentence_start, line.sentence_end, line.cited_at) for line in binary] == [
         ("Danish", 0, 37, 12),
@@ -73,9 +36,9 @@ def test_a_value_is_the_most_over_the_chunks_of_what_is_cited():
     ]
 
 
-def test_titles_open_every_chunk_and_a_cut_premise_is_told():
-    read = [facts_of("It is Danish [1].", (1, "Danish"))]
-    scored = Scored(Bridge=0.6)
+def test_titles_open_every_chunk_and_a_cut_premise_is_told(made):
+    read = [made.facts_of("It is Danish [1].", (1, "Danish"))]
+    scored = made.Scored(Bridge=0.6)
     (line,) = fact_lines(read, scored, ScifiOptions(window=4, overlap="none"), soft=True)
     assert {premise.partition("\n")[0] for premise, _ in scored.calls[0]} == {"Title: Bridge"}
     # Of equal values the first chunk decided. "Title: Bridge A Dane built it." has 6 words, the others too.
@@ -94,19 +57,19 @@ def test_titles_open_every_chunk_and_a_cut_premise_is_told():
         ("joint", 0.6, None, (1, 2, 1), 1),
     ],
 )
-def test_marks_that_stand_together_are_taken_as_asked(group, value, passage, citations, asked):
-    read = [facts_of("It is of steel and long [1][2][1].", (1, "long"))]
-    scored = Scored(steel=0.3, river=0.6)
+def test_marks_that_stand_together_are_taken_as_asked(made, group, value, passage, citations, asked):
+    read = [made.facts_of("It is of steel and long [1][2][1].", (1, "long"))]
+    scored = made.Scored(steel=0.3, river=0.6)
     (line,) = fact_lines(read, scored, ScifiOptions(group=group), soft=True)
     assert (line.value, line.passage, line.citations) == (value, passage, citations)
     assert len(scored.calls[0]) == asked
     assert all(premise.count("A Dane built it.") <= 1 for premise, _ in scored.calls[0])
 
 
-def test_a_citation_of_no_passage_fails_or_is_left_out():
-    read = [facts_of("It is long [7]. It is old [0][2]. Nobody knows.", (1, "long"), (2, "old"), (3, "knows"))]
+def test_a_citation_of_no_passage_fails_or_is_left_out(made):
+    read = [made.facts_of("It is long [7]. It is old [0][2]. Nobody knows.", (1, "long"), (2, "old"), (3, "knows"))]
     answers = [read[0].answer]
-    scored = Scored(river=1.0)
+    scored = made.Scored(river=1.0)
     lines = fact_lines(read, scored)
     assert [(line.state, line.value, line.citations) for line in lines] == [
         ("fails", 0.0, (7,)),
@@ -125,20 +88,20 @@ def test_a_citation_of_no_passage_fails_or_is_left_out():
     assert (first[1].state, first[1].citations) == ("fails", (0,))
 
 
-def test_the_same_question_is_asked_once_and_nothing_where_nothing_is_cited():
-    twice = [facts_of("It is long [2].", (1, "long"), answer=name) for name in "ab"]
-    scored = Scored(river=1.0)
+def test_the_same_question_is_asked_once_and_nothing_where_nothing_is_cited(made):
+    twice = [made.facts_of("It is long [2].", (1, "long"), answer=name) for name in "ab"]
+    scored = made.Scored(river=1.0)
     assert [line.value for line in fact_lines(twice, scored)] == [1.0, 1.0]
     assert scored.calls == [[("The river flows north.", "long?")]]
-    silent = Scored()
-    assert [line.state for line in fact_lines([facts_of("It is long.", (1, "long"))], silent)] == ["uncited"]
+    silent = made.Scored()
+    assert [line.state for line in fact_lines([made.facts_of("It is long.", (1, "long"))], silent)] == ["uncited"]
     assert silent.calls == []
 
 
-def test_a_missing_verdict_leaves_a_fact_open_unless_it_has_the_most_already():
-    read = [facts_of("It is old [1]. It is long [1][2].", (1, "old"), (2, "long"))]
+def test_a_missing_verdict_leaves_a_fact_open_unless_it_has_the_most_already(made):
+    read = [made.facts_of("It is old [1]. It is long [1][2].", (1, "old"), (2, "long"))]
     answers, options = [read[0].answer], ScifiOptions(window=4, overlap="none", titles=False)
-    lines = fact_lines(read, Scored(Dane=None, steel=0.9, river=1.0), options, soft=True)
+    lines = fact_lines(read, made.Scored(Dane=None, steel=0.9, river=1.0), options, soft=True)
     assert [(line.state, line.value, line.reason, line.passage) for line in lines] == [
         ("unjudged", None, "failed", None),
         ("judged", 1.0, "", 2),
@@ -146,7 +109,7 @@ def test_a_missing_verdict_leaves_a_fact_open_unless_it_has_the_most_already():
     (share,) = entailments(answers, lines)
     # 1 of 1 known; the open one could be 0 or 1.
     assert [share.value, share.filled(False).value, share.filled(True).value] == [1.0, 0.5, 1.0]
-    decided = fact_lines(read, Scored(Dane=None, steel=0.9), options)
+    decided = fact_lines(read, made.Scored(Dane=None, steel=0.9), options)
     assert [line.value for line in decided] == [1.0, 1.0]
 
 
@@ -160,14 +123,16 @@ def test_the_most_of_several_verdicts():
     assert most([missing], soft=False) == (None, None, "too long")
 
 
-def test_scores_that_are_no_shares_are_refused():
-    read = [facts_of("It is long [2].", (1, "long"))]
+def test_scores_that_are_no_shares_are_refused(made):
+    read = [made.facts_of("It is long [2].", (1, "long"))]
     with pytest.raises(ValueError, match=r"a score from 0 to 1, but the backend gave 1\.5"):
-        fact_lines(read, Scored(river=1.5), soft=True)
-    assert fact_lines(read, Scored(river=1.5))[0].value == 1.0
+        fact_lines(read, made.Scored(river=1.5), soft=True)
+    assert fact_lines(read, made.Scored(river=1.5))[0].value == 1.0
 
 
-def test_a_window_in_tokens_of_nothing_known_is_an_error_before_anything_is_asked(tmp_path):
+def test_a_window_in_tokens_of_nothing_known_is_an_error_before_anything_is_asked(made, tmp_path):
     pytest.importorskip("transformers", reason="needs the extra 'models'")
     with pytest.raises(UserError, match="window_unit="):
-        fact_lines([facts_of("It is long [2].", (1, "long"))], Scored(), ScifiOptions(window_unit=str(tmp_path)))
+        fact_lines(
+            [made.facts_of("It is long [2].", (1, "long"))], made.Scored(), ScifiOptions(window_unit=str(tmp_path))
+        )

@@ -8,7 +8,7 @@ from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.scifi.asking import read_facts, read_segment
 from metaeval.citation.scifi.entailment import fact_lines
-from metaeval.citation.scifi.model import LEFT_OUT
+from metaeval.citation.scifi.model import LEFT_OUT, ReferenceFacts
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.shares import citations_without_facts, entailments, unmapped
 from metaeval.citation.scifi.with_model import read_with_model, requests_for
@@ -148,6 +148,15 @@ def test_entries_that_are_no_facts_are_counted_and_not_read(text, facts, problem
 )
 def test_a_reply_of_another_form_has_no_facts_whatever_it_says(text):
     assert read_facts(text) is None
+
+
+def test_what_is_wrong_in_the_replies_on_a_reference_is_summed_over_its_sentences():
+    # Three sentences of the reference: one and two entries out of schema, and no list; the answer's own is fine.
+    replies = {"It rained.": ["It rained."], "A is b.": ["A is b.", 3], "C is d.": ["C is d.", 4, 5], "E is f.": "?"}
+    answer = Answer("a", "It rained.", (), reference={"answer": "A is b. C is d. E is f."})
+    (found,) = read_with_model([answer], ScifiOptions(), Replay(replies), CHAT)
+    assert found.problems == {"reference: fact out of schema": 1 + 2}
+    assert found.reference == ReferenceFacts(("A is b.", "C is d."), sentences_lost=1)
 
 
 @pytest.mark.parametrize("text", ["1992", '{"segment": ""}', '{"segment": 1992}', '{"segment": ["1992"]}', "{}"])

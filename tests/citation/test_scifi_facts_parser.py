@@ -7,22 +7,30 @@ from hypothesis import strategies as st
 pytest.importorskip("spacy", reason="needs the extra 'citation'")
 
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.model import Answer
+from metaeval.citation.measures import Share
+from metaeval.citation.model import Answer, Verdict
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.parsers.parse import Parse
 from metaeval.citation.parsers.stored import stored_parser
 from metaeval.citation.scifi.assignment import assign
+from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.shares import against_parser, citations_without_facts
 from metaeval.citation.scifi.signature import facts_signature
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 
-OPTIONS = ScifiOptions()
+OPTIONS, OWN = ScifiOptions(), ScifiOptions(own_group=True)
 NO_PARSER = stored_parser({})
 
 
 @pytest.fixture(scope="module")
 def small():
     return find_parser("small", PROFILE.one_root)
+
+
+def failing(pairs):
+    """Asked about passages that are not there, as those of these answers."""
+    return [Verdict(False, 0.0) for _ in pairs]
 
 
 def read(text, parser, **reference):
@@ -84,11 +92,52 @@ def parse(*tokens, heads=(1, 1, 1, 2, 2), labels=("nsubj", "ROOT", "dobj", "cc",
     return stored_parser({TEXT: Parse(tokens or tuple(TEXT.split()), labels, heads)})
 
 
-def test_a_claim_said_twice_counts_once():
+def test_a_claim_said_twice_counts_once_and_leaves_neither_citation_unused():
     # Both groups hang under "hold", and take away nothing of each other: subject and object are kept by both.
     found = read("Cups [1] hold tea [2] and ink.", parse())
     assert said(found) == [("Cups hold tea and ink.", "Cups hold tea and ink", "verbatim", "tree")]
     assert found.problems == {"duplicate fact": 1}
+    assert found.facts[0].own == (4, 13)  # "Cups" has 4 characters, "Cups hold tea" 13
+    lines = fact_lines([found], failing)
+    # Nearest to the end, 21, is [2] at 13; [1] says the same.
+    assert [(line.citations, line.cited_at, line.distance) for line in lines] == [((2,), 13, 8)]
+    assert citations_without_facts([found], lines) == [Share(0, 2, 0)]
+    assert against_parser([found], lines) == (0, 1)
+    kept = fact_lines([found], failing, OWN)
+    assert [(line.citations, line.cited_at, line.distance) for line in kept] == [((1, 2), 4, 17)]
+    assert citations_without_facts([found], kept, OWN) == [Share(0, 2, 0)]
+
+
+def test_a_sentence_that_the_parser_cannot_part_leaves_no_citation_unused(small):
+    found = read("A Swede [1] or Dane sank it [1].", small)
+    assert [(fact.text, fact.own) for fact in found.facts] == [("A Swede or Dane sank it.", (7, 23))]
+    assert citations_without_facts([found], fact_lines([found], failing)) == [Share(0, 2, 0)]
+
+
+def test_of_a_merged_group_the_first_mark_alone_counts_where_the_options_say_so():
+    found = read("Cups [1][3] hold tea [2][4] and ink.", parse())
+    first, both = ScifiOptions(group="first"), ScifiOptions(group="first", own_group=True)
+    lines, kept = fact_lines([found], failing, first), fact_lines([found], failing, both)
+    assert [line.citations for line in (*lines, *kept)] == [(2,), (1, 2)]
+    # Of four marks the second one of each group has no fact.
+    assert citations_without_facts([found], lines, first) == [Share(2, 4, 0)]
+    assert citations_without_facts([found], kept, both) == [Share(2, 4, 0)]
+
+
+def test_a_fact_has_the_nearest_citation_or_with_own_group_the_one_it_was_cut_out_for(small):
+    found = read("Aspirin [1], which lowers fever [2], was made in 1897 [3].", small)
+    assert [(fact.text, fact.own) for fact in found.facts[:2]] == [
+        ("Aspirin was made", (7,)),  # "Aspirin" has 7 characters
+        ("Aspirin lowers fever", (27,)),  # "Aspirin, which lowers fever" 27
+    ]
+    lines, kept = fact_lines([found], failing), fact_lines([found], failing, OWN)
+    # The first claim ends with "made", behind which [3] is nearer than [1] and [2].
+    assert [line.citations for line in lines] == [(3,), (2,), (3,)]
+    assert against_parser([found], lines) == (1, 3)
+    assert citations_without_facts([found], lines) == [Share(1, 3, 0)]
+    assert [line.citations for line in kept] == [(1,), (2,), (3,)]
+    assert against_parser([found], kept) == (0, 3)
+    assert citations_without_facts([found], kept, OWN) == [Share(0, 3, 0)]
 
 
 def test_a_parse_whose_tokens_are_not_the_texts_own_gives_facts_without_segments():
@@ -162,7 +211,7 @@ def test_the_signature_names_who_made_the_facts(small, tmp_path):
     own = tmp_path / "own.txt"
     own.write_text("{sentence} {fact}")
     lines = [facts_signature(options, chat=chat) for options in (OPTIONS, ScifiOptions(mapping_file=own))]
-    assert lines[0].startswith("model=tiny, base_url=http://127.0.0.1:9/v1, temperature=0.0, ")
+    assert lines[0].startswith("model=tiny, temperature=0.0, ")  # not where it is asked: a replay does not know it
     assert [line.rpartition("mapping=")[2].partition("@")[0] for line in lines] == ["own", "file"]
     for both in ({}, {"parser": small, "chat": chat}):
         with pytest.raises(ValueError, match="give one of the two"):

@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.model import Passage
 from metaeval.citation.scifi.coverage import coverage_lines
 from metaeval.citation.scifi.entailment import fact_lines
-from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, Fact, ReferenceFacts, Segment
+from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, ReferenceFacts
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.scores import scifi_scores
-from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import (
     citations_without_facts,
     counts,
@@ -22,49 +21,15 @@ from metaeval.citation.scifi.shares import (
     unmapped,
 )
 
-BRIDGE = Passage("A Dane built it. It is of steel. It opened in May.", "Bridge")
-RIVER = Passage("The river flows north.")
 
-
-class Scored:
-    """Scores by what a premise holds, 0.0 for all else; remembers the calls. A score of None is a missing verdict."""
-
-    def __init__(self, **scores):
-        self.scores = scores
-        self.calls = []
-
-    def __call__(self, pairs):
-        self.calls.append(list(pairs))
-        return [self._verdict(premise) for premise, _ in pairs]
-
-    def _verdict(self, premise):
-        scores = [score for word, score in self.scores.items() if word in premise]
-        if None in scores:
-            return Verdict(None, None, "failed")
-        score = max(scores, default=0.0)
-        return Verdict(score >= 0.5, score, cut=len(premise.split()) > 6)
-
-
-def facts_of(text, *segments, passages=(BRIDGE, RIVER), answer="a", **reference):
-    """An answer whose facts are these stretches of its sentences, (sentence, stretch) each, found as they stand."""
-    own = Answer(answer, text, passages, reference=reference)
-    sentences = read_sentences(own)
-    facts = []
-    for number, stretch in segments:
-        start = sentences[number - 1].text.index(stretch)
-        found = Segment(start, start + len(stretch), "verbatim")
-        facts.append(Fact(len(facts) + 1, f"{stretch}?", number, found, "model"))
-    return AnswerFacts(own, sentences, tuple(facts))
-
-
-def covered(text, facts, **options):
-    read = replace(facts_of(text), reference=None if facts is None else ReferenceFacts(tuple(facts)))
-    scored = Scored(Dane=0.8, north=None)
+def covered(made, text, facts, **options):
+    read = replace(made.facts_of(text), reference=None if facts is None else ReferenceFacts(tuple(facts)))
+    scored = made.Scored(Dane=0.8, north=None)
     return read, scored, coverage_lines([read], scored, ScifiOptions(**options), soft=True)
 
 
-def test_coverage_holds_the_whole_answer_without_marks_against_each_fact():
-    read, scored, lines = covered("A Dane [1] built it. [2]\nIt is long.", ["It is Danish.", "It is long."])
+def test_coverage_holds_the_whole_answer_without_marks_against_each_fact(made):
+    read, scored, lines = covered(made, "A Dane [1] built it. [2]\nIt is long.", ["It is Danish.", "It is long."])
     text = "A Dane built it. It is long."
     assert scored.calls == [[(text, "It is Danish."), (text, "It is long.")]]
     assert [(line.fact_number, line.fact, line.value) for line in lines] == [
@@ -72,43 +37,44 @@ def test_coverage_holds_the_whole_answer_without_marks_against_each_fact():
         (2, "It is long.", 0.8),
     ]
     assert coverages([read.answer], lines)[0].value == pytest.approx(0.8)
-    _, scored, _ = covered("A Dane [1] built it.", ["It is Danish."], coverage="fact")
+    _, scored, _ = covered(made, "A Dane [1] built it.", ["It is Danish."], coverage="fact")
     assert scored.calls == [[("It is Danish.", "A Dane built it.")]]
 
 
-def test_an_answer_without_words_covers_nothing_and_is_not_asked_about():
-    read, scored, lines = covered("[1]", ["It is Danish.", "It is long."])
+def test_an_answer_without_words_covers_nothing_and_is_not_asked_about(made):
+    read, scored, lines = covered(made, "[1]", ["It is Danish.", "It is long."])
     assert ([(line.value, line.reason) for line in lines], scored.calls) == ([(0.0, "")] * 2, [])
     assert coverages([read.answer], lines)[0].value == 0.0
 
 
-def test_coverage_is_undefined_without_a_reference_and_open_without_a_verdict():
-    read, scored, lines = covered("A Dane built it.", None)
+def test_coverage_is_undefined_without_a_reference_and_open_without_a_verdict(made):
+    read, scored, lines = covered(made, "A Dane built it.", None)
     assert (lines, scored.calls, coverages([read.answer], lines)[0].value) == ([], [], None)
-    read, _, lines = covered("It flows north.", ["It flows."])
+    read, _, lines = covered(made, "It flows north.", ["It flows."])
     assert [(line.value, line.reason) for line in lines] == [(None, "failed")]
     assert coverages([read.answer], lines)[0].filled(True).value == 1.0
 
 
-def test_density_counts_marks_over_sentences_and_those_inside_a_sentence():
+def test_density_counts_marks_over_sentences_and_those_inside_a_sentence(made):
     # Five marks; [1] and [2][3] stand before a further word, [4] before a full stop alone, [5] behind it.
-    read = [facts_of("Glass [1] or [2][3] clay [4]. It rained. It poured. [5]")]
+    read = [made.facts_of("Glass [1] or [2][3] clay [4]. It rained. It poured. [5]")]
     assert [share.value for share in densities(read)] == [5 / 3]
     assert [share.value for share in sub_densities(read)] == [3 / 3]
     cited = ScifiOptions(density_over="cited")
     assert [share.value for share in (*densities(read, cited), *sub_densities(read, cited))] == [5 / 2, 3 / 2]
-    assert densities([facts_of("")])[0].value is None
+    assert densities([made.facts_of("")])[0].value is None
 
 
-def test_citations_that_no_fact_was_assigned_are_counted():
+def test_citations_that_no_fact_was_assigned_are_counted(made):
     # Facts at [1][2] and at [3]; [1] stands a second time, without a fact.
-    read = [facts_of("Glass [1][2] or clay [3] or ink [1].", (1, "Glass"), (1, "clay"))]
-    lines = fact_lines(read, Scored())
+    read = [made.facts_of("Glass [1][2] or clay [3] or ink [1].", (1, "Glass"), (1, "clay"))]
+    lines = fact_lines(read, made.Scored())
     assert [line.citations for line in lines] == [(1, 2), (3,)]
     (share,) = citations_without_facts(read, lines)
     assert (share.hits, share.total, share.open) == (1, 4, 0)
     # With the first of a group alone, its others have no fact either.
-    (share,) = citations_without_facts(read, fact_lines(read, Scored(), ScifiOptions(group="first")))
+    first = ScifiOptions(group="first")
+    (share,) = citations_without_facts(read, fact_lines(read, made.Scored(), first), first)
     assert share.value == 2 / 4
     # Where the sentence's facts are lost nothing is known of its citations.
     lost = [AnswerFacts(read[0].answer, read[0].sentences, (), {1: "failed"})]
@@ -116,19 +82,19 @@ def test_citations_that_no_fact_was_assigned_are_counted():
     assert (share.hits, share.total, share.open) == (0, 0, 4)
 
 
-def test_lines_of_answers_that_are_not_there_are_refused():
-    read = [facts_of("It is long [2].", (1, "long"))]
-    lines = fact_lines(read, Scored())
+def test_lines_of_answers_that_are_not_there_are_refused(made):
+    read = [made.facts_of("It is long [2].", (1, "long"))]
+    lines = fact_lines(read, made.Scored())
     with pytest.raises(ValueError, match="a line is of answer 'a', which is not among the answers"):
         entailments([], lines)
     with pytest.raises(ValueError, match="ids of their own"):
         entailments([read[0].answer] * 2, lines)
 
 
-def test_counts_add_up():
-    read = [facts_of("Glass [1] or clay [9]. It rained.\n-- [2]", (1, "Glass"), (1, "clay"), (2, "rained"))]
+def test_counts_add_up(made):
+    read = [made.facts_of("Glass [1] or clay [9]. It rained.\n-- [2]", (1, "Glass"), (1, "clay"), (2, "rained"))]
     read = [replace(read[0], lost={2: "too long"}, problems=Counter({LEFT_OUT: 2}))]
-    assert counts(read, fact_lines(read, Scored())) == {
+    assert counts(read, fact_lines(read, made.Scored())) == {
         "sentences": 2,
         "sentences cited": 1,
         "sentences lost: too long": 1,
@@ -146,18 +112,20 @@ def test_counts_add_up():
     assert counts([], []) == {"sentences": 0, "facts": 0, "marks": 0}
 
 
-def two_answers():
+def two_answers(made):
     """One answer with a fact of value 1, one with facts of 0 and 0 and a missing one; references with one fact each."""
-    one = facts_of("It is long [2].", (1, "long"), answer="a")
-    other = facts_of("Glass [1] or clay [1] or ink [3].", *((1, word) for word in ("Glass", "clay", "ink")), answer="b")
+    one = made.facts_of("It is long [2].", (1, "long"), answer="a")
+    other = made.facts_of(
+        "Glass [1] or clay [1] or ink [3].", *((1, word) for word in ("Glass", "clay", "ink")), answer="b"
+    )
     other = replace(other, answer=replace(other.answer, passages=(*other.answer.passages, Passage("A gap."))))
     read = [replace(each, reference=ReferenceFacts(("It is so.",))) for each in (one, other)]
-    scored = Scored(river=1.0, gap=None, Glass=0.6)
+    scored = made.Scored(river=1.0, gap=None, Glass=0.6)
     return read, fact_lines(read, scored), coverage_lines(read, scored)
 
 
-def test_scores_are_over_facts_or_over_answers_with_bounds():
-    read, lines, covers = two_answers()
+def test_scores_are_over_facts_or_over_answers_with_bounds(made):
+    read, lines, covers = two_answers(made)
     scores = scifi_scores(read, lines, covers)
     # Facts: 1, 0, 0 and one open: 1/3; at worst 1/4, at best 2/4. Answers: 1 and 0: 1/2.
     assert scores.entailment.value == pytest.approx(1 / 3)
@@ -178,7 +146,7 @@ def test_scores_are_over_facts_or_over_answers_with_bounds():
     assert macro.entailment_micro == scores.entailment_micro
 
 
-def test_no_answers_and_answers_without_facts_have_no_value():
-    for read in ([], [facts_of("It rained.")]):
-        scores = scifi_scores(read, fact_lines(read, Scored()), [])
+def test_no_answers_and_answers_without_facts_have_no_value(made):
+    for read in ([], [made.facts_of("It rained.")]):
+        scores = scifi_scores(read, fact_lines(read, made.Scored()), [])
         assert (scores.entailment.value, scores.coverage.value, scores.entailment_bounds) == (None, None, (None, None))

@@ -1,6 +1,5 @@
 """SCiFi from text to scores: mangled answers, published ones, and a chat model that has faults."""
 
-import importlib.util
 import json
 import random
 from dataclasses import replace
@@ -117,16 +116,7 @@ def split_at_and(body):
 PLACES = ("Sentence", "Fact")
 
 
-def test_faults_of_a_server_change_nothing_and_a_recording_needs_none(tmp_path, monkeypatch):
-    pytest.importorskip("openai", reason="needs the extra 'llm'")
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    server_of = importlib.util.spec_from_file_location(
-        "fake_chat_server_for_scifi", Path(__file__).parents[1] / "llm" / "server.py"
-    )
-    fake = importlib.util.module_from_spec(server_of)
-    server_of.loader.exec_module(fake)
+def test_faults_of_a_server_change_nothing_and_a_recording_needs_none(fake, own_environment, tmp_path):
     text = "It holds {0} litres [1] and it weighs {0} kilos [2]. It is number {0}."
     answers = [Answer(str(number), text.format(number), PASSAGES) for number in range(12)]
     kinds = ("429", "500", "half-closed", "closed", "garbage", "wrong json")

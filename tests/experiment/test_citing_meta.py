@@ -5,6 +5,7 @@ The backend is `overlap` at 0.5: the share of a claim's content words that stand
 
 import json
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -12,6 +13,7 @@ from metaeval.citation.chat.replay import recording
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import evaluate_splits
 from metaeval.citation.citeeval.people import agreement
+from metaeval.citation.human.align import Valued
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.model import Verdict
 from metaeval.config import RunConfig
@@ -20,13 +22,15 @@ from metaeval.errors import UserError
 from metaeval.experiment.citing.chat import ChatChoice
 from metaeval.experiment.citing.meta.files import folder_of, meta_sheets, write_meta
 from metaeval.experiment.citing.meta.notes import notes_of
+from metaeval.experiment.citing.meta.ratings import MetaOptions, response_level
 from metaeval.experiment.citing.meta.run import run_meta
 from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
-from metaeval.experiment.citing.meta.values import citation_measures
+from metaeval.experiment.citing.meta.values import Measured, citation_measures
 from metaeval.experiment.citing.pipelines import read_pipeline
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.reply import read_reply
+from metaeval.stats.krippendorff import krippendorff_alpha
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 # Text, system, group, and ratings of the statements; the statements are the sentences.
@@ -197,6 +201,32 @@ def test_a_missing_verdict_is_no_value_and_never_zero(answers):
     assert found["recall"].wholes["b2"].state == found["f1"].wholes["b2"].state == "missing"
 
 
+def test_values_that_are_equal_on_paper_are_tied_whatever_their_last_bit(tmp_path):
+    path = tmp_path / "human.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    wholes = {"a1": Valued(0.1 + 0.2), "a2": Valued(0.3), "b1": Valued(0.25), "b2": Valued(1e-15)}
+    assert wholes["a1"] != wholes["a2"]
+    measures = [Measured(name, {}, {}, wholes) for name in ("alce:f1:x", "scores:theirs")]
+    level = response_level("d", read_human_set([path]), measures, {}, MetaOptions())
+    own, theirs = (list(level.ratings.scores[name].values()) for name in ("alce:f1:x", "scores:theirs"))
+    assert own == [0.3, 0.3, 0.25, 0.0]
+    assert theirs == [one.value for one in wholes.values()]  # as their file has them
+
+
+def test_an_answer_that_lacks_verdicts_comes_with_the_least_and_the_most_that_it_could_be(answers):
+    found = measured(answers, {"Oder": 0.9})
+    # Of a1 and b1 one claim of two holds and the other is missing; of a2 one is missing and the uncited one fails; all
+    # of b2 is missing.
+    assert found["recall"].ends == {"a1": (1 / 2, 1), "a2": (0, 1 / 2), "b1": (1 / 2, 1), "b2": (0, 1)}
+    # a1 has one mark on each claim, b1 two on the missing one, a2 and b2 one that is missing.
+    assert found["precision"].ends == {"a1": (1 / 2, 1), "a2": (0, 1), "b1": (1 / 3, 1), "b2": (0, 1)}
+    # F1 of 1/2 and 1/3 is 2/5, of 1/2 and 1 it is 2/3.
+    expected = {"a1": (1 / 2, 1), "a2": (0, 2 / 3), "b1": (2 / 5, 1), "b2": (0, 1)}
+    assert found["f1"].ends == {name: pytest.approx(ends) for name, ends in expected.items()}
+    assert measured(answers, {"Oder": 0.9}, threshold=None)["recall"].ends == {}
+    assert measured(answers, {"Oder": 0.9, "": 0.1})["recall"].ends == {}
+
+
 def test_soft_scores_are_values_of_sentences_too(answers):
     found = measured(answers, {"Oder": 0.9, "Barges": 0.4}, threshold=None)
     assert [span.said.value for span in found["recall"].spans["a1"]] == [0.9, 0.4]
@@ -267,6 +297,14 @@ def test_annotators_and_what_is_valued(meta):
     # with S1 = 6.5 and S2 = 4 + 4/4 + 2/16 = 5.125: D_e = 2 (61.5 - 42.25) / 132 = 38.5 / 132.
     (alpha,) = sheet(found, "annotators", "").records
     assert alpha["alpha"] == pytest.approx(1 - (5 / 48) / (38.5 / 132), abs=1e-12)
+
+    # By groups: q1 has units (1, 1), (0.5, 1), (1, 0.5), (0.25, 0), q2 (0, 0.25), (0.5, 0.5). Of two groups a resample
+    # is both, or one of them twice: units repeated.
+    def alone(units, times):
+        return krippendorff_alpha(np.repeat(np.array(units), times, axis=0), "interval")
+
+    ends = alone([(1, 1), (0.5, 1), (1, 0.5), (0.25, 0)], 2), alone([(0, 0.25), (0.5, 0.5)], 2)
+    assert (alpha["alpha_low"], alpha["alpha_high"]) == pytest.approx((min(ends), max(ends)), abs=1e-12)
     assert alpha["statements"] == 6
     counted = sheet(found, "measures", "").records
     assert {one["valued"] for one in counted if one["level"] == "statements"} == {6}
@@ -313,6 +351,8 @@ def test_scifi_takes_scores_as_they_are_and_alce_decides(meta):
         ({"pipelines": ("autoais",), "threshold": "soft"}, (), "AutoAIS is made of decisions"),
         ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is named"),
         ({"choice": ChatChoice("tiny")}, (), "No pipeline here asks a chat model"),
+        ({"pipelines": ("scifi",)}, ("facts=model", "own_group=true"), "own_group=true keeps the citation groups"),
+        ({"pipelines": ("scifi",)}, ("window_unit=/nowhere",), "The tokenizer window_unit=/nowhere cannot be loaded"),
         ({}, ("none=repsonse",), "none should be 'left out' or 'response'"),
         ({}, ("nnoe=response",), "Did you mean 'none'"),
         ({}, ("protocols=correlatoin",), "Did you mean 'correlation'"),

@@ -259,6 +259,25 @@ def test_options_reach_the_numbers_and_the_signature(assessed, option, expected)
     assert "premise:" not in line
 
 
+def test_the_footer_tells_how_often_the_distance_leaves_the_parsers_own_citation(write, tmp_path):
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+    # Of the three claims of the first sentence "Aspirin was made" is nearer to [3] than to its own [1] (see
+    # `test_scifi_facts_parser`); a sentence with one citation has nothing to choose from.
+    text = "Aspirin [1], which lowers fever [2], was made in 1897 [3]. It rained [1]."
+    rows = [{"id": "a", "text": text, "passages": [{"text": "Aspirin was made in 1897."}] * 3}]
+    said = {}
+    for own in ("false", "true"):
+        settings = {"results": tmp_path / "results", "store": tmp_path / "scores.sqlite"}
+        overrides = (f"own_group={own}", "interval.resamples=20")
+        asked = Asked("scifi", (write(rows),), nli=("overlap",), splitter="rules", parser="small")
+        found = run_scifi(asked, ChatChoice(), settings, overrides)
+        said[own] = notes(found).get("assignment"), value(found, "answers", "citations_without_facts", "scifi-answers")
+        assert f"own_group={own.title()}" in scifi_sheets(found)[0].grid.signatures[0]
+    assert said["false"][0].startswith("by distance 1 of 3 facts in sentences of several groups get another citation")
+    assert [said[own][1] for own in ("false", "true")] == [1 / 4, 0 / 4]
+    assert said["true"][0] is None
+
+
 def test_rows_say_what_became_of_every_fact(assessed):
     found = assessed()
     rows = {(row["answer"], row["fact"]): row for row in map(fact_row, found.scored[0].facts)}
@@ -317,6 +336,7 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
         (("window=some",), {}, "--set window=some: window should be a valid integer"),
         (("group=all",), {}, "--set group=all: group should be 'max', 'joint' or 'first'"),
         (("facts=model",), {}, "A chat model makes the facts, and none is named: type --model NAME"),
+        (("own_group=true",), {"choice": ChatChoice("m")}, "own_group=true keeps the citation groups of a parser's"),
         (("facts=parser",), {"choice": ChatChoice("m")}, "by the parser (facts=parser) or by a chat model: leave out"),
         (("price_in=1",), {}, "--set price_in is a chat model's, and a parser makes the facts: name a model"),
         ((), {"choice": ChatChoice(base_url="http://h/v1")}, "--base-url is a chat model's, and a parser makes"),

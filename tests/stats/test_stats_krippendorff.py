@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from metaeval.stats.krippendorff import krippendorff_alpha
+from metaeval.stats.draws import bootstrap, replicate
+from metaeval.stats.krippendorff import alpha_by_groups, krippendorff_alpha
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), part D: four observers, twelve units, 7 missing.
 FOUR_OBSERVERS = """
@@ -70,3 +71,34 @@ def test_alpha_is_undefined_without_pairs_or_without_variation():
         krippendorff_alpha(np.zeros(3), "nominal")
     with pytest.raises(ValueError, match="infinity"):
         krippendorff_alpha(np.array([[np.inf, 1.0]]), "nominal")
+
+
+@pytest.mark.parametrize("distance", ["nominal", "interval"])
+def test_a_resample_is_the_alpha_of_its_units_repeated(distance):
+    rng = np.random.default_rng(11)
+    ratings = rng.choice([0, 0.25, 0.5, 1, np.nan], size=(30, 3))
+    group = rng.integers(7, size=30)
+    draws = bootstrap(8, 60, seed=3)  # the eighth group holds no unit
+    found = replicate(alpha_by_groups(ratings, group, 8, distance), draws)
+    weights = np.concatenate(list(draws), axis=1)
+    for value, weight in zip(found, weights.T, strict=True):
+        repeated = np.repeat(ratings, weight[group], axis=0)
+        assert value == pytest.approx(alpha_by_pairs(repeated, distance), abs=1e-12)
+    assert found[0] == pytest.approx(krippendorff_alpha(ratings, distance), abs=1e-15)
+    assert alpha_by_groups(ratings, group, 8, distance).groups == 7
+
+
+def test_resamples_without_variation_or_without_units_are_undefined():
+    # Group 0 has (1, 1) alone, group 1 (0, 1), group 2 a lone rating: only draws with group 1 differ in anything.
+    ratings = np.array([[1.0, 1], [0, 1], [5, np.nan]])
+    tile = np.array([[1, 2, 0, 0], [1, 0, 2, 0], [1, 1, 1, 3]], dtype=np.uint8)
+    for distance in ("nominal", "interval"):
+        found = alpha_by_groups(ratings, np.arange(3), 3, distance).evaluate(tile)
+        # Both units: D_o = 2 / 4; of 1 1 0 1 six of twelve ordered pairs differ: 1 - (1/2) / (1/2) = 0. Group 1 twice:
+        # D_o = 4 / 4; of 0 1 0 1 eight of twelve: 1 - 1 / (2/3) = -1/2.
+        assert found == pytest.approx([0, np.nan, -0.5, np.nan], nan_ok=True, abs=1e-15)
+
+
+def test_group_codes_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="group"):
+        alpha_by_groups(np.zeros((3, 2)), np.arange(2), 2, "nominal")

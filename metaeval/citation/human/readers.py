@@ -140,9 +140,8 @@ def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanSta
 def _own(files: Mapping[str, Sequence[Row]]) -> HumanSet:
     found: list[HumanAnswer] = []
     for name, rows in files.items():
-        bare = [Row(row.where, {key: row.fields[key] for key in row.fields if key != "statements"}) for row in rows]
         seen: set[str] = set()
-        for answer, row in zip(read_own(bare), rows, strict=True):
+        for answer, row in zip(read_own(rows), rows, strict=True):
             if answer.id in seen:
                 raise UserError(
                     f"{row.where}: two answers have the id {answer.id!r}; allowed: an id of its own for each."

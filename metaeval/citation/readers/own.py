@@ -9,6 +9,8 @@ passages  what the model was given, in the order that its marks count: objects w
 question  optional. group: optional, what resampling draws; default: the id. system: optional, the generator.
 reference optional object: answer, qa_pairs, annotations, claims, answers, as in ALCE's files.
 first     optional: the number that the text cites the first passage by, 0 or 1; default 1.
+statements  optional: people's ratings of the text's statements, not read here (`metaeval cite meta` does; its form
+          stands in `metaeval.citation.human.readers`), so that rated answers can be judged as they are.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders.rows import Row
 from metaeval.errors import UserError, did_you_mean
 
-FIELDS = ("id", "question", "text", "passages", "group", "system", "reference", "first")
+FIELDS = ("id", "question", "text", "passages", "group", "system", "reference", "first", "statements")
 
 
 def read_own(rows: Sequence[Row]) -> Iterator[Answer]:

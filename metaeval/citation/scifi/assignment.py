@@ -1,4 +1,4 @@
-"""Which citation of its sentence a fact is held against: the one nearest to the end of its segment."""
+"""Which citation of its sentence a fact is held against: the one nearest to the end of its segment, or its own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from metaeval.citation.scifi.options import ScifiOptions
 
 def assign(fact: Fact, sentence: Sentence, options: ScifiOptions | None = None) -> tuple[Placed | None, int | None]:
     """The citation group of a fact and its distance to the segment's end; (None, None) in an uncited sentence.
+
+    With the option `own_group` a parser's fact has the group that it was cut out for; with several, their marks
+    together, at the place of the first. With `group=first` each group has its first mark alone.
 
     In characters the distance is |place - end|; in words it is the number of white-space words between the two.
     Of two at the same distance the option `tie` takes the one behind the end, or the one before it; of two on the same
@@ -26,8 +29,11 @@ def assign(fact: Fact, sentence: Sentence, options: ScifiOptions | None = None) 
 
     if not sentence.groups:
         return None, None
-    nearest = min(sentence.groups, key=rank)
-    return nearest, distance(sentence.text, nearest.at, end, options)
+    own = [group for group in sentence.groups if group.at in fact.own] if options.own_group else []
+    taken = own or [min(sentence.groups, key=rank)]
+    most = 1 if options.group == "first" else None
+    at, marks = taken[0].at, tuple(mark for group in taken for mark in group.marks[:most])
+    return Placed(at, marks), distance(sentence.text, at, end, options)
 
 
 def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:

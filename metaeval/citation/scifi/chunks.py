@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from metaeval.citation.model import Passage
 from metaeval.citation.premises import premise
@@ -14,6 +16,9 @@ from metaeval.errors import UserError
 
 Count = Callable[[str], int]
 """The length of a text in the unit of the window."""
+
+_PATIENCE = 5.0
+"""Seconds that the hub has to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,7 @@ def counter(unit: str) -> Count:
     if unit == "words":
         return count_words
     try:
-        from transformers import AutoTokenizer
-
-        tokenizer = AutoTokenizer.from_pretrained(unit)
+        tokenizer = _tokenizer(unit)
     except ModuleNotFoundError as error:
         raise UserError(
             f"window_unit={unit} needs {error.name}: type 'pip install \"metaeval[models]\"', or set window_unit=words."
@@ -52,6 +55,22 @@ def counter(unit: str) -> Count:
             "the folder of a tokenizer, or set window_unit=words."
         ) from error
     return lambda text: len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+
+def _tokenizer(unit: str) -> Any:
+    """The tokenizer in a folder, in the hub's cache, or on the hub; whatever is wrong is raised as it comes."""
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(unit, local_files_only=True)
+    except Exception:
+        if Path(unit).is_dir():
+            raise
+    from huggingface_hub import model_info
+
+    # Asked once, so that without a network, or with a wrong id, nothing is tried again and again.
+    model_info(unit, timeout=_PATIENCE)
+    return AutoTokenizer.from_pretrained(unit)
 
 
 def windows(sizes: Sequence[int], window: int, overlap: bool) -> list[tuple[int, int]]:

@@ -76,7 +76,6 @@ def _question(each: AnswerFacts, fact: Fact, options: ScifiOptions, chunks: _Chu
     group, distance = assign(fact, sentence, options)
     if group is None:
         return _Question(each.answer, sentence, fact)
-    group = Placed(group.at, group.marks[:1]) if options.group == "first" else group
     found = [find_place(mark.number, len(each.answer.passages))[0] for mark in group.marks]
     places = list(dict.fromkeys(place for place in found if place is not None))
     return _Question(each.answer, sentence, fact, group, distance, chunks.of(each.answer, places) if places else ())

@@ -21,7 +21,10 @@ LEFT_OUT = "left out: segment not found"
 """Among `AnswerFacts.problems`: how many facts the option `unmapped=left out` took away."""
 
 DUPLICATE = "duplicate fact"
-"""Among `AnswerFacts.problems`: how many facts were said again in their sentence; they count once."""
+"""Among `AnswerFacts.problems`: how many facts were said again in their sentence; they count once.
+
+One that a parser cut out for another citation group keeps that group too (`Fact.own`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class Fact:
     """One fact of a sentence. number: in the answer, from 1. made_by: "model", or the rule of the parser's claims.
 
     trouble: why its segment is not known, where no usable reply said it (`metaeval.citation.chat.ask.Trouble`).
+    own: where the citation groups stand (`Placed.at`) that a parser cut it out for; several where their claims read
+    alike, none where a model made it.
     """
 
     number: int
@@ -65,6 +70,7 @@ class Fact:
     segment: Segment
     made_by: str
     trouble: str = ""
+    own: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

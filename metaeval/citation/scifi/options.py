@@ -26,6 +26,8 @@ class ScifiOptions:
     unmapped: a fact whose segment is not found counts with the whole "sentence" as its segment, or is "left out".
 
     Assignment:
+    own_group: facts by the parser alone: a fact keeps the citation group that ALiiCE cut it out for, whatever is
+        nearest; one that was cut out for several has all of them.
     distance: between a citation and the end of a fact's segment, in "characters" or "words" of the sentence without
         its marks.
     tie: which of two citations at the same distance is taken, the one "after" or "before" the segment's end.
@@ -54,6 +56,7 @@ class ScifiOptions:
     map_all: bool = False
     likeness: float = 0.8
     unmapped: Literal["sentence", "left out"] = "sentence"
+    own_group: bool = False
     distance: Literal["characters", "words"] = "characters"
     tie: Literal["after", "before"] = "after"
     group: Literal["max", "joint", "first"] = "max"
@@ -70,6 +73,11 @@ class ScifiOptions:
     def __post_init__(self) -> None:
         if not 0 < self.likeness <= 1:
             raise UserError(f"likeness is {self.likeness}; allowed: a number above 0, up to 1.")
+        if self.own_group and self.facts == "model":
+            raise UserError(
+                "own_group=true keeps the citation groups of a parser's facts, and a chat model makes the facts: leave "
+                "out one of the two."
+            )
         if self.window < 1:
             raise UserError(f"window is {self.window}; allowed: a whole number from 1.")
 

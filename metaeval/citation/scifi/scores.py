@@ -27,10 +27,11 @@ class ScifiScores:
 
     entailment, coverage: the headline, over facts or over answers as the option `average` says; _micro: over all facts
     together; _macro: the mean over answers of each answer's own value, answers without one left out. _bounds: the
-    headline, were every missing value 0, and were it 1. density, sub_density: over all sentences together. uncited,
-    unmapped, without_facts: shares over all facts in uncited sentences, of segments that were not found, of citations
-    that no fact was assigned. of_answers: (entailment, coverage, density, sub_density) of each answer, in order.
-    counts, problems: what there was, and what was wrong in replies.
+    headline, were every missing value 0, and were it 1, where a sentence that gave no facts counts as one (see
+    `shares`). density, sub_density: over all sentences together. uncited, unmapped, without_facts: shares over all
+    facts in uncited sentences, of segments that were not found, of citations that no fact was assigned. of_answers:
+    (entailment, coverage, density, sub_density) of each answer, in order. counts, problems: what there was, and what
+    was wrong in replies.
     """
 
     entailment: Estimate
@@ -80,7 +81,7 @@ def scifi_scores(
         )
         return worst, best
 
-    entailment, coverage = entailments(answers, lines), coverages(answers, covered)
+    entailment, coverage = entailments(read, lines), coverages(read, covered)
     density, sub = densities(read, options), sub_densities(read, options)
     average = over_facts if options.average == "facts" else over_answers
     problems = sum((each.problems for each in read), Counter[str]())
@@ -97,7 +98,7 @@ def scifi_scores(
         sub_density=over_facts(sub),
         uncited=over_facts(uncited(answers, lines)),
         unmapped=over_facts(unmapped(read)),
-        without_facts=over_facts(citations_without_facts(read, lines)),
+        without_facts=over_facts(citations_without_facts(read, lines, options)),
         of_answers=tuple(
             (own.value, covers.value, dense.value, dense_inside.value)
             for own, covers, dense, dense_inside in zip(entailment, coverage, density, sub, strict=True)

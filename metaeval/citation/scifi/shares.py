@@ -1,6 +1,8 @@
 """SCiFi's quantities of each answer, as shares whose missing verdicts are kept apart.
 
-A missing value lies between 0 and 1, so `Share.filled` gives the least and the most that an answer can have.
+A missing value lies between 0 and 1, so `Share.filled` gives the least and the most that an answer can have. How many
+facts a sentence has that was not decomposed is not known: it is taken as one, so that an answer's ends are right where
+such sentences state one fact each, and too narrow where they state several.
 """
 
 from __future__ import annotations
@@ -19,14 +21,31 @@ _Counted = tuple[str, float, bool, bool]
 """An answer's id, hits, whether it counts in the total, and whether its verdict is missing."""
 
 
-def entailments(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[Share]:
-    """Citation entailment of each answer over its facts that cite; those of uncited sentences take no part."""
-    return _shares(answers, ((one.answer, one.value or 0.0, one.value is not None, _open(one)) for one in lines))
+def entailments(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[Share]:
+    """Citation entailment of each answer over its facts that cite; those of uncited sentences take no part.
+
+    Open: facts without a verdict, and of each cited sentence whose facts are missing one, the least that it can hold.
+    """
+    of_facts = _shares(
+        [each.answer for each in read],
+        ((one.answer, one.value or 0.0, one.value is not None, _open(one)) for one in lines),
+    )
+    return [_opened(share, len(lost_citing(each))) for share, each in zip(of_facts, read, strict=True)]
 
 
-def coverages(answers: Sequence[Answer], lines: Sequence[CoverageLine]) -> list[Share]:
-    """How far each answer entails the facts of its reference."""
-    return _shares(answers, ((one.answer, one.value or 0.0, one.value is not None, one.value is None) for one in lines))
+def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> list[Share]:
+    """How far each answer entails the facts of its reference; open as in `entailments`, by the reference's sentences."""
+    of_facts = _shares(
+        [each.answer for each in read],
+        ((one.answer, one.value or 0.0, one.value is not None, one.value is None) for one in lines),
+    )
+    lost = [each.reference.sentences_lost if each.reference is not None else 0 for each in read]
+    return [_opened(share, number) for share, number in zip(of_facts, lost, strict=True)]
+
+
+def lost_citing(each: AnswerFacts) -> list[int]:
+    """The numbers of an answer's sentences that cite and whose facts are missing."""
+    return [number for number in sorted(each.lost) if each.sentences[number - 1].groups]
 
 
 def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[Share]:
@@ -54,16 +73,27 @@ def unmapped(read: Sequence[AnswerFacts]) -> list[Share]:
     return shares
 
 
-def citations_without_facts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[Share]:
+def citations_without_facts(
+    read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions | None = None
+) -> list[Share]:
     """Citations of each answer that no fact was assigned, out of all.
 
-    Open: those without one in sentences of which facts, or a fact's segment, are missing.
+    A fact that a parser cut out for several groups alike is held against one of them, or with the option `own_group`
+    against all. Open: citations without a fact in sentences of which facts, or a fact's segment, are missing.
     """
+    options = options or ScifiOptions()
     assigned: dict[tuple[str, int], dict[int, int]] = {}
     doubtful = {(each.answer.id, number) for each in read for number in each.lost}
+    most = 1 if options.group == "first" else None
+    made = {(each.answer.id, fact.number): (each, fact) for each in read for fact in each.facts}
     for line in lines:
         if line.cited_at is not None:
-            assigned.setdefault((line.answer, line.sentence), {})[line.cited_at] = len(line.citations)
+            each, fact = made[line.answer, line.fact_number]
+            with_fact = {line.cited_at, *(fact.own if options.own_group else ())}
+            groups = each.sentences[line.sentence - 1].groups
+            assigned.setdefault((line.answer, line.sentence), {}).update(
+                {group.at: len(group.marks[:most]) for group in groups if group.at in with_fact}
+            )
         elif line.state == "unjudged":
             doubtful.add((line.answer, line.sentence))
     shares = []
@@ -71,13 +101,27 @@ def citations_without_facts(read: Sequence[AnswerFacts], lines: Sequence[FactLin
         hits = total = missing = 0
         for sentence in each.sentences:
             key = (each.answer.id, sentence.number)
-            marks, with_fact = _marks(sentence), sum(assigned.get(key, {}).values())
+            marks, used = _marks(sentence), sum(assigned.get(key, {}).values())
             is_open = key in doubtful
-            hits += 0 if is_open else marks - with_fact
-            missing += marks - with_fact if is_open else 0
-            total += with_fact if is_open else marks
+            hits += 0 if is_open else marks - used
+            missing += marks - used if is_open else 0
+            total += used if is_open else marks
         shares.append(Share(hits, total, missing))
     return shares
+
+
+def against_parser(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> tuple[int, int]:
+    """Of a parser's facts in sentences of several groups: how many were assigned another group than the one that they
+    were cut out for; and how many such facts there are.
+    """
+    at = {(line.answer, line.fact_number): line.cited_at for line in lines}
+    several = [
+        (fact, at[each.answer.id, fact.number])
+        for each in read
+        for fact in each.facts
+        if fact.own and len(each.sentences[fact.sentence - 1].groups) > 1
+    ]
+    return sum(place not in fact.own for fact, place in several), len(several)
 
 
 def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, int]:
@@ -119,6 +163,10 @@ def _named(what: str, numbers: Counter[str]) -> dict[str, int]:
 
 def _open(line: FactLine) -> bool:
     return line.state == "unjudged"
+
+
+def _opened(share: Share, more: int) -> Share:
+    return Share(share.hits, share.total, share.open + more)
 
 
 def _marks(sentence: Sentence) -> int:

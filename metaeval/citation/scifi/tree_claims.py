@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metaeval.citation.aliice.claims import Draft, read
+from metaeval.citation.aliice.claims import Draft, Stated, read
 from metaeval.citation.aliice.expanded import expanded
 from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.aliice.released_text import MARK
@@ -21,8 +21,8 @@ from metaeval.citation.scifi.model import Segment, Sentence
 PROFILE = aliice_profile("expanded", longest=None)
 """No sentence is too long: one that is not parsed would be one fact, held against the last of its citations alone."""
 
-Made = tuple[str, Segment, str]
-"""A fact's text, segment, and the rule that made it."""
+Made = tuple[str, Segment, str, tuple[int, ...]]
+"""A fact's text, segment, the rule that made it, and the places of the citation groups that it was made for."""
 
 _Span = tuple[int, int]
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("‘", "’"))
@@ -50,14 +50,22 @@ def claims_in(sentence: Sentence, ready: Draft, parse: Parse) -> list[Made]:
     numbers = iter(range(len(words)))
     made: list[Made] = []
     for stated in claims.claims:
+        groups = _groups(sentence, stated)
         if stated.made_by != "tree":
-            made.append((sentence.text, Segment(0, len(sentence.text), "sentence"), stated.made_by))
+            made.append((sentence.text, Segment(0, len(sentence.text), "sentence"), stated.made_by, groups))
             continue
         own = next(numbers)
         text = _written(sentence.text, words[own], spans) or stated.text
         is_all = _letters(text) == _letters(sentence.text)
-        made.append((sentence.text if is_all else text, _segment(sentence.text, own, words, spans), "tree"))
+        segment = _segment(sentence.text, own, words, spans)
+        made.append((sentence.text if is_all else text, segment, "tree", groups))
     return made
+
+
+def _groups(sentence: Sentence, stated: Stated) -> tuple[int, ...]:
+    """The places of a claim's groups: its marks are those of `with_groups`, which number them from 1."""
+    numbers = {number for number in stated.citations if 1 <= number <= len(sentence.groups)}
+    return tuple(sentence.groups[number - 1].at for number in sorted(numbers))
 
 
 def _words(tree: Tree | None, nodes: Sequence[int]) -> list[tuple[int, ...]]:

@@ -171,7 +171,8 @@ def _reference(one: _Material, heard: Mapping[str, tuple[Heard, str]], problems:
     if one.reference is None:
         return None
     replies = [heard[text] for text in one.reference]
-    problems.update({f"reference: {kind}": times for found, _ in replies for kind, times in found.problems.items()})
+    for found, _ in replies:
+        problems.update({f"reference: {kind}": times for kind, times in found.problems.items()})
     return ReferenceFacts(
         tuple(fact for found, _ in replies for fact in found.facts), sum(bool(reason) for _, reason in replies)
     )

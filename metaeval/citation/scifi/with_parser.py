@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from metaeval.citation.aliice.claims import Draft, draft
 from metaeval.citation.model import Answer
@@ -60,13 +61,16 @@ def _answer_facts(
     facts: list[Fact] = []
     problems: Counter[str] = Counter()
     for number, found in made.items():
-        seen: set[str] = set()
-        for text, segment, rule in found:
+        seen: dict[str, int] = {}
+        for text, segment, rule, own in found:
             if text.casefold() in seen:
+                # A fact is judged once; which groups it was cut out for is not forgotten.
                 problems[DUPLICATE] += 1
+                place = seen[text.casefold()]
+                facts[place] = replace(facts[place], own=tuple(sorted({*facts[place].own, *own})))
             elif has_letter(text):
-                facts.append(Fact(len(facts) + 1, text, number, segment, rule))
-                seen.add(text.casefold())
+                seen[text.casefold()] = len(facts)
+                facts.append(Fact(len(facts) + 1, text, number, segment, rule, own=own))
     reference = given_facts(answer) or reference_sentences(answer, options, splitter)
     return AnswerFacts(
         answer,
@@ -79,5 +83,6 @@ def _answer_facts(
 
 def _stated(sentence: Sentence, ready: Draft | None, parses: Mapping[str, Parse]) -> list[Made]:
     if ready is None or ready.text is None:
-        return [(sentence.text, Segment(0, len(sentence.text), "verbatim"), "sentence")]
+        own = tuple(group.at for group in sentence.groups) if len(sentence.groups) == 1 else ()
+        return [(sentence.text, Segment(0, len(sentence.text), "verbatim"), "sentence", own)]
     return claims_in(sentence, ready, parses[ready.text])

@@ -19,7 +19,7 @@ from metaeval.citation.scifi.signature import facts_signature
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.citation.scifi.with_parser import read_with_parser
 from metaeval.experiment.citing.meta.settings import MetaPrepared
-from metaeval.experiment.citing.meta.values import Measured, whole_of
+from metaeval.experiment.citing.meta.values import Measured, filled_ends, whole_of
 from metaeval.experiment.verdicts import Backend
 
 _MEASURES: tuple[Measure, ...] = ("auto", "rating", "edits")
@@ -35,8 +35,7 @@ def read_facts(prepared: MetaPrepared, chat: Chat | None) -> tuple[list[AnswerFa
     if prepared.chat is None or chat is None:
         raise ValueError("facts need a parser or a chat model")
     read = read_with_model(prepared.answers, options, chat.ask, prepared.chat, splitter)
-    # A file of replies does not say where they came from, and a replay shows what the run showed.
-    made = facts_signature(options, chat=prepared.chat).replace(f"base_url={prepared.chat.base_url}, ", "")
+    made = facts_signature(options, chat=prepared.chat)
     return read, {**fields, "facts": made, "answered_as": ", ".join(chat.models) or prepared.chat.model}
 
 
@@ -44,8 +43,8 @@ def scifi_measure(
     prepared: MetaPrepared, read: Sequence[AnswerFacts], fields: Mapping[str, object], backend: Backend
 ) -> Measured:
     """Citation entailment under a backend: a sentence's is the mean over its facts."""
-    lines = fact_lines(read, backend.entails, prepared.scifi, backend.soft)
-    shares = entailments(prepared.answers, lines)
+    lines = fact_lines(read, backend.entails, prepared.scifi, backend.soft, prepared.splitter)
+    shares = entailments(read, lines)
     own = {answer.id: share for answer, share in zip(prepared.answers, shares, strict=True)}
     return Measured(
         name=f"scifi:entailment:{backend.name}",
@@ -54,6 +53,7 @@ def scifi_measure(
         wholes={name: whole_of(share) for name, share in own.items()},
         partial=frozenset(name for name, share in own.items() if share.open and share.total),
         ledger=backend.ledger,
+        ends={name: ends for name, share in own.items() if share.open and (ends := filled_ends(share)) is not None},
     )
 
 
@@ -85,6 +85,13 @@ def citeeval_measures(
                 for result in results
                 if (value := result.values[measure, prepared.scenario]).missing and value.value is not None
             ),
+            ends={
+                result.answer: (value.least, value.most)
+                for result in results
+                if (value := result.values[measure, prepared.scenario]).missing
+                and value.least is not None
+                and value.most is not None
+            },
         )
         for measure in _MEASURES
     ]

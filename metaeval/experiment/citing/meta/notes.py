@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 
+from metaeval.experiment.citing.making import resampled, signed, uncertainty
+from metaeval.experiment.citing.meta.missing import could_be
 from metaeval.experiment.citing.meta.run import Meta
 from metaeval.experiment.citing.notes import fingerprint
 from metaeval.experiment.sheet import Scalar
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
 from metaeval.report.grid import Note
-from metaeval.report.numerals import count, one_line, plain, share
+from metaeval.report.numerals import count, plain, share
 from metaeval.report.result import Data
-from metaeval.signature import signature
 
 
 def data_of(meta: Meta) -> Data:
@@ -35,15 +35,14 @@ def data_of(meta: Meta) -> Data:
 
 def settings_of(meta: Meta) -> Mapping[str, Scalar]:
     """What the numbers depend on beside the answers and the measures."""
-    interval = meta.prepared.config.interval
-    resampled = {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
-    return {**meta.prepared.options.rules, "scenario": meta.prepared.scenario, **resampled}
+    prepared = meta.prepared
+    return {**prepared.options.rules, "scenario": prepared.scenario, **resampled(prepared.config.interval)}
 
 
 def notes_of(meta: Meta) -> tuple[Note, ...]:
     """The footer: ratings, rules, what was left out, verdicts, truncation, resampling."""
     prepared, data = meta.prepared, data_of(meta)
-    human, interval = prepared.human, prepared.config.interval
+    human = prepared.human
     rated = sum(rating is not None for own in human.answers for rating in own.ratings)
     said = (
         f"{count(len(human.answers), 'answer')}, {count(data.groups, 'group')}; {count(rated, 'rated statement')} of "
@@ -69,27 +68,17 @@ def notes_of(meta: Meta) -> tuple[Note, ...]:
         Note("rules", rules),
         Note("verdicts", "", verdicts),
         Note("truncation", "", cut),
-        Note(
-            "uncertainty",
-            f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of groups, "
-            f"seed {interval.seed}",
-        ),
+        Note("could be", "", could_be(meta)),
+        uncertainty(prepared.config.interval),
     )
     return tuple(note for note in notes if note.text or note.items)
 
 
 def signatures_of(meta: Meta) -> tuple[str, ...]:
     """One line for each measure that pins every choice."""
-    data, interval = data_of(meta), meta.prepared.config.interval
-    made = {
-        "interval": f"cluster-percentile-{interval.level}",
-        "by": "group",
-        "B": interval.resamples,
-        "seed": interval.seed,
-        **{package: version(package) for package in ("metaeval", "numpy")},
-    }
-    named = {"answers": f"{data.name}@{data.fingerprint[:12]}", **meta.prepared.config.dataset_options}
-    return tuple(one_line(signature({**named, "column": one.name, **one.fields, **made})) for one in meta.measured)
+    data, config = data_of(meta), meta.prepared.config
+    named = config.dataset_options
+    return tuple(signed(data, {**named, "column": one.name, **one.fields}, config.interval) for one in meta.measured)
 
 
 def _label(use: str, backend: Backend) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from metaeval.citation.human.align import NO_VALUE, Aligned, Valued, align, filled
@@ -24,12 +24,15 @@ class MetaOptions:
     none: a statement to which one side gives no value is left out, or takes that side's response's (CiteEval's rule);
     a verdict that is missing is always left out. unrated: what a response is worth none of whose statements has
     a value. responses: a pipeline's own value of an answer, or the mean of its values of the rated statements.
+    tested: which measures are tested against each other for what tells them apart: each pipeline's "headline" one (F1,
+        entailment, CiteEval-Auto, scores made elsewhere), or "all". Every pair more makes each one harder to tell.
     profile, parser, splitter, premise: as of `cite alce` and `cite aliice`.
     """
 
     none: Literal["left out", "response"] = "left out"
     unrated: Nothing = "left out"
     responses: Literal["own", "rated statements"] = "own"
+    tested: Literal["headline", "all"] = "headline"
     profile: str = "paper"
     parser: str = "small"
     splitter: Literal["auto", "nltk", "rules"] = "auto"
@@ -53,6 +56,10 @@ class Level:
 
 Alignment = Mapping[str, Mapping[str, Aligned]]
 """By measure and answer."""
+
+_DIGITS = 12
+"""Decimals of ratings and of the pipelines' values, which are means of few numbers: two that are equal on paper differ
+in the sixteenth where they were added up another way, and would rank one above the other."""
 
 
 def alignment(human: HumanSet, measured: Sequence[Measured]) -> Alignment:
@@ -113,7 +120,7 @@ def _row(own: HumanAnswer, gold: float | None, place: str, text: str) -> Rating:
     answer = own.answer
     if gold is None:
         raise ValueError(f"a row of answer {answer.id} needs a rating")
-    return Rating(f"{answer.id}{place}", answer.group or answer.id, gold, answer.system, text=text)
+    return Rating(f"{answer.id}{place}", answer.group or answer.id, round(gold, _DIGITS), answer.system, text=text)
 
 
 def _said(aligned: Aligned, whole: Valued, options: MetaOptions) -> Sequence[Valued]:
@@ -144,6 +151,7 @@ def _level(
     dropped: Counter[str],
     measured: Sequence[Measured],
 ) -> Level:
+    values = {one: own if _made_elsewhere(one) else [_rounded(each) for each in own] for one, own in values.items()}
     scores = {one: {row.id: value.value for row, value in zip(rows, own, strict=True)} for one, own in values.items()}
     by_name = {one.name: one for one in measured}
     columns = [
@@ -151,6 +159,14 @@ def _level(
         for one, own in values.items()
     ]
     return Level(unit, Ratings(name, tuple(rows), scores, +dropped), values, columns)
+
+
+def _made_elsewhere(measure: str) -> bool:
+    return measure.startswith("scores:")
+
+
+def _rounded(said: Valued) -> Valued:
+    return said if said.value is None else replace(said, value=round(said.value, _DIGITS))
 
 
 def _answer(said: Valued) -> PairScore:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from metaeval.citation.chat.opening import Chat, open_chat
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits
@@ -57,7 +57,7 @@ def run_meta(prepared: MetaPrepared, progress: MetricProgress | None = None) -> 
     no level of ratings can be judged, before anything is sent or scored, and when a chat model cannot go on.
     """
     _levels(prepared, prepared.given, alignment(prepared.human, prepared.given))
-    splits = _splits(prepared)
+    splits = splits_of(prepared)
     measured = list(prepared.given)
     rated: Sequence[ResponseValues] = ()
     with ExitStack() as stack:
@@ -86,7 +86,7 @@ def run_meta(prepared: MetaPrepared, progress: MetricProgress | None = None) -> 
     measured.sort(key=_place)
     aligned = alignment(prepared.human, measured)
     levels, left_out = _levels(prepared, measured, aligned)
-    results = [_results(prepared, level) for level in levels]
+    results = [_results(prepared, level, tested_of(prepared, measured)) for level in levels]
     return Meta(prepared, measured, aligned, levels, left_out, results, backends, rated)
 
 
@@ -97,7 +97,7 @@ def _opened(prepared: MetaPrepared, stack: ExitStack, progress: MetricProgress |
     return stack.enter_context(open_chat(prepared.chat, choice.record, choice.replay, progress))
 
 
-def _splits(prepared: MetaPrepared) -> list[Split]:
+def splits_of(prepared: MetaPrepared) -> list[Split]:
     """The statements that CiteEval and AutoAIS judge: those that people judged, where they are published."""
     published = prepared.human.splits
     if published:
@@ -134,6 +134,27 @@ def _levels(
     return levels, left_out
 
 
-def _results(prepared: MetaPrepared, level: Level) -> list[Result]:
+def tested_of(prepared: MetaPrepared, measured: Sequence[Measured]) -> frozenset[str]:
+    """The names of the measures that are tested against each other."""
+    every = prepared.options.tested == "all"
+    return frozenset(one.name for one in measured if every or one.headline)
+
+
+def _results(prepared: MetaPrepared, level: Level, tested: frozenset[str]) -> list[Result]:
+    """All measures under each protocol; the tests are those of the measures to be tested alone."""
     rated = RatedSet(prepared.config, prepared.asked.name, level.unit, level.ratings)
-    return evaluate_rated(rated, level.columns)
+    few = [column for column in level.columns if column.name in tested]
+    if len(few) in (len(level.columns), 0):
+        return evaluate_rated(rated, level.columns)
+    untested = prepared.config.comparison.model_copy(update={"permutations": 0})
+    every = replace(rated, config=prepared.config.model_copy(update={"comparison": untested}))
+    alone = replace(rated, config=prepared.config.model_copy(update={"controls": False}))
+    both = zip(evaluate_rated(every, level.columns), evaluate_rated(alone, few), strict=True)
+    return [_with_tests(one, other) for one, other in both]
+
+
+def _with_tests(result: Result, tested: Result) -> Result:
+    """The result with the tests of some of its rows, and the clusters that they make."""
+    clusters = {row.metric: row.clusters for row in tested.rows}
+    rows = [row.model_copy(update={"clusters": clusters.get(row.metric, {})}) for row in result.rows]
+    return result.model_copy(update={"rows": rows, "significance": tested.significance})

@@ -16,6 +16,7 @@ from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.parsers.parse import Parser
+from metaeval.citation.scifi.chunks import counter
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.signature import facts_signature
 from metaeval.citation.scifi.with_parser import PROFILE
@@ -23,8 +24,9 @@ from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.chat import ChatChoice, chat_options
+from metaeval.experiment.citing.meta.given import read_measures
 from metaeval.experiment.citing.meta.ratings import MetaOptions
-from metaeval.experiment.citing.meta.values import Measured, read_measures
+from metaeval.experiment.citing.meta.values import Measured
 from metaeval.experiment.citing.pipelines import Pipeline, read_pipeline
 from metaeval.experiment.citing.run import DEFAULT_BACKEND, find_cutoffs
 from metaeval.experiment.citing.settings import sort_settings
@@ -123,7 +125,8 @@ def prepare_meta(
         raise UserError(f"AutoAIS is made of decisions, and {soft[0]!r} is asked for soft scores: give a threshold.")
     parser = find_parser(options.parser, PROFILE.one_root) if "scifi" in names and scifi.facts == "parser" else None
     if "scifi" in names:
-        facts_signature(scifi, parser, None if parser else chat)  # a prompt that cannot be read is refused here
+        # A prompt that cannot be read, and a tokenizer that cannot be loaded, are refused here.
+        facts_signature(scifi, parser, None if parser else chat), counter(scifi.window_unit)
     graded = {name: _graded(name, asked, config, scifi) for name in nli} if "scifi" in names else {}
     human = read_human_set(asked.files, asked.form, asked.human)
     if asked.scenario == "cited":

@@ -1,32 +1,34 @@
-"""A meta-evaluation of citation pipelines as sheets: what was measured, annotators, and agreement by system."""
+"""A meta-evaluation of citation pipelines as sheets: what was measured, and agreement by system."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
 from metaeval.citation.human.align import Valued
+from metaeval.experiment.citing.meta.annotators import alphas
+from metaeval.experiment.citing.meta.missing import mean_ends, open_values
 from metaeval.experiment.citing.meta.notes import data_of, notes_of, settings_of, signatures_of
 from metaeval.experiment.citing.meta.ratings import Level
 from metaeval.experiment.citing.meta.run import Meta
 from metaeval.experiment.citing.meta.within import over_systems, systems_of, within_systems
 from metaeval.experiment.citing.quantities import Interval
-from metaeval.experiment.sheet import Record, Scalar, Sheet, known
+from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note
 from metaeval.report.numerals import count, plain
 from metaeval.report.result import Column
-from metaeval.stats.krippendorff import krippendorff_alpha
 
 CORRELATIONS = (
     Column(key="pearson", label="Pearson"),
     Column(key="spearman", label="Spearman"),
     Column(key="kendall", label="Kendall"),
 )
-_TAU = Column(key="tau", label="tau-b", digits=2)  # two digits, for systems have few rows
+RANKS_DIGITS = Column(key="tau", label="tau-b", digits=2)
+"""Two digits: systems have few rows."""
+
 _MEAN = Column(key="mean", label="mean")
+_ALPHA = Column(key="alpha", label="alpha")
 _PEOPLE = "people"
 
 
@@ -42,6 +44,7 @@ def measures_sheet(meta: Meta) -> Sheet:
             ids = {row.id for row in level.ratings.rows}
             number = len(partial & ids) if level.unit == "responses" else 0
             outside = sum(own.outside for own in meta.aligned.get(name, {}).values())
+            ends = mean_ends(meta, level, name)
             rows.append((name, [Cell(f"{one:,}") for one in (*states.values(), number, outside)]))
             records.append(
                 {
@@ -50,6 +53,7 @@ def measures_sheet(meta: Meta) -> Sheet:
                     **states,
                     "valued_in_part": number,
                     "sentences_outside_statements": outside,
+                    **dict(zip(("mean", "mean_least", "mean_most"), ends, strict=True)),
                 }
             )
         blocks.append((f"{len(level.ratings.rows):,} rated {level.unit}", rows))
@@ -66,24 +70,36 @@ def measures_sheet(meta: Meta) -> Sheet:
 
 def annotators_sheet(meta: Meta) -> Sheet | None:
     """Krippendorff's alpha among the annotators; None with one."""
-    human = meta.prepared.human
-    if human.annotators < 2:
+    found = alphas(meta)
+    if not found:
         return None
-    every = [one.ratings for own in human.answers for one in own.statements]
-    found = {"ratings, interval": (_alpha(every, human.annotators), _pairable(every))}
-    if human.people:
-        from metaeval.citation.citeeval.people import annotator_agreement
-
-        published = annotator_agreement(human.people)
-        own = [one for said in human.people.values() for one in said]
-        contexts = _pairable([[None if one is None else float(one) for one in said.contexts] for said in own])
-        found["ratings, interval, gaps filled as published"] = (known(published["ratings"]), len(every))
-        found["contexts, nominal"] = (known(published["contexts"]), contexts)
-        found["needs a citation, nominal"] = (known(published["needs citation"]), contexts)
-    rows = [(name, [Cell("–" if one is None else f"{one:.3f}"), Cell(f"{n:,}")]) for name, (one, n) in found.items()]
-    records: list[Record] = [{"what": name, "alpha": one, "statements": n} for name, (one, n) in found.items()]
+    rows = [
+        (name, [interval_cell((one.value, one.low, one.high), _ALPHA, signed=True), Cell(f"{number:,}")])
+        for name, (one, number) in found.items()
+    ]
+    records: list[Record] = [
+        {"what": name, "alpha": one.value, "alpha_low": one.low, "alpha_high": one.high, "statements": number}
+        for name, (one, number) in found.items()
+    ]
     title = "Agreement between annotators (Krippendorff's alpha)"
     return sheet_of(meta, "annotators", title, records, "of", ("alpha", "statements"), [("", rows)])
+
+
+def open_sheets(meta: Meta) -> list[Sheet]:
+    """Each rated response whose value lacks a verdict, and what the value could be; none where nothing is missing."""
+    records: list[Record] = []
+    blocks: dict[str, list[tuple[str, list[Cell]]]] = {}
+    for level in meta.levels:
+        for answer, measure, value, ends in open_values(meta, level):
+            least, most = ends or (None, None)
+            records.append({"answer": answer, "measure": measure, "value": value, "least": least, "most": most})
+            cells = [interval_cell((one, None, None), _MEAN) for one in (value, least, most)]
+            blocks.setdefault(plain(measure), []).append((answer, cells))
+    if not records:
+        return []
+    title = "Responses whose value lacks a verdict, and what it could be"
+    headings = ("value", "least", "most")
+    return [sheet_of(meta, "could-be", title, records, "response", headings, list(blocks.items()))]
 
 
 def within_sheet(meta: Meta, level: Level) -> Sheet | None:
@@ -102,7 +118,7 @@ def within_sheet(meta: Meta, level: Level) -> Sheet | None:
         }
         for column in CORRELATIONS:
             own = one.found[column.key]
-            cells.append(interval_cell((own.value, own.low, own.high), _TAU, signed=True))
+            cells.append(interval_cell((own.value, own.low, own.high), RANKS_DIGITS, signed=True))
             record |= {column.key: own.value, f"{column.key}_low": own.low, f"{column.key}_high": own.high}
         title = f"{plain(one.system)}, {one.total:,} {level.unit}"
         blocks.setdefault(title, []).append((one.measure, cells))
@@ -132,7 +148,7 @@ def systems_sheet(meta: Meta, level: Level) -> Sheet | None:
         f"means over {level.unit}; tau-b: Kendall's, of a measure's means with people's over the same {level.unit}; "
         f"{count(len(systems), 'system')} make {count(pairs, 'pair')}, and no p-value is made of so few",
     )
-    headings = (*map(plain, systems), _TAU.label)
+    headings = (*map(plain, systems), RANKS_DIGITS.label)
     blocks = [("", [(_PEOPLE, [*_means(people), Cell("")])]), ("measures", rows)]
     title = "Systems as people and as measures rate them"
     return sheet_of(meta, "systems", title, records, "mean of", headings, blocks, [reading])
@@ -165,13 +181,4 @@ def _means(values: Sequence[float | None]) -> list[Cell]:
 
 
 def _tau_cell(tau: Interval | None) -> Cell:
-    return interval_cell(None if tau is None else (tau.value, tau.low, tau.high), _TAU, signed=True)
-
-
-def _alpha(ratings: Sequence[Sequence[float | None]], annotators: int) -> float | None:
-    wide = [[*own, *[None] * (annotators - len(own))] for own in ratings]
-    return known(krippendorff_alpha(np.array(wide, dtype=np.float64).reshape(len(wide), annotators), "interval"))
-
-
-def _pairable(ratings: Sequence[Sequence[float | None]]) -> int:
-    return sum(sum(one is not None for one in own) >= 2 for own in ratings)
+    return interval_cell(None if tau is None else (tau.value, tau.low, tau.high), RANKS_DIGITS, signed=True)

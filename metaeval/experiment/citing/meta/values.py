@@ -5,27 +5,24 @@ Every measure is named pipeline:measure:backend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from metaeval.citation.citeeval.baselines import Triple, autoais, response_triple
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, mean_of
-from metaeval.citation.human.scores import read_given
 from metaeval.citation.measures import Share, f1
 from metaeval.citation.model import Answer
 from metaeval.citation.table import claims_of, unjudged_claim
 from metaeval.config import RunConfig
-from metaeval.errors import UserError
 from metaeval.experiment.citing.judging import judge
 from metaeval.experiment.citing.pipelines import Pipeline
 from metaeval.experiment.citing.soft import SoftLine, soften
 from metaeval.experiment.verdicts import Backend
-from metaeval.files import sha256_file
 from metaeval.report.result import Ledger
 
 Spans = Mapping[str, Sequence[SpanValue]]
+Ends = tuple[float, float]
 _TRIPLE = ("recall", "precision", "f1")
 
 
@@ -34,7 +31,8 @@ class Measured:
     """One measure of one pipeline under one judge.
 
     fields: what the signature says of it. spans: its values of sentences, by answer; empty where it has none of single
-    sentences. wholes: its value of each answer. partial: answers whose value leaves out what has no verdict.
+    sentences. wholes: its value of each answer. partial: answers whose value leaves out what has no verdict. ends: the
+    least and the most that the value of an answer could be that a verdict is missing of, where that is known.
     """
 
     name: str
@@ -43,6 +41,13 @@ class Measured:
     wholes: Mapping[str, Valued]
     partial: frozenset[str] = field(default_factory=frozenset)
     ledger: Ledger | None = None
+    ends: Mapping[str, Ends] = field(default_factory=dict)
+
+    @property
+    def headline(self) -> bool:
+        """Whether it is the one that its pipeline is known by: F1, entailment, CiteEval-Auto, or scores of others."""
+        pipeline, measure = self.name.split(":")[:2]
+        return pipeline == "scores" or measure in ("f1", "entailment", "auto")
 
 
 def citation_measures(pipeline: Pipeline, backend: Backend, config: RunConfig) -> list[Measured]:
@@ -64,6 +69,8 @@ def citation_measures(pipeline: Pipeline, backend: Backend, config: RunConfig) -
     }
     wholes["f1"] = {name: both(wholes["recall"][name], wholes["precision"][name]) for name in wholes["recall"]}
     partial = frozenset(answer.id for answer, *own in shares if any(share.open and share.total for share in own))
+    # A soft score can be anything that its metric gives.
+    ends = {} if backend.soft else {answer.id: _ends(*own) for answer, *own in shares if any(one.open for one in own)}
     return [
         Measured(
             f"{pipeline.name}:{measure}:{backend.name}",
@@ -72,6 +79,7 @@ def citation_measures(pipeline: Pipeline, backend: Backend, config: RunConfig) -
             wholes[measure],
             partial,
             backend.ledger,
+            {name: known for name, own in ends.items() if (known := own[measure]) is not None},
         )
         for measure in _TRIPLE
     ]
@@ -96,29 +104,16 @@ def autoais_measures(
             for answer, own in zip(answers, triples, strict=True)
         }
         named = {"pipeline": "autoais", **fields, "measure": measure, **backend.fields}
+        place = ("precision", "recall", "f1").index(measure)
+        ends = {
+            answer.id: (whole.least[place], whole.most[place])
+            for answer, own in zip(answers, triples, strict=True)
+            if own and (whole := response_triple(own)).least is not None and whole.most is not None
+        }
         found.append(
-            Measured(f"autoais:{measure}:{backend.name}", named, spans, wholes, ledger=backend.ledger),
+            Measured(f"autoais:{measure}:{backend.name}", named, spans, wholes, ledger=backend.ledger, ends=ends),
         )
     return found
-
-
-def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Measured]:
-    """Scores that were made elsewhere; an answer without one of its own has the mean of its sentences'.
-
-    Raises `UserError` as `read_given` does, and for two files that name the same measure.
-    """
-    by_id = {answer.id: answer for answer in answers}
-    found: dict[str, Measured] = {}
-    for path in files:
-        for measure, scores in read_given(path, by_id).items():
-            name = f"scores:{measure}"
-            if name in found:
-                raise UserError(f"Two files of scores name a measure {measure!r}: give it another name in one of them.")
-            means = {answer: _mean_of_known([one.said for one in own]) for answer, own in scores.spans.items()}
-            pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
-            fields = {"pipeline": "scores", "measure": measure, "file": pinned}
-            found[name] = Measured(name, fields, scores.spans, {**means, **scores.wholes})
-    return list(found.values())
 
 
 def whole_of(share: Share) -> Valued:
@@ -128,6 +123,12 @@ def whole_of(share: Share) -> Valued:
     return Valued(share.value)
 
 
+def filled_ends(share: Share) -> Ends | None:
+    """A share with every missing verdict against it, and for it; None where there is nothing to share."""
+    least, most = share.filled(False).value, share.filled(True).value
+    return None if least is None or most is None else (least, most)
+
+
 def both(recall: Valued, precision: Valued) -> Valued:
     """F1 of two values; missing where one of them is, and no value where one has none."""
     lost = next((one for one in (recall, precision) if one.state == "missing"), None)
@@ -135,6 +136,16 @@ def both(recall: Valued, precision: Valued) -> Valued:
         return lost
     value = f1(precision.value, recall.value)
     return NO_VALUE if value is None else Valued(value)
+
+
+def _ends(recall: Share, precision: Share) -> dict[str, Ends | None]:
+    """By measure; F1 grows with both of its parts."""
+    one, other = filled_ends(recall), filled_ends(precision)
+    found: dict[str, Ends | None] = {"recall": one, "precision": other, "f1": None}
+    if one is not None and other is not None:
+        least, most = f1(other[0], one[0]), f1(other[1], one[1])
+        found["f1"] = None if least is None or most is None else (least, most)
+    return found
 
 
 def _sentences(lines: Sequence[SoftLine], soft: bool) -> dict[str, dict[str, list[SpanValue]]]:
@@ -172,11 +183,6 @@ def _valued(value: float | None, lost: bool, reason: str) -> Valued:
 def _of_triple(triple: Triple, measure: str) -> Valued:
     value: float | None = getattr(triple, measure)
     return Valued(None, "missing") if value is None else Valued(value)
-
-
-def _mean_of_known(values: Iterable[Valued]) -> Valued:
-    known = [one for one in values if one.state != "missing"]
-    return mean_of(known) if known else Valued(None, "missing", "absent")
 
 
 def _number(value: int | None) -> float | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from metaeval.citation.measures import Share
+from metaeval.citation.scifi.shares import lost_citing
 from metaeval.experiment.citing.quantities import Quantity, macro_of, micro_of
 from metaeval.experiment.citing.scifi.run import Assessed, Scored, averages, coverage_column, entailment_column
 from metaeval.report.numerals import count, numeral, plain
@@ -32,7 +33,10 @@ def missing_values(one: Scored) -> str:
 
 
 def bounds(assessed: Assessed, one: Scored) -> str:
-    """What citation entailment and coverage of each system could be, were all missing values 0, or 1."""
+    """What citation entailment and coverage of each system could be, were all missing values 0, or 1.
+
+    A sentence without facts is taken as one fact; it may hold more, and the ends then lie further apart: "at least".
+    """
     average = averages(assessed.prepared)[0]
     said = []
     for number, system in enumerate(assessed.systems):
@@ -43,11 +47,21 @@ def bounds(assessed: Assessed, one: Scored) -> str:
         ):
             own = [each for each, code in zip(shares, assessed.system, strict=True) if code == number]
             if any(each.open for each in own):
-                worst, best = (_mean(assessed, column, shares, number, hit) for hit in (False, True))
-                ends.append(f"{name} {numeral(worst, _PERCENT)} to {numeral(best, _PERCENT)}")
+                worst, best = (numeral(_mean(assessed, column, shares, number, hit), _PERCENT) for hit in (False, True))
+                unknown = _unknown(assessed, name, number)
+                taken = f" ({count(unknown, 'sentence')} without facts taken as one fact each)" if unknown else ""
+                ends.append(f"{name} {'at least ' if unknown else ''}{worst} to {best}{taken}")
         if ends:
             said.append(f"{plain(system)} {', '.join(ends)}" if len(assessed.systems) > 1 else ", ".join(ends))
     return "; ".join(said)
+
+
+def _unknown(assessed: Assessed, measure: str, system: int) -> int:
+    """How many sentences of a system count for a measure, and have facts that nobody knows."""
+    own = [each for each, code in zip(assessed.read, assessed.system, strict=True) if code == system]
+    if measure == "citation entailment":
+        return sum(len(lost_citing(each)) for each in own)
+    return sum(each.reference.sentences_lost for each in own if each.reference is not None)
 
 
 def _mean(assessed: Assessed, column: Column, shares: Sequence[Share], system: int, hit: bool) -> float | None:

@@ -25,7 +25,7 @@ from metaeval.citation.scifi.shares import coverages, entailments
 from metaeval.citation.scifi.with_model import read_with_model, requests_for
 from metaeval.citation.scifi.with_parser import read_with_parser
 from metaeval.experiment.citing.chat import ChatChoice
-from metaeval.experiment.citing.quantities import Interval, Quantity, interval_of, macro_of, micro_of, replicates
+from metaeval.experiment.citing.quantities import Interval, Quantity, interval_over, macro_of, micro_of, replicates
 from metaeval.experiment.citing.run import Asked, backends_of
 from metaeval.experiment.citing.scifi.settings import Prepared, prepare_scifi
 from metaeval.experiment.scoring import MetricProgress
@@ -85,11 +85,9 @@ class Assessed:
         return replicates(quantity, np.flatnonzero(self.system == system), self.group, self.draws)
 
     def interval(self, quantity: Quantity, system: int) -> Interval:
-        """A quantity of one system, with its interval; none from a single group, which resampling only repeats."""
-        values = self.values(quantity, system)
-        if np.unique(self.group[self.system == system]).size < 2:
-            values = values[:1]
-        return interval_of(values, self.prepared.config.interval.level)
+        """A quantity of one system, with its interval; none from a single group that has a value."""
+        rows = np.flatnonzero(self.system == system)
+        return interval_over(quantity, rows, self.group, self.draws, self.prepared.config.interval.level)
 
 
 def run_scifi(
@@ -183,7 +181,7 @@ def _facts(prepared: Prepared, progress: MetricProgress | None) -> tuple[list[An
 def _scored(prepared: Prepared, read: Sequence[AnswerFacts], backend: Backend) -> Scored:
     facts = fact_lines(read, backend.entails, prepared.options, backend.soft, prepared.splitter)
     references = coverage_lines(read, backend.entails, prepared.options, backend.soft)
-    entailment, coverage = entailments(prepared.answers, facts), coverages(prepared.answers, references)
+    entailment, coverage = entailments(read, facts), coverages(read, references)
     average = {"facts": micro_of, "answers": macro_of}
     quantities = [average[one](entailment_column(one), entailment) for one in averages(prepared)]
     quantities += [average[one](coverage_column(one), coverage) for one in averages(prepared)]

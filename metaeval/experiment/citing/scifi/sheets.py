@@ -53,7 +53,7 @@ def text_shares(assessed: Assessed) -> Mapping[str, list[Share]]:
         sub_densities(read, options),
         [Share(len(own.facts), len(own.sentences) - len(own.lost)) for own in read],
         uncited(assessed.answers, lines),
-        citations_without_facts(read, lines),
+        citations_without_facts(read, lines, options),
         unmapped(read),
     )
     return {column.key: shares for column, shares in zip(_TEXTS, found, strict=True)}
