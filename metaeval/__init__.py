@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from metaeval.api import evaluate_scores, load_corpus, load_ratings, pairs, run, score
+    from metaeval.api import cite, evaluate_scores, load_corpus, load_ratings, pairs, run, score
     from metaeval.config import RunConfig
     from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
     from metaeval.corpus.ratings import Rating, Ratings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 _HOMES = {
-    "metaeval.api": ("evaluate_scores", "load_corpus", "load_ratings", "pairs", "run", "score"),
+    "metaeval.api": ("cite", "evaluate_scores", "load_corpus", "load_ratings", "pairs", "run", "score"),
     "metaeval.config": ("RunConfig",),
     "metaeval.corpus.model": ("Citation", "Corpus", "Document", "Evidence", "Statement", "SupportLevel"),
     "metaeval.corpus.ratings": ("Rating", "Ratings"),
@@ -49,6 +49,7 @@ __all__ = [
     "Status",
     "SupportLevel",
     "__version__",
+    "cite",
     "evaluate_scores",
     "load_corpus",
     "load_ratings",

@@ -14,6 +14,9 @@ from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 from metaeval.experiment import job as jobs
 from metaeval.experiment import run as runs
+from metaeval.experiment.citing import calls
+from metaeval.experiment.citing.calls import Answers, CitationResult
+from metaeval.experiment.citing.chat import ChatChoice
 from metaeval.experiment.columns import named_apart, score_column
 from metaeval.experiment.rated import prepare_ratings, published_columns, rating_column
 from metaeval.experiment.scoring import check_metric, score_metrics
@@ -89,6 +92,42 @@ def evaluate_scores(
         return runs.evaluate_rated(rated, columns)
     job = jobs.prepare(config, corpus)
     return runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files])
+
+
+def cite(
+    pipeline: str,
+    answers: Answers,
+    nli: Sequence[str] = (),
+    *,
+    threshold: float | str | None = None,
+    profile: str = "paper",
+    parser: str = "small",
+    model: str | None = None,
+    base_url: str | None = None,
+    record: str | Path | None = None,
+    replay: str | Path | None = None,
+    scenario: str = "full",
+    baselines: Sequence[str] = (),
+    results: str | Path = "results",
+    budget: float | None = None,
+    **options: Any,
+) -> CitationResult:
+    """Judge the citations in answers; nothing is written but the stores of scores and replies.
+
+    pipeline: alce, aliice, scifi or citeeval. answers: files, or objects with the fields of the JSONL format: text with
+    marks [1], and passages. nli: metrics that judge, by default minilm-bertscore (citeeval: none, AutoAIS is left out).
+    model, base_url, record, replay: the chat model of scifi and citeeval. options: whatever --set takes, such as
+    group="joint", and splitter, premise, units, measures. results: the folder of the score store.
+    """
+    asked = {
+        "nli": tuple(nli),
+        "threshold": None if threshold is None else str(threshold),
+        "profile": profile,
+        "parser": parser,
+    }
+    choice = ChatChoice(model, base_url, *(None if file is None else Path(file) for file in (record, replay)))
+    settings = {"results": Path(results), **({} if budget is None else {"budget": budget})}
+    return calls.cite(pipeline, answers, asked, choice, scenario, baselines, settings, options)
 
 
 def _config(settings: Mapping[str, Any]) -> RunConfig:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from metaeval.citation.measures import f1
 from metaeval.citation.table import Line, claims_of, write_table
 from metaeval.experiment.citing.judging import Cited, Judged
-from metaeval.files import safe_name, write_text
-
-Row = Mapping[str, str | int | float | None]
+from metaeval.experiment.citing.row_files import write_row_files
+from metaeval.experiment.sheet import Record
+from metaeval.files import safe_name
 
 
 def write_rows(cited: Cited, folder: Path) -> list[Path]:
@@ -21,11 +19,8 @@ def write_rows(cited: Cited, folder: Path) -> list[Path]:
     written: list[Path] = []
     for one in cited.judged:
         name = safe_name(one.backend.name)
-        for rows, stem in ((answer_rows(cited, one), "answers"), (sentence_rows(one.lines), "sentences")):
-            for suffix, text in ((".csv", _csv(rows)), (".jsonl", _jsonl(rows))):
-                path = folder / f"per-{stem}-{name}{suffix}"
-                write_text(path, text)
-                written.append(path)
+        written += write_row_files(answer_rows(cited, one), folder, f"per-answers-{name}")
+        written += write_row_files(sentence_rows(one.lines), folder, f"per-sentences-{name}")
         for suffix in (".csv", ".jsonl"):
             path = folder / f"per-citations-{name}{suffix}"
             write_table(path, one.lines)
@@ -33,9 +28,19 @@ def write_rows(cited: Cited, folder: Path) -> list[Path]:
     return written
 
 
-def answer_rows(cited: Cited, one: Judged) -> list[Row]:
+def tables(cited: Cited) -> dict[str, list[Record]]:
+    """The tables by what they hold and the backend: "answers:overlap", "sentences:overlap", "citations:overlap"."""
+    found: dict[str, list[Record]] = {}
+    for one in cited.judged:
+        found[f"answers:{one.backend.name}"] = answer_rows(cited, one)
+        found[f"sentences:{one.backend.name}"] = sentence_rows(one.lines)
+        found[f"citations:{one.backend.name}"] = [asdict(line) for line in one.lines]
+    return found
+
+
+def answer_rows(cited: Cited, one: Judged) -> list[Record]:
     """One row per answer: its recall, precision and F1, its verdicts that are missing, and what needs no verdict."""
-    rows: list[Row] = []
+    rows: list[Record] = []
     for number, answer in enumerate(cited.pipeline.answers):
         recall, precision = one.recall[number], one.precision[number]
         rows.append(
@@ -55,7 +60,7 @@ def answer_rows(cited: Cited, one: Judged) -> list[Row]:
     return rows
 
 
-def sentence_rows(lines: Sequence[Line]) -> list[Row]:
+def sentence_rows(lines: Sequence[Line]) -> list[Record]:
     """One row per sentence with a claim: how many claims and citations it holds, and how many of them hold.
 
     A claim or citation without a verdict is in the number, not in the supported or precise.
@@ -83,15 +88,3 @@ def sentence_rows(lines: Sequence[Line]) -> list[Row]:
         }
         for (answer, sentence), own in claims.items()
     ]
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue().encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _jsonl(rows: Sequence[Row]) -> str:
-    return "".join(json.dumps(row, allow_nan=False, separators=(",", ":")) + "\n" for row in rows)

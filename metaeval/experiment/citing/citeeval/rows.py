@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from metaeval.citation.citeeval.evaluate import StatementValues
 from metaeval.experiment.citing.citeeval.baseline_rows import baselines_of_answer, baselines_of_statement
 from metaeval.experiment.citing.citeeval.run import Rated
+from metaeval.experiment.citing.row_files import write_row_files
 from metaeval.experiment.sheet import Record
-from metaeval.files import safe_name, write_text
+from metaeval.files import safe_name
 
 
 def write_citeeval(rated: Rated) -> tuple[Path, list[Path]]:
     """Write the tables as CSV and JSON lines; the folder, RESULTS/cite/citeeval/NAME, and the paths."""
     folder = rated.config.results / "cite" / "citeeval" / safe_name(rated.name)
-    written = []
-    for stem, rows in (("answers", answer_rows(rated)), ("statements", statement_rows(rated))):
-        for suffix, text in ((".csv", _csv(rows)), (".jsonl", _jsonl(rows))):
-            path = folder / f"per-{stem}{suffix}"
-            write_text(path, text)
-            written.append(path)
-    return folder, written
+    rows = tables(rated)
+    written = write_row_files(rows["answers"], folder, "per-answers", words=True)
+    return folder, written + write_row_files(rows["statements"], folder, "per-statements")
+
+
+def tables(rated: Rated) -> dict[str, list[Record]]:
+    """The tables by what they hold."""
+    return {"answers": answer_rows(rated), "statements": statement_rows(rated)}
 
 
 def answer_rows(rated: Rated) -> list[Record]:
@@ -90,15 +88,3 @@ def _statement(one: StatementValues) -> Record:
         "auto_least": auto.least,
         "auto_most": auto.most,
     }
-
-
-def _csv(rows: Sequence[Record]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue().encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _jsonl(rows: Sequence[Record]) -> str:
-    return "".join(json.dumps(row, allow_nan=False, separators=(",", ":")) + "\n" for row in rows)
