@@ -1,9 +1,64 @@
-"""Property tests draw the same examples in every run; HYPOTHESIS_PROFILE=explore draws many new ones."""
+"""What all rooms share: property tests that draw the same examples, the user's own settings taken away, and loaders.
 
+HYPOTHESIS_PROFILE=explore draws many new examples.
+"""
+
+import importlib.util
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+HERE = Path(__file__).parent
+OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.fixture(scope="session")
+def load_module():
+    """Load a module of the tests by its path: tests are no packages, and import one another in no other way."""
+
+    def load(path):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def fake(load_module):
+    """The module tests/llm/server.py, whose every client here needs the extra 'llm'."""
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    return load_module(HERE / "llm" / "server.py")
+
+
+@pytest.fixture(scope="session")
+def tiny_chat(load_module):
+    """The module tests/llm/tiny_chat.py."""
+    module = load_module(HERE / "llm" / "tiny_chat.py")
+    if missing := module.missing():
+        pytest.skip(f"needs {', '.join(missing)} (extras 'models' and 'serving')")
+    return module
+
+
+@pytest.fixture(scope="session")
+def tiny(load_module, tmp_path_factory):
+    """Our own tiny models: `tiny.folder(kind, **config)`; needs nothing but the extra 'models'."""
+    for module in ("torch", "transformers"):
+        pytest.importorskip(module, reason="tiny models need the extra 'models'")
+    return load_module(HERE / "metrics_zoo" / "tiny_models.py").TinyModels(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def own_environment(monkeypatch, tmp_path):
+    """No key, no proxy, a cache of its own: nothing of the user's is read or written."""
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    for name in OWN:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)

@@ -9,8 +9,7 @@ import typer
 from metaeval.cli import cite_citeeval, cite_compare, cite_improve, cite_meta, cite_refit, cite_rewrite, cite_scifi
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
-from metaeval.cli.sheets import show_grids, write_sheets
-from metaeval.cli.written import say_written
+from metaeval.cli.sheets import finish
 
 app = typer.Typer(
     help="Judge the citations in answers, with any metric.",
@@ -123,7 +122,4 @@ def _cite(pipeline: str, given: dict[str, Any]) -> None:
     with scoring_progress(given["quiet"]) as progress:
         cited, sheets = run_cited(asked, settings, given["set_"] or [], progress)
     folder, written = write_cited(asked, cited)
-    written += write_sheets(sheets, folder)
-    if not given["quiet"]:
-        show_grids([sheet.grid for sheet in sheets])
-    say_written(sorted(written))
+    finish(sheets, folder, written, given["quiet"])

@@ -9,11 +9,9 @@ import typer
 
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
-from metaeval.cli.sheets import show_grids, write_sheets
-from metaeval.cli.written import say_written
+from metaeval.cli.sheets import finish
 
 Profile = Annotated[str, typer.Option(help="paper, or released: as the published code computes.", metavar="NAME")]
-Scenario = Annotated[str, typer.Option(help="full: all statements; cited: those with citations.", metavar="NAME")]
 Nli = Annotated[
     list[str] | None, typer.Option(help="Metrics for AutoAIS of the same statements. Repeatable.", metavar="NAME")
 ]
@@ -32,7 +30,7 @@ def citeeval(
     record: how.Record = None,
     replay: how.Replay = None,
     profile: Profile = "paper",
-    scenario: Scenario = "full",
+    scenario: how.Scenario = "full",
     coefficients: Coefficients = None,
     nli: Nli = None,
     baselines: Baselines = None,
@@ -80,9 +78,5 @@ def citeeval(
         return
     with scoring_progress(quiet) as progress:
         rated = run_citeeval(asked, choice, scenario, settings, set_ or [], progress, beside, coefficients)
-    sheets = citeeval_sheets(rated)
     folder, written = write_citeeval(rated)
-    written += write_sheets(sheets, folder)
-    if not quiet:
-        show_grids([sheet.grid for sheet in sheets])
-    say_written(sorted(written))
+    finish(citeeval_sheets(rated), folder, written, quiet)

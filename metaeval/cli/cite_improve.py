@@ -9,8 +9,7 @@ import typer
 
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
-from metaeval.cli.sheets import show_grids, write_sheets
-from metaeval.cli.written import say_written
+from metaeval.cli.sheets import finish
 
 
 def improve(
@@ -29,7 +28,7 @@ def improve(
     splitter: how.Splitter = "auto",
     results: opt.Results = None,
     budget: how.Budget = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what asking would cost, and ask nothing.")] = False,
+    dry_run: how.DryRun = False,
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -65,9 +64,5 @@ def improve(
         return
     with scoring_progress(quiet) as progress:
         bettered = improve_answers(prepared, choice, progress)
-    sheets = improving_sheets(bettered)
     folder = prepared.config.results / "cite" / "improve" / safe_name(prepared.name)
-    written = write_improved(bettered, output, folder) + write_sheets(sheets, folder)
-    if not quiet:
-        show_grids([sheet.grid for sheet in sheets])
-    say_written(sorted(written))
+    finish(improving_sheets(bettered), folder, write_improved(bettered, output, folder), quiet)

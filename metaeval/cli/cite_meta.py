@@ -25,7 +25,6 @@ Model = Annotated[str | None, typer.Option(help="Chat model that judges for cite
 BaseUrl = Annotated[str | None, typer.Option(help="Address of its server (default: OpenAI's).", metavar="URL")]
 Record = Annotated[Path | None, typer.Option(help="Keep its replies in this file.", metavar="FILE")]
 Replay = Annotated[Path | None, typer.Option(help="Take the replies from such a file.", metavar="FILE")]
-Scenario = Annotated[str, typer.Option(help="full: all statements; cited: those with citations.", metavar="NAME")]
 Format = Annotated[str, typer.Option("--format", "-f", help="expertqa, citebench or jsonl.", metavar="NAME")]
 
 
@@ -41,11 +40,12 @@ def meta(
     base_url: BaseUrl = None,
     record: Record = None,
     replay: Replay = None,
-    scenario: Scenario = "full",
+    scenario: how.Scenario = "full",
     format: Format = "auto",
     results: opt.Results = None,
     store: opt.Store = None,
     budget: opt.Budget = None,
+    dry_run: how.DryRun = False,
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -60,9 +60,12 @@ def meta(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.citing.chat import ChatChoice
+    from metaeval.experiment.citing.meta.brief import brief_grids
+    from metaeval.experiment.citing.meta.estimate import estimate_meta
     from metaeval.experiment.citing.meta.files import meta_sheets, write_meta
     from metaeval.experiment.citing.meta.run import run_meta
     from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
+    from metaeval.experiment.citing.meta.sheets import open_sheets
 
     asked = MetaAsked(
         files=tuple(files),
@@ -78,14 +81,13 @@ def meta(
     settings = opt.settings(results=results, store=store, budget=budget)
     with scoring_progress(quiet) as progress:
         prepared = prepare_meta(asked, ChatChoice(model, base_url, record, replay), settings, set_ or [])
+        if dry_run:
+            typer.echo(estimate_meta(prepared))
+            return
         found = run_meta(prepared, progress)
     sheets = meta_sheets(found)
+    sheets.setdefault("responses", []).extend(open_sheets(found))
     written = write_meta(found, sheets)
     if not quiet:
-        from metaeval.report.cells import lay_out
-
-        grids = []
-        for level, few in zip(found.levels, found.results, strict=True):
-            grids += [*map(lay_out, few), *(sheet.grid for sheet in sheets[level.unit])]
-        show_grids([*grids, *(sheet.grid for sheet in sheets[""])])
+        show_grids(brief_grids(found, sheets))
     say_written(sorted(written))

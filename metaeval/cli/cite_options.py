@@ -52,6 +52,8 @@ Replay = Annotated[Path | None, typer.Option(help="Take the replies from such a 
 Budget = Annotated[
     float | None, typer.Option(help="The most that may be spent, in USD (with price_in, price_out).", metavar="USD")
 ]
+Scenario = Annotated[str, typer.Option(help="full: all statements; cited: those with citations.", metavar="NAME")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what asking would cost, and ask nothing.")]
 Splitter = Annotated[str, typer.Option(help="Sentences: auto, nltk or rules.", metavar="NAME")]
 
 

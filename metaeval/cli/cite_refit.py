@@ -9,8 +9,7 @@ import typer
 
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
-from metaeval.cli.sheets import show_grids, write_sheets
-from metaeval.cli.written import say_written
+from metaeval.cli.sheets import finish
 
 
 def refit(
@@ -60,9 +59,5 @@ def refit(
             return
         found = run_refit(plan, choice, progress)
     folder = plan.config.results / "cite" / "refit" / safe_name(plan.name)
-    sheets = refit_sheets(found)
-    written = write_sheets(sheets, folder)
     write_text(folder / "fitted.json", found.text)
-    if not quiet:
-        show_grids([sheet.grid for sheet in sheets])
-    say_written(sorted([*written, folder / "fitted.json"]))
+    finish(refit_sheets(found), folder, [folder / "fitted.json"], quiet)

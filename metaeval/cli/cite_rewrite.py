@@ -9,8 +9,7 @@ import typer
 
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
-from metaeval.cli.sheets import show_grids, write_sheets
-from metaeval.cli.written import say_written
+from metaeval.cli.sheets import finish
 
 
 def rewrite(
@@ -76,9 +75,5 @@ def rewrite(
             typer.echo(estimate_rewriting(prepared))
             return
         rejudged = rejudge(prepared, progress)
-    sheets = rewriting_sheets(rejudged)
     folder = prepared.config.results / "cite" / "rewrite" / safe_name(asked.name)
-    written = write_sheets(sheets, folder) + write_claims(rejudged, folder)
-    if not quiet:
-        show_grids([sheet.grid for sheet in sheets])
-    say_written(sorted(written))
+    finish(rewriting_sheets(rejudged), folder, write_claims(rejudged, folder), quiet)

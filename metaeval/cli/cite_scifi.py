@@ -8,8 +8,7 @@ import typer
 
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
-from metaeval.cli.sheets import show_grids, write_sheets
-from metaeval.cli.written import say_written
+from metaeval.cli.sheets import finish
 
 Model = Annotated[str | None, typer.Option(help="Chat model that makes the facts.", metavar="NAME")]
 ParserName = Annotated[str, typer.Option(help="Makes the facts where no model does.", metavar="NAME")]
@@ -78,9 +77,5 @@ def scifi(
             typer.echo(estimate_scifi(prepared))
             return
         assessed = assess(prepared, progress)
-    sheets = scifi_sheets(assessed)
     folder, written = write_scifi(assessed)
-    written += write_sheets(sheets, folder)
-    if not quiet:
-        show_grids([sheet.grid for sheet in sheets])
-    say_written(sorted(written))
+    finish(scifi_sheets(assessed), folder, written, quiet)

@@ -9,8 +9,7 @@ import typer
 
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
-from metaeval.cli.sheets import show_grids, write_sheets
-from metaeval.cli.written import say_written
+from metaeval.cli.sheets import finish
 
 
 def generate(
@@ -26,7 +25,7 @@ def generate(
     format: how.Format = "auto",
     results: opt.Results = None,
     budget: how.Budget = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what asking would cost, and ask nothing.")] = False,
+    dry_run: how.DryRun = False,
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -64,9 +63,5 @@ def generate(
         return
     with scoring_progress(quiet) as progress:
         made = generate_answers(prepared, choice, progress)
-    sheet = generation_sheet(made)
     folder = prepared.config.results / "generate" / safe_name(output.name.split(".")[0] or output.name)
-    written = write_answers(made, output, folder) + write_sheets([sheet], folder)
-    if not quiet:
-        show_grids([sheet.grid])
-    say_written(sorted(written))
+    finish([generation_sheet(made)], folder, write_answers(made, output, folder), quiet)

@@ -1,4 +1,4 @@
-"""Sheets on the terminal: what an earlier sheet has said is not said again, and signatures stay in the files."""
+"""Sheets at a command's end: written, and shown, where nothing is said twice and signatures stay in the files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from metaeval.cli.written import say_written
 
 if TYPE_CHECKING:
     from metaeval.experiment.sheet import Sheet
@@ -32,6 +34,14 @@ def write_sheets(sheets: Sequence[Sheet], folder: Path) -> list[Path]:
     from metaeval.experiment.sheet import write_sheet
 
     return [path for sheet in sheets for path in write_sheet(sheet, folder)]
+
+
+def finish(sheets: Sequence[Sheet], folder: Path, others: Sequence[Path], quiet: bool) -> None:
+    """Write every sheet, show them unless quiet, and say what was written; others: what the command wrote beside."""
+    written = [*others, *write_sheets(sheets, folder)]
+    if not quiet:
+        show_grids([sheet.grid for sheet in sheets])
+    say_written(sorted(written))
 
 
 def sheet_folder(results: Path, command: str, sheet: Sheet) -> Path:

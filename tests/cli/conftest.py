@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,6 +59,49 @@ def refused(cli) -> Callable[..., str]:
         assert said[0].startswith("metaeval: ")
         assert "Traceback" not in ended.err
         return said[0].removeprefix("metaeval: ")
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def contents() -> Callable[[Path], dict[str, bytes]]:
+    """The bytes of every file of a results folder, by its path there; the store and the manifest are not results."""
+
+    def read(folder: Path) -> dict[str, bytes]:
+        files = (path for path in folder.rglob("*") if path.is_file())
+        results = (path for path in files if not path.name.endswith("manifest.json") and "sqlite" not in path.name)
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in results}
+
+    return read
+
+
+@pytest.fixture
+def killed(fake, tmp_path) -> Callable[..., Any]:
+    """Kill `metaeval ARGS... -o a.jsonl` once so many replies came, and run it again; its server, which has closed."""
+
+    def run(answer: Callable[..., Any], replies: int, *args: object) -> Any:
+        enough, slow = threading.Event(), [True]
+
+        def latency(_: Any) -> float:
+            if server.completed.total() >= replies and slow[0]:
+                enough.set()
+                return 60.0
+            return 0.0
+
+        with fake.ChatServer(answer=answer, latency=latency) as server:
+            asked = ("--model", "tiny", "--base-url", server.url, "-s", "concurrency=1", "-o", "a.jsonl", "-q")
+            command = [sys.executable, "-m", "metaeval", *map(str, args), *asked]
+            process = subprocess.Popen(command, cwd=tmp_path, env=os.environ.copy(), stderr=subprocess.PIPE)
+            assert enough.wait(120)
+            process.send_signal(signal.SIGKILL)
+            process.communicate(timeout=60)
+            assert not (tmp_path / "a.jsonl").exists(), "nothing is written before all is answered"
+            slow[0] = False
+            ended = subprocess.run(
+                command, cwd=tmp_path, env=os.environ.copy(), capture_output=True, text=True, timeout=120
+            )
+            assert ended.returncode == 0, ended.stderr
+        return server
 
     return run
 

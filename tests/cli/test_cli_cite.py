@@ -106,14 +106,14 @@ def test_two_files_and_two_backends_are_ranked_against_each_other(cli, write, tm
     assert "out of range 2 (first: bad/1, offset 44)" in " ".join(ended.out.split())
 
 
-def test_the_same_command_writes_the_same_bytes_and_scores_nothing_again(cli, write, tmp_path):
+def test_the_same_command_writes_the_same_bytes_and_scores_nothing_again(cli, contents, write, tmp_path):
     command = ("cite", "alce", write(ITEMS), "--nli", "overlap", *QUICK)
     cli(*command)
     folder = tmp_path / "results" / "cite" / "alce" / "answers"
-    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    first = contents(folder)
     again = cli(*command)
     assert "from the store" in again.err
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+    assert contents(folder) == first
 
 
 def test_a_calibration_is_used_and_named(cli, write, small, tmp_path):

@@ -1,14 +1,13 @@
 """`metaeval cite citeeval` as it is typed: asked of a server with faults, recorded, replayed, and what is refused."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+pytestmark = pytest.mark.usefixtures("own_environment")
+
 PASSAGES = [{"title": "Oder", "text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "price_in=0.5", "-s", "price_out=1.5")
 
@@ -58,25 +57,6 @@ def prompt(body):
     return body["messages"][0]["content"]
 
 
-@pytest.fixture(scope="module")
-def fake():
-    """The module tests/llm/server.py."""
-    path = Path(__file__).parents[1] / "llm" / "server.py"
-    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_citeeval", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def own_environment(monkeypatch, tmp_path):
-    """No key, no proxy, a reply store of its own."""
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-
 @pytest.fixture
 def answers(tmp_path):
     path = tmp_path / "answers.jsonl"
@@ -84,13 +64,11 @@ def answers(tmp_path):
     return path
 
 
-def contents(folder):
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(cli, fake, answers, tmp_path, caplog):
+def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(
+    cli, contents, fake, answers, tmp_path, caplog
+):
     kept, again = tmp_path / "judge.jsonl", tmp_path / "again"
-    with fake.ChatServer(answer=judge, faults=0.3, kinds=QUICK_FAULTS, seed=3) as server:
+    with fake.ChatServer(answer=judge, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3) as server:
         asked = ("--model", "tiny", "--base-url", server.url, "--record", kept, "--budget", "1", "--nli", "overlap")
         ended = cli("cite", "citeeval", answers, *asked, *QUICK)
         assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
@@ -156,9 +134,9 @@ def test_unparsed_replies_are_counted_and_have_no_value(cli, fake, answers, tmp_
 BESIDE = ("--baselines", "lqac,attrscore", "--nli", "overlap")
 
 
-def test_baselines_are_asked_in_the_same_run_recorded_and_replayed(cli, fake, answers, tmp_path, caplog):
+def test_baselines_are_asked_in_the_same_run_recorded_and_replayed(cli, contents, fake, answers, tmp_path, caplog):
     kept, again = tmp_path / "judge.jsonl", tmp_path / "again"
-    with fake.ChatServer(answer=judge_all, faults=0.3, kinds=QUICK_FAULTS, seed=3) as server:
+    with fake.ChatServer(answer=judge_all, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3) as server:
         ended = cli(
             "cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, "--record", kept, *BESIDE, *QUICK
         )

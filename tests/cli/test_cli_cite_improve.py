@@ -1,20 +1,14 @@
 """`metaeval cite improve` as it is typed: judged, edited and judged again, with faults, killed, replayed, refused."""
 
-import importlib.util
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import threading
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+pytestmark = pytest.mark.usefixtures("own_environment")
+
 QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "retries=20")
 PASSAGES = [{"text": "Rain fell."}, {"text": "Snow fell."}, {"text": "Fog rose."}]
 
@@ -56,25 +50,6 @@ def judge(body):
     return json.dumps({"statements": entries})
 
 
-@pytest.fixture(scope="module")
-def fake():
-    """The module tests/llm/server.py."""
-    path = Path(__file__).parents[1] / "llm" / "server.py"
-    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_improve", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def own_environment(monkeypatch, tmp_path):
-    """No key, no proxy, a reply store of its own."""
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-
 @pytest.fixture
 def answers(tmp_path):
     path = tmp_path / "answers.jsonl"
@@ -98,9 +73,11 @@ def counts(folder):
     return {(one["system"], one["round"], one["count"]): one["value"] for one in records(folder, "improving-edits")}
 
 
-def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_bytes(cli, fake, answers, tmp_path):
+def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_bytes(
+    cli, contents, fake, answers, tmp_path
+):
     kept = tmp_path / "judge.jsonl"
-    with fake.ChatServer(answer=judge, faults=0.3, kinds=QUICK_FAULTS, seed=3) as server:
+    with fake.ChatServer(answer=judge, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "--record", kept, "--rounds", "5")
         ended = cli("cite", "improve", answers, "-o", "one.jsonl", *endpoint, *QUICK)
         assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
@@ -111,9 +88,8 @@ def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_by
     assert cli("cite", "improve", answers, "-o", "two.jsonl", *replay, *QUICK).code == 0
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     folder = tmp_path / "results/cite/improve/answers"
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    again = {path.name: path.read_bytes() for path in (tmp_path / "again/cite/improve/answers").iterdir()}
-    assert again == files
+    files = contents(folder)
+    assert contents(tmp_path / "again/cite/improve/answers") == files
     assert len(files) == 2 * 5 + 1
     written = lines(tmp_path / "one.jsonl")
     assert [one["text"] for one in written][::4] == [
@@ -241,30 +217,9 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(cli, fake, answ
     assert "without a judgement; with them" in " ".join(ended.out.split())
 
 
-def test_a_killed_run_goes_on_from_the_reply_store(fake, answers, tmp_path):
-    enough = threading.Event()
-    slow = {"on": True}
-
-    def latency(_):
-        if server.completed.total() >= 20 and slow["on"]:
-            enough.set()
-            return 60.0
-        return 0.0
-
-    with fake.ChatServer(answer=judge, latency=latency) as server:
-        command = [sys.executable, "-m", "metaeval", "cite", "improve", str(answers), "-o", "a.jsonl", "-q"]
-        command += ["--model", "tiny", "--base-url", server.url, "--rounds", "2", "-s", "concurrency=1"]
-        process = subprocess.Popen(command, cwd=tmp_path, env=os.environ.copy(), stderr=subprocess.PIPE)
-        assert enough.wait(120)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=60)
-        assert not (tmp_path / "a.jsonl").exists()
-        slow["on"] = False
-        ended = subprocess.run(
-            command, cwd=tmp_path, env=os.environ.copy(), capture_output=True, text=True, timeout=120
-        )
-        assert ended.returncode == 0, ended.stderr
-        assert (server.completed.total(), set(server.completed.values())) == (32, {1})
+def test_a_killed_run_goes_on_from_the_reply_store(killed, answers, tmp_path):
+    server = killed(judge, 20, "cite", "improve", answers, "--rounds", "2")
+    assert (server.completed.total(), set(server.completed.values())) == (32, {1})
     assert lines(tmp_path / "a.jsonl")[4]["text"] == "On day 0 of 1, rain and snow [2] fell. Fog rose [3]."
 
 

@@ -1,13 +1,13 @@
 """`metaeval cite meta` as it is typed: on ratings of one's own, with a judge recorded and replayed, and refused."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("own_environment")
+
 EXPERTQA = Path(__file__).parents[3] / "shared" / "data" / "expertqa"
-QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
 PASSAGES = [{"title": "Oder", "text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 QUICK = ("-s", "interval.resamples=30", "-s", "comparison.permutations=30", "-s", "splitter=rules")
 SUFFIXES = ("json", "txt", "md", "tex", "csv")
@@ -43,31 +43,7 @@ def rated(tmp_path):
     return path
 
 
-@pytest.fixture(scope="module")
-def fake():
-    """The module tests/llm/server.py."""
-    path = Path(__file__).parents[1] / "llm" / "server.py"
-    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_meta", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch):
-    """No key and no proxy."""
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-
-def contents(folder):
-    """Every file below a folder but the manifests, which hold times."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
-def test_ratings_of_ones_own(cli, rated, tmp_path):
+def test_ratings_of_ones_own(cli, contents, rated, tmp_path):
     ended = cli("cite", "meta", rated, "--nli", "overlap", "--threshold", "0.9", *QUICK)
     assert ended.code == 0, ended.err
     folder = tmp_path / "results" / "cite" / "meta" / "rated"
@@ -107,7 +83,7 @@ def test_what_is_written_is_evaluated_to_the_same_digits(cli, rated, tmp_path):
     assert {name.rpartition(":")[2] for name in values[0] if ":" in name} == {"overlap", "rouge"}
 
 
-def test_a_judge_recorded_with_faults_and_replayed_gives_the_same_bytes(cli, fake, rated, tmp_path):
+def test_a_judge_recorded_with_faults_and_replayed_gives_the_same_bytes(cli, contents, fake, rated, tmp_path):
     pytest.importorskip("openai", reason="needs the extra 'llm'")
 
     def judge(body):
@@ -121,7 +97,7 @@ def test_a_judge_recorded_with_faults_and_replayed_gives_the_same_bytes(cli, fak
         return json.dumps({"statements": entries})
 
     kept, asked = tmp_path / "judge.jsonl", ("cite", "meta", rated, "--pipelines", "citeeval,alce", "--nli", "overlap")
-    with fake.ChatServer(answer=judge, faults=0.3, kinds=QUICK_FAULTS, seed=3) as server:
+    with fake.ChatServer(answer=judge, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3) as server:
         model = ("--model", "tiny", "--base-url", server.url, "--record", kept, "-s", "backoff=0.01")
         ended = cli(*asked, *model, *QUICK)
         assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
@@ -138,6 +114,33 @@ def test_a_judge_recorded_with_faults_and_replayed_gives_the_same_bytes(cli, fak
     (row,) = [row for row in result["rows"] if row["metric"] == "citeeval:rating"]
     assert (row["scored"], row["statuses"]) == (14, {"unparsed": 2})
     assert row["values"]["pearson"]["bounds"] is not None
+    # Seven answers have 1/2, and the eighth, both of whose statements are missing, could have 0 to 1.
+    open_ = json.loads(first["responses/could-be.json"])["records"]
+    assert {one["answer"] for one in open_} == {"1-2"}
+    judged = {"answer": "1-2", "measure": "citeeval:rating", "value": None, "least": 0, "most": 1}
+    assert judged in open_
+    counted = json.loads(first["measures.json"])["records"]
+    (rating,) = [one for one in counted if (one["level"], one["measure"]) == ("responses", "citeeval:rating")]
+    assert (rating["mean"], rating["mean_least"], rating["mean_most"]) == (1 / 2, 3.5 / 8, 4.5 / 8)
+    said = " ".join(ended.out.split())
+    assert "citeeval:rating mean 0.500; with every missing verdict against it or for it 0.438 to 0.562 (1 of 8" in said
+
+
+def test_a_dry_run_says_what_the_chat_model_would_cost_and_asks_nothing(cli, fake, rated, tmp_path):
+    both = ("cite", "meta", rated, "--pipelines", "citeeval,scifi", "--nli", "overlap", "-s", "facts=model", *QUICK)
+    with fake.ChatServer(answer=lambda body: "?") as server:
+        model = ("--model", "tiny", "--base-url", server.url, "-s", "price_in=1", "-s", "price_out=2")
+        ended = cli(*both, *model, "--dry-run")
+        assert not server.attempts
+    assert ended.code == 0, ended.err
+    one, other = ended.out.splitlines()
+    # Two questions on each answer, where 1-0 is 0-0 again; and the answers' five sentences, each once.
+    assert one.startswith("citeeval, 8 answers to judge: 14 requests to ask, 0 replies already stored; about ")
+    assert other.startswith("scifi, 5 sentences to decompose: 5 requests to ask, 0 replies already stored; about ")
+    assert other.endswith("; then one request more for each fact of 0 sentences with several citations")
+    assert not (tmp_path / "results").exists()
+    said = cli("cite", "meta", rated, "--nli", "overlap", "--dry-run", *QUICK).out
+    assert said == "No pipeline here asks a chat model: nothing is sent, and nothing is paid.\n"
 
 
 def test_all_of_expertqa(cli, tmp_path):
@@ -151,6 +154,13 @@ def test_all_of_expertqa(cli, tmp_path):
     assert found["data"]["statements"] == 1688
     assert found["data"]["levels"] == {"1": 1209, "0.5": 114, "0": 365}
     assert {row["scored"] for row in found["rows"]} == {1688}
+
+
+def test_rated_answers_go_to_the_other_commands_as_they_are(cli, rated, tmp_path):
+    ended = cli("cite", "alce", rated, "--nli", "overlap", "--threshold", "0.9", "--splitter", "rules", *QUICK[:2])
+    assert ended.code == 0, ended.err
+    (path,) = (tmp_path / "results" / "cite" / "alce").rglob("per-sentence*.csv")
+    assert len(path.read_text().splitlines()) == 1 + 2 * len(items())
 
 
 @pytest.mark.parametrize(
@@ -182,7 +192,7 @@ def test_the_tables_and_the_help_fit_the_terminal(cli, rated, monkeypatch, width
     assert (max(map(len, shown)) <= int(width), len(shown) <= 45) == (True, True)
 
 
-def test_facts_of_a_model_and_a_judge_share_one_file_of_replies(cli, fake, rated, tmp_path):
+def test_facts_of_a_model_and_a_judge_share_one_file_of_replies(cli, contents, fake, rated, tmp_path):
     pytest.importorskip("openai", reason="needs the extra 'llm'")
 
     def answer(body):

@@ -1,12 +1,13 @@
 """`metaeval cite refit` as it is typed: recorded with faults, replayed, used, and what is refused."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+pytestmark = pytest.mark.usefixtures("own_environment")
 
 QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "retries=20")
 PASSAGES = [{"text": "The Oder is long."}, {"text": "Barges carry coal."}]
@@ -19,25 +20,6 @@ def judge(body):
     edits = [[delete] if "Ships" in part else [] for part in statements.split("<statement ")[1:]]
     entries = [{"id": n, "thinking": "", "edits": own, "rating": 3} for n, own in enumerate(edits, start=1)]
     return json.dumps({"statements": entries})
-
-
-@pytest.fixture(scope="module")
-def fake():
-    """The module tests/llm/server.py."""
-    path = Path(__file__).parents[1] / "llm" / "server.py"
-    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_refit", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def own_environment(monkeypatch, tmp_path):
-    """No key, no proxy, a reply store of its own."""
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
 
 
 @pytest.fixture
@@ -61,7 +43,7 @@ def rated(tmp_path):
     return path
 
 
-def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, fake, rated, tmp_path):
+def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, contents, fake, rated, tmp_path):
     kept, folder = tmp_path / "judge.jsonl", Path("cite", "refit", "rated")
     with fake.ChatServer(answer=judge, faults=0.4, kinds=("429", "500", "closed"), seed=2) as server:
         asked = ("--model", "tiny", "--base-url", server.url)
@@ -96,12 +78,9 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, fake, r
     assert "|coefficients:refitted@" in sheet["signatures"][0]
     again = tmp_path / "again"
     assert cli("cite", "refit", rated, "--replay", kept, "--results", again, *QUICK).code == 0
-    contents = [
-        {path.name: path.read_bytes() for path in (results / folder).iterdir()}
-        for results in (tmp_path / "results", again)
-    ]
-    assert contents[0] == contents[1]
-    assert len(contents[0]) == 11  # two sheets in five formats, and the coefficients
+    written = contents(tmp_path / "results" / folder)
+    assert contents(again / folder) == written
+    assert len(written) == 11  # two sheets in five formats, and the coefficients
 
 
 @pytest.mark.parametrize(

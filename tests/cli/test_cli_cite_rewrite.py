@@ -1,15 +1,13 @@
 """`metaeval cite rewrite` as it is typed: live with faults, from the store, estimated, and refused."""
 
 import csv
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+pytestmark = pytest.mark.usefixtures("own_environment")
 
 
 def passage(text):
@@ -44,24 +42,6 @@ ITEMS = [
 QUICK = ("--nli", "overlap", "--set", "interval.resamples=30", "--set", "rewrite.backoff=0.01")
 
 
-@pytest.fixture(scope="module")
-def fake():
-    """The module tests/llm/server.py."""
-    path = Path(__file__).parents[1] / "llm" / "server.py"
-    spec = importlib.util.spec_from_file_location("fake_chat_server_for_cite_rewrite", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    """No key and no proxy of the user's own."""
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-
 @pytest.fixture
 def answers(tmp_path):
     """The items in a file."""
@@ -86,7 +66,7 @@ def sheet(folder, name):
 
 def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, answers, fake, tmp_path):
     # With this seed four of the first seven attempts meet a fault, each another one.
-    with fake.ChatServer(answer=by_rule, faults=0.4, kinds=QUICK_FAULTS, seed=16) as server:
+    with fake.ChatServer(answer=by_rule, faults=0.4, kinds=fake.QUICK_FAULTS, seed=16) as server:
         endpoint = ("--base-url", server.url, "--model", "tiny")
         ended = cli("cite", "rewrite", answers, *endpoint, *QUICK)
         assert (ended.code, sorted(server.completed.values())) == (0, [1] * 7)
@@ -125,7 +105,9 @@ def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, ans
     assert [rows[-1][name] for name in ("rewritten", "joint_before", "joint_after", "score_after")] == ["", "1", "", ""]
 
 
-def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(cli, answers, fake, tmp_path, caplog):
+def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(
+    cli, contents, answers, fake, tmp_path, caplog
+):
     with fake.ChatServer(answer=by_rule) as server:
         command = ("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *QUICK)
         first = cli(*command, "--dry-run")
@@ -134,10 +116,10 @@ def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(cli
         assert not (tmp_path / "results").exists()
         cli(*command)
     folder = tmp_path / "results" / "cite" / "rewrite" / "answers"
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = contents(folder)
     ended = cli(*command)
     assert (ended.code, caplog.messages[-1]) == (0, "rewriting: 0 replies asked for, 7 from the reply store")
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert contents(folder) == before
     assert len(before) == 14  # two sheets in five formats, two lists in two
     assert "0 requests to ask, 7 replies already stored" in cli(*command, "--dry-run").out
 

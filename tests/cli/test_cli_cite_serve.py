@@ -1,8 +1,6 @@
 """The pipelines against `transformers serve`, a server that is not ours, whose tiny model always says the same."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
@@ -15,34 +13,19 @@ REVIEWS = '{"statements": [{"id": 1, "thinking": "ok", "edits": [], "rating": 4}
 
 
 @pytest.fixture(scope="module")
-def tiny():
-    """The module tests/llm/tiny_chat.py."""
-    path = Path(__file__).parents[1] / "llm" / "tiny_chat.py"
-    spec = importlib.util.spec_from_file_location("tiny_chat_for_cite", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    if missing := module.missing():
-        pytest.skip(f"needs {', '.join(missing)} (extras 'models' and 'serving')")
-    return module
-
-
-@pytest.fixture(scope="module")
-def of_facts(tiny, tmp_path_factory):
-    with tiny.serving(tmp_path_factory.mktemp("facts"), FACTS) as found:
+def of_facts(tiny_chat, tmp_path_factory):
+    with tiny_chat.serving(tmp_path_factory.mktemp("facts"), FACTS) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def of_reviews(tiny, tmp_path_factory):
-    with tiny.serving(tmp_path_factory.mktemp("reviews"), REVIEWS) as found:
+def of_reviews(tiny_chat, tmp_path_factory):
+    with tiny_chat.serving(tmp_path_factory.mktemp("reviews"), REVIEWS) as found:
         yield found
 
 
 @pytest.fixture
-def answers(tmp_path, monkeypatch):
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+def answers(tmp_path, own_environment):
     texts = ["The Oder is long [1].", "The Oder is long [2].", "The Oder is 840 kilometres [1] or miles [2] long."]
     path = tmp_path / "answers.jsonl"
     rows = [{"id": f"a{n}", "group": f"q{n}", "text": text, "passages": PASSAGES} for n, text in enumerate(texts)]
@@ -54,7 +37,7 @@ def rows_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_scifi_facts_by_a_served_model(cli, of_facts, answers, tmp_path):
+def test_scifi_facts_by_a_served_model(cli, contents, of_facts, answers, tmp_path):
     url, model = of_facts
     asked = ("--model", model, "--base-url", url, "--nli", "overlap", "--record", tmp_path / "kept.jsonl", *QUICK)
     ended = cli("cite", "scifi", answers, *asked)
@@ -70,10 +53,7 @@ def test_scifi_facts_by_a_served_model(cli, of_facts, answers, tmp_path):
     again = tmp_path / "again"
     replayed = ("--replay", tmp_path / "kept.jsonl", "--nli", "overlap", "--results", again, *QUICK)
     assert cli("cite", "scifi", answers, *replayed).code == 0
-    first, second = (
-        {path.name: path.read_bytes() for path in (folder / "cite" / "scifi" / "answers").iterdir()}
-        for folder in (tmp_path / "results", again)
-    )
+    first, second = (contents(folder / "cite" / "scifi" / "answers") for folder in (tmp_path / "results", again))
     assert first == second
 
 

@@ -1,19 +1,13 @@
 """`metaeval generate` as it is typed: with faults, killed and resumed, replayed, read by the pipelines, and refused."""
 
-import importlib.util
 import json
-import os
-import signal
-import subprocess
-import sys
-import threading
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-QUICK_FAULTS = ("429 retry-after", "429", "500", "half-closed", "closed", "garbage", "wrong json")
+pytestmark = pytest.mark.usefixtures("own_environment")
+
 QUICK = ("-s", "backoff=0.01", "-s", "price_in=0.5", "-s", "price_out=1.5", "-s", "retries=20")
 QUESTIONS = [
     {
@@ -43,25 +37,6 @@ def writer(body):
     return f"{' and '.join(said)}, they say [8]."
 
 
-@pytest.fixture(scope="module")
-def fake():
-    """The module tests/llm/server.py."""
-    path = Path(__file__).parents[1] / "llm" / "server.py"
-    spec = importlib.util.spec_from_file_location("fake_chat_server_for_generate", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def own_environment(monkeypatch, tmp_path):
-    """No key, no proxy, a reply store of its own."""
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-
 @pytest.fixture
 def questions(tmp_path):
     path = tmp_path / "rivers.jsonl"
@@ -80,10 +55,10 @@ def counts(folder):
 
 @pytest.mark.parametrize(("strategy", "requests"), [("truncated", 6), ("summary", 18 + 6), ("two-stage", 6 + 6)])
 def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
-    cli, fake, questions, tmp_path, strategy, requests
+    cli, contents, fake, questions, tmp_path, strategy, requests
 ):
     kept, chosen = tmp_path / "replies.jsonl", ("--strategy", strategy, *QUICK)
-    with fake.ChatServer(answer=writer, faults=0.4, kinds=QUICK_FAULTS, seed=16) as server:
+    with fake.ChatServer(answer=writer, faults=0.4, kinds=fake.QUICK_FAULTS, seed=16) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "--record", kept, "--budget", "1")
         ended = cli("generate", questions, "-o", "one.jsonl", *endpoint, *chosen)
         assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
@@ -92,8 +67,8 @@ def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
     assert replayed.code == 0
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     first, second = tmp_path / "results/generate/one", tmp_path / "again/generate/two"
-    files = {path.name: path.read_bytes() for path in sorted(first.iterdir())}
-    assert {path.name: path.read_bytes() for path in sorted(second.iterdir())} == files
+    files = contents(first)
+    assert contents(second) == files
     assert sorted(files) == sorted(
         [*(f"generation.{s}" for s in ("json", "txt", "md", "tex", "csv")), "left-out.jsonl"]
     )
@@ -127,32 +102,11 @@ def test_the_pipelines_read_what_is_written(cli, fake, questions, tmp_path):
     assert [(row["answer"], row["system"]) for row in rows] == [(f"q{n}", "tiny/truncated") for n in range(1, 7)]
 
 
-def test_a_killed_run_goes_on_from_the_reply_store(fake, questions, tmp_path):
-    enough = threading.Event()
-    slow = {"on": True}
-
-    def latency(_):
-        if server.completed.total() >= 9 and slow["on"]:
-            enough.set()
-            return 60.0
-        return 0.0
-
-    with fake.ChatServer(answer=writer, latency=latency) as server:
-        command = [sys.executable, "-m", "metaeval", "generate", str(questions), "-o", "a.jsonl", "--model", "tiny"]
-        command += ["--base-url", server.url, "--strategy", "summary", "-s", "concurrency=1", "-q"]
-        process = subprocess.Popen(command, cwd=tmp_path, env=os.environ.copy(), stderr=subprocess.PIPE)
-        assert enough.wait(120)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=60)
-        assert not (tmp_path / "a.jsonl").exists(), "nothing is written before all is answered"
-        slow["on"] = False
-        ended = subprocess.run(
-            command, cwd=tmp_path, env=os.environ.copy(), capture_output=True, text=True, timeout=120
-        )
-        assert ended.returncode == 0, ended.stderr
-        # Nine of the 24 requests were answered before; nothing that was answered is asked again.
-        assert set(server.completed.values()) == {1}
-        assert (server.completed.total(), len(lines(tmp_path / "a.jsonl"))) == (24, 6)
+def test_a_killed_run_goes_on_from_the_reply_store(killed, questions, tmp_path):
+    server = killed(writer, 9, "generate", questions, "--strategy", "summary")
+    # Nine of the 24 requests were answered before; nothing that was answered is asked again.
+    assert set(server.completed.values()) == {1}
+    assert (server.completed.total(), len(lines(tmp_path / "a.jsonl"))) == (24, 6)
 
 
 def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_path):

@@ -8,13 +8,7 @@ import pytest
 RUN = ("run", "-m", "overlap,bm25", "-q", "--set", "interval.resamples=20")
 
 
-def contents(folder):
-    """The bytes of every file of a results folder, by its path there; the store and the manifest are not results."""
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    return {name: data for name, data in found.items() if not name.endswith("manifest.json") and "sqlite" not in name}
-
-
-def test_two_runs_give_the_same_bytes(cli, tmp_path):
+def test_two_runs_give_the_same_bytes(cli, contents, tmp_path):
     first = cli(*RUN, "--results", "one")
     second = cli(*RUN, "--results", "two")
 
@@ -29,7 +23,7 @@ def seed():
     return 20_240_615
 
 
-def test_the_order_of_a_corpus_file_moves_no_estimate(cli, tmp_path, seed):
+def test_the_order_of_a_corpus_file_moves_no_estimate(cli, contents, tmp_path, seed):
     assert cli("data", "convert", "mini", "mini.jsonl").code == 0
     header, *lines = (tmp_path / "mini.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     random.Random(seed).shuffle(lines)

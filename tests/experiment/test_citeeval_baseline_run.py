@@ -3,9 +3,7 @@
 Replies are made by hand and written by `recording`, then read back as a user's file is.
 """
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
@@ -208,16 +206,8 @@ def test_a_metric_with_three_classes_labels_too(rated):
         rated(baselines=("lqca",))
 
 
-def test_the_registered_metric_gives_the_label_that_is_most_probable_to_it(rated, tmp_path):
-    for module in ("torch", "transformers"):
-        pytest.importorskip(module, reason="needs the extra 'models'")
-    path = Path(__file__).parents[1] / "metrics_zoo" / "tiny_models.py"
-    spec = importlib.util.spec_from_file_location("tiny_models_for_citeeval", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    folder = module.TinyModels(tmp_path / "tiny").folder("t5")
-
-    options = [f"metric_options.attrscore.{one}" for one in (f"folder={folder}", "device=cpu")]
+def test_the_registered_metric_gives_the_label_that_is_most_probable_to_it(rated, tiny):
+    options = [f"metric_options.attrscore.{one}" for one in (f"folder={tiny.folder('t5')}", "device=cpu")]
     found = rated(*options, baselines=("attrscore:attrscore",))
     (judge,) = found.attrscore
     labels = [label for own in judge.statements for one in own for label in one.labels]

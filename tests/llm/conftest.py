@@ -1,27 +1,11 @@
-"""The fake server, and an environment in which nothing of the user's own is read or written."""
-
-import importlib.util
-from pathlib import Path
+"""Sessions and requests, in an environment in which nothing of the user's own is read or written."""
 
 import pytest
 
 
-@pytest.fixture(scope="session")
-def fake():
-    """The module tests/llm/server.py."""
-    spec = importlib.util.spec_from_file_location("fake_chat_server", Path(__file__).with_name("server.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(autouse=True)
-def own_environment(monkeypatch, tmp_path):
-    """No key, no proxy, a cache of its own."""
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+def always_own_environment(own_environment):
+    """For every test of this room."""
 
 
 @pytest.fixture

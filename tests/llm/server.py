@@ -14,6 +14,8 @@ import threading
 from collections import Counter
 
 FAULTS = ("429 retry-after", "429", "500", "timeout", "half-closed", "closed", "garbage", "wrong json")
+# Those that cost a client no waiting.
+QUICK_FAULTS = tuple(kind for kind in FAULTS if kind != "timeout")
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many", 500: "Error"}
 WORDS = re.compile(r"\w+")
 

@@ -1,8 +1,5 @@
 """The judge against `transformers serve`, a real OpenAI-compatible server, with a tiny model (`tiny_chat.py`)."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
@@ -15,15 +12,9 @@ SOURCES, STATEMENTS = zip(*PAIRS, strict=True)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tiny_chat, tmp_path_factory):
     """(base address, model name) of a running server."""
-    path = Path(__file__).with_name("tiny_chat.py")
-    spec = importlib.util.spec_from_file_location("tiny_chat", path)
-    tiny = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tiny)
-    if missing := tiny.missing():
-        pytest.skip(f"needs {', '.join(missing)} (extras 'models' and 'serving')")
-    with tiny.serving(tmp_path_factory.mktemp("model"), "\nPrediction: 1") as found:
+    with tiny_chat.serving(tmp_path_factory.mktemp("model"), "\nPrediction: 1") as found:
         yield found
 
 

@@ -1,4 +1,4 @@
-"""Tiny models: the golden ones beside the project, rebuilt byte for byte, and our own, made here from nothing."""
+"""The tiny golden models beside the project, rebuilt byte for byte, and the sentences that their scores are of."""
 
 import importlib.util
 import json
@@ -25,33 +25,18 @@ class Golden:
 
 
 @pytest.fixture(scope="session")
-def golden(tmp_path_factory):
+def golden(load_module, tmp_path_factory):
     if not GOLDEN.is_dir():
         pytest.skip("the official scores (shared/golden/metrics) are not beside the project")
     for module in ("torch", "transformers", "sentencepiece"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"the tiny golden models need {module} (extra 'models')")
-    maker = _module(GOLDEN / "make_tiny.py")
+    maker = load_module(GOLDEN / "make_tiny.py")
     folder = tmp_path_factory.mktemp("golden")
     made = maker.build(str(folder))
     assert made == maker.spec()["digests"], "the rebuilt tiny models are not the ones that the official scores are of"
     rows = json.loads((GOLDEN / "pairs.json").read_text(encoding="utf-8"))
     return Golden(folder, [row["id"] for row in rows], [(row["source"], row["statement"]) for row in rows])
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory):
-    """Our own tiny models: `tiny.folder(kind, **config)`; needs nothing but the extra 'models'."""
-    for module in ("torch", "transformers"):
-        pytest.importorskip(module, reason="tiny models need the extra 'models'")
-    return _module(Path(__file__).with_name("tiny_models.py")).TinyModels(tmp_path_factory.mktemp("tiny"))
-
-
-def _module(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture

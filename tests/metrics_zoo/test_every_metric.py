@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import runpy
 import sys
 from pathlib import Path
 
@@ -37,13 +36,6 @@ SERVED = f"{sys.executable} -m metaeval metrics serve overlap"
 HERE = Path(__file__).parent
 
 
-def module(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
 @pytest.fixture(scope="module", autouse=True)
 def own_cache(tmp_path_factory):
     """No reply of an earlier run is served."""
@@ -53,14 +45,14 @@ def own_cache(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def options(request, tmp_path_factory):
+def options(request, load_module, tmp_path_factory):
     """Options by metric: tiny models for the published ones, a judge on loopback that counts shared words."""
     found = {}
     if importlib.util.find_spec("torch"):
         tiny = request.getfixturevalue("tiny")
-        found |= module(HERE / "stand_ins.py").stand_ins(tiny, tmp_path_factory.mktemp("stand-ins"))
-    fake = runpy.run_path(str(HERE.parent / "llm" / "server.py"))
-    with fake["ChatServer"](answer=fake["counting_judge"]) as server:
+        found |= load_module(HERE / "stand_ins.py").stand_ins(tiny, tmp_path_factory.mktemp("stand-ins"))
+    fake = load_module(HERE.parent / "llm" / "server.py")
+    with fake.ChatServer(answer=fake.counting_judge) as server:
         yield {
             **found,
             "worker": {"command": SERVED},

@@ -1,6 +1,5 @@
 """Every model metric through a run's own steps: interrupted, resumed, nothing scored twice, the same to the bit."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -36,11 +35,8 @@ def texts():
 
 
 @pytest.fixture(scope="module")
-def options(tiny, tmp_path_factory):
-    spec = importlib.util.spec_from_file_location("stand_ins", HERE / "stand_ins.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = module.stand_ins(tiny, tmp_path_factory.mktemp("stand-ins"))
+def options(tiny, load_module, tmp_path_factory):
+    found = load_module(HERE / "stand_ins.py").stand_ins(tiny, tmp_path_factory.mktemp("stand-ins"))
     found["nli"].pop("model")
     variants = {"autoais-two-way": "autoais", "bartscore-exp": "bartscore"}
     variants |= {"bertscore-recall": "bertscore", "bertscore-f1": "bertscore"}

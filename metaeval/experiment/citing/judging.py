@@ -18,7 +18,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.citing.correctness import CLAIM_RECALL
 from metaeval.experiment.citing.pipelines import Pipeline
-from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_of, macro_of, mean_of, replicates
+from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_over, macro_of, mean_of, replicates
 from metaeval.experiment.citing.soft import SoftLine, filled, settled, soft_precisions, soft_recalls, soften
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.result import Column
@@ -69,11 +69,9 @@ class Cited:
         return replicates(quantity, np.flatnonzero(self.system == system), self.group, self.draws)
 
     def interval(self, quantity: Quantity, system: int) -> Interval:
-        """A quantity of one system, with its interval; none from a single group, which resampling only repeats."""
-        values = self.values(quantity, system)
-        if np.unique(self.group[self.system == system]).size < 2:
-            values = values[:1]
-        return interval_of(values, self.config.interval.level)
+        """A quantity of one system, with its interval; none from a single group that has a value."""
+        rows = np.flatnonzero(self.system == system)
+        return interval_over(quantity, rows, self.group, self.draws, self.config.interval.level)
 
 
 def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
@@ -81,21 +79,35 @@ def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
 
     An answer that names no system is of its file's; with several files, ids begin with the file's name.
 
-    Raises `UserError` for no file, a file that cannot be read as answers, and two files of one name.
+    Raises `UserError` for no file, a file that cannot be read as answers, two files of one name, and a system that
+    goes by the name of another file.
     """
     if not files:
         raise UserError("No file of answers is given: name at least one.")
     names = [_stem(path) for path in files]
     if len(set(names)) < len(names):
         raise UserError(f"Files are told apart by their names, and two have the same: {', '.join(names)}.")
+    read = {name: read_answers(path, form) for path, name in zip(files, names, strict=True)}
+    _check_systems(read)
     answers: list[Answer] = []
-    for path, name in zip(files, names, strict=True):
-        for answer in read_answers(path, form):
+    for name, own_answers in read.items():
+        for answer in own_answers:
             prefix = f"{name}/" if len(files) > 1 else ""
             own = f"{prefix}{answer.id}", answer.system or name, answer.group
             written, system, group = (_writable(text) for text in own)
             answers.append(replace(answer, id=written, system=system, group=group))
     return answers
+
+
+def _check_systems(read: Mapping[str, Sequence[Answer]]) -> None:
+    """Answers that name no system go by their file's name; it must not be another system's."""
+    for name in [name for name, answers in read.items() if any(not answer.system for answer in answers)]:
+        for other, answers in read.items():
+            if other != name and any(answer.system == name for answer in answers):
+                raise UserError(
+                    f"Answers in {other} are of a system {name!r}, and so are those of the file {name}, which name "
+                    "none: rename the file, or name its system in the field 'system'."
+                )
 
 
 def judge(pipeline: Pipeline, backends: Iterable[Backend], config: RunConfig) -> Cited:

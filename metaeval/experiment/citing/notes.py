@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 
 from metaeval.citation.model import Answer
 from metaeval.citation.table import Line, counts, unjudged
 from metaeval.experiment.citing.judging import RECALL, Cited, Judged, bounds_of
+from metaeval.experiment.citing.making import resampled, signed, truncation, uncertainty
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Frame
 from metaeval.report.grid import Grid, Note
-from metaeval.report.numerals import count, numeral, one_line, plain, share
+from metaeval.report.numerals import count, numeral, plain
 from metaeval.report.result import Data
-from metaeval.signature import signature
 
 _PIPELINES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 _EXAMPLES = 3
@@ -59,10 +58,8 @@ def frame_of(cited: Cited, data: Data, name: str, title: str, notes: Sequence[No
 
 def sheet_of(cited: Cited, data: Data, name: str, records: Sequence[Record], grid: Grid) -> Sheet:
     """A table of the run with its data and settings."""
-    interval = cited.config.interval
     settings = {key: str(value) for key, value in cited.pipeline.fields.items()}
-    resampled = {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
-    return Sheet(name, data, {**settings, **resampled}, records, grid)
+    return Sheet(name, data, {**settings, **resampled(cited.config.interval)}, records, grid)
 
 
 def notes_of(cited: Cited, data: Data) -> tuple[Note, ...]:
@@ -71,35 +68,25 @@ def notes_of(cited: Cited, data: Data) -> tuple[Note, ...]:
     said = f"{count(len(cited.pipeline.answers), 'answer')} of {systems}, {count(data.groups, 'group')}; "
     said += f"{count(data.statements, 'claim')}, {count(data.citations, 'citation mark')}"
     settings = ", ".join(f"{key} {plain(str(value))}" for key, value in cited.pipeline.fields.items())
-    interval = cited.config.interval
-    drawn = f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')}"
     notes = (
         Note("data", said),
         Note("settings", settings),
         Note("verdicts", "", tuple((plain(one.backend.name), _verdicts(one)) for one in cited.judged)),
-        Note("truncation", "", tuple((plain(one.backend.name), _cut(one)) for one in cited.judged if _cut(one))),
+        truncation(one.backend for one in cited.judged),
         Note("not judged", "", tuple((plain(one.backend.name), _open(one)) for one in cited.judged if _open(one))),
         Note(
             "could be", "", tuple((plain(one.backend.name), _bounds(cited, one)) for one in cited.judged if _open(one))
         ),
         Note("marks", _marks(cited.judged[0].lines)),
-        Note("uncertainty", f"{drawn} of {count(data.groups, 'group')}, seed {interval.seed}"),
+        uncertainty(cited.config.interval, data.groups),
     )
     return tuple(note for note in notes if note.text or note.items)
 
 
 def signatures_of(cited: Cited, data: Data) -> tuple[str, ...]:
     """One line for each backend that pins every choice."""
-    interval = cited.config.interval
-    made = {
-        "interval": f"cluster-percentile-{interval.level}",
-        "by": "group",
-        "B": interval.resamples,
-        "seed": interval.seed,
-        **{package: version(package) for package in ("metaeval", "numpy")},
-    }
-    named = {"answers": f"{data.name}@{data.fingerprint[:12]}", **cited.pipeline.fields}
-    return tuple(one_line(signature({**named, **one.backend.fields, **made})) for one in cited.judged)
+    fields, interval = cited.pipeline.fields, cited.config.interval
+    return tuple(signed(data, {**fields, **one.backend.fields}, interval) for one in cited.judged)
 
 
 def _bounds(cited: Cited, one: Judged) -> str:
@@ -121,16 +108,6 @@ def _verdicts(one: Judged) -> str:
     if cutoff.value is None:
         return f"soft: recall is the mean score of claims, precision that of single citations; {asked}"
     return f"supported from {cutoff.value:g} on ({cutoff.source}); {asked}"
-
-
-def _cut(one: Judged) -> str:
-    ledger = one.backend.ledger
-    if not ledger.cut_pairs:
-        return ""
-    return (
-        f"{share(ledger.cut_pairs, ledger.pairs)} of pairs are longer than the metric reads; "
-        f"{share(ledger.cut_tokens, ledger.tokens)} of tokens cut"
-    )
 
 
 def _open(one: Judged) -> str:

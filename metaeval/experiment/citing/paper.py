@@ -14,7 +14,7 @@ from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.judging import Cited, by_key, gather, judge
 from metaeval.experiment.citing.notes import data_of, notes_of, sheet_of, signatures_of
 from metaeval.experiment.citing.pipelines import WITHIN, read_pipeline
-from metaeval.experiment.citing.quantities import Interval, Quantity, interval_of, replicates
+from metaeval.experiment.citing.quantities import Interval, Quantity, interval_over
 from metaeval.experiment.citing.run import backends_of, find_cutoffs
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.sheet import Record, Sheet
@@ -125,7 +125,7 @@ def _side_by_side(aliice: Cited, alce: Cited) -> list[PaperRow]:
 
 
 def _on(cited: Cited, quantity: Quantity, rows: np.ndarray[Any, np.dtype[np.intp]]) -> Interval:
-    return interval_of(replicates(quantity, rows, cited.group, cited.draws), cited.config.interval.level)
+    return interval_over(quantity, rows, cited.group, cited.draws, cited.config.interval.level)
 
 
 def _ends(interval: Interval) -> tuple[float | None, float | None, float | None]:

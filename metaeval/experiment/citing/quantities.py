@@ -82,12 +82,27 @@ def replicates(quantity: Quantity, rows: Ints, group: Ints, draws: Draws) -> Flo
 
     rows: numbers of the answers. group: (n,) codes of all answers.
     """
-    sums = np.stack([group_totals(moment[rows], group[rows], draws.n_groups) for moment in quantity.moments.T], axis=1)
+    sums = _by_group(quantity, rows, group, draws.n_groups)
 
     def evaluate(tile: Tile) -> Floats:
         return quantity.of(weighted_sums(sums, tile))
 
     return replicate(Prepared(evaluate, int(np.unique(group[rows]).size)), draws)
+
+
+def groups_with_value(quantity: Quantity, rows: Ints, group: Ints) -> int:
+    """How many groups have the quantity by themselves; of one alone, resampling only repeats the value."""
+    codes = np.unique(group[rows])
+    if not codes.size:
+        return 0
+    alone = _by_group(quantity, rows, group, int(codes[-1]) + 1)[codes]
+    return int((~np.isnan(quantity.of(alone.T))).sum())
+
+
+def interval_over(quantity: Quantity, rows: Ints, group: Ints, draws: Draws, level: float) -> Interval:
+    """The quantity of some answers, with its interval; without one where fewer than two groups have a value."""
+    values = replicates(quantity, rows, group, draws)
+    return interval_of(values if groups_with_value(quantity, rows, group) > 1 else values[:1], level)
 
 
 def interval_of(values: Floats, level: float) -> Interval:
@@ -96,6 +111,11 @@ def interval_of(values: Floats, level: float) -> Interval:
         return Interval(None)
     ends = percentile_interval(values[1:], level) if values.size > 1 else None
     return Interval(float(values[0]), *(ends or (None, None)))
+
+
+def _by_group(quantity: Quantity, rows: Ints, group: Ints, n_groups: int) -> Floats:
+    """The sums of some answers in each group, (n_groups, K)."""
+    return np.stack([group_totals(moment[rows], group[rows], n_groups) for moment in quantity.moments.T], axis=1)
 
 
 def _ratio(column: Column, parts: tuple[Floats, Floats]) -> Quantity:

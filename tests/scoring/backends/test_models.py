@@ -1,6 +1,5 @@
 """Loading models: every weight accounted for, and each fault in a sentence."""
 
-import importlib.util
 import shutil
 from pathlib import Path
 
@@ -18,12 +17,8 @@ CLASSIFIER = transformers.AutoModelForSequenceClassification
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    path = Path(__file__).parents[2] / "metrics_zoo" / "tiny_models.py"
-    spec = importlib.util.spec_from_file_location("tiny_models", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.TinyModels(tmp_path_factory.mktemp("tiny")).folder("bert")
+def made(tiny):
+    return tiny.folder("bert")
 
 
 @pytest.fixture

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 
 from metaeval.citation.citeeval.asking import load_prompts, part_prompt
 from metaeval.citation.citeeval.coefficients import fingerprint as coefficients_fingerprint
 from metaeval.citation.citeeval.editdist import PUBLISHED
-from metaeval.citation.citeeval.options import PROFILES
+from metaeval.citation.citeeval.options import PROFILES, CiteEvalOptions
 from metaeval.citation.measures import group_codes
 from metaeval.experiment.citing.citeeval.run import Rated
+from metaeval.experiment.citing.making import resampled, signed, uncertainty
 from metaeval.experiment.citing.notes import fingerprint
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame
 from metaeval.report.grid import Grid, Note
-from metaeval.report.numerals import count, one_line, plain
+from metaeval.report.numerals import count, plain
 from metaeval.report.result import Data
-from metaeval.signature import signature
 
 
 def data_of(rated: Rated) -> Data:
@@ -48,16 +47,20 @@ def own_fields(rated: Rated) -> dict[str, Scalar]:
 
 
 def shared_fields(rated: Rated) -> dict[str, Scalar]:
-    """What every number of the run depends on; options of the profile only where they were changed."""
-    preset, own = asdict(PROFILES[rated.profile]), asdict(rated.options)
-    changed = [f"{name}={value}" for name, value in own.items() if value != preset[name]]
+    """What every number of the run depends on."""
     return {
         "pipeline": "citeeval",
         "profile": rated.profile,
-        "options": ",".join(changed) or "as the profile",
+        "options": options_of(rated.profile, rated.options),
         "scenario": rated.scenario,
         "splitter": rated.splitter,
     }
+
+
+def options_of(profile: str, options: CiteEvalOptions) -> str:
+    """Options of the profile, only where they were changed."""
+    preset, own = asdict(PROFILES[profile]), asdict(options)
+    return ",".join(f"{name}={value}" for name, value in own.items() if value != preset[name]) or "as the profile"
 
 
 def model_fields(rated: Rated, prompts: Sequence[str], **asked: Scalar) -> dict[str, Scalar]:
@@ -87,7 +90,6 @@ def frame_of(
     made: Sequence[Mapping[str, object]] | None = None,
 ) -> Frame:
     """What stands around a table; made: the fields of each of its signatures, by default CiteEval's own."""
-    interval = rated.config.interval
     said = f"{count(len(rated.answers), 'answer')} of {count(len(rated.systems), 'system')}, "
     said += f"{count(data.groups, 'group')}; {count(data.statements, 'statement')}, {count(data.citations, 'citation')}"
     settings = [f"{key} {plain(str(value))}" for key, value in shared_fields(rated).items() if key != "pipeline"]
@@ -95,14 +97,10 @@ def frame_of(
         Note("data", said),
         Note("settings", ", ".join(settings)),
         *notes,
-        Note(
-            "uncertainty",
-            f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
-            f"{count(data.groups, 'group')}, seed {interval.seed}",
-        ),
+        uncertainty(rated.config.interval, data.groups),
     )
     subtitle = f"{plain(data.name)}, CiteEval, profile {plain(rated.profile)}, {rated.scenario} scenario"
-    signatures = tuple(_signature(rated, data, fields) for fields in made or [own_fields(rated)])
+    signatures = tuple(signed(data, fields, rated.config.interval) for fields in made or [own_fields(rated)])
     return Frame((name, data.name, "CiteEval"), title, subtitle, footer, signatures)
 
 
@@ -121,20 +119,5 @@ def sheet_of(
     fields: Mapping[str, Scalar] | None = None,
 ) -> Sheet:
     """A table of the run with its data and settings; fields: by default CiteEval's own."""
-    interval = rated.config.interval
-    resampled = {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
-    return Sheet(name, data, {**(own_fields(rated) if fields is None else fields), **resampled}, records, grid)
-
-
-def _signature(rated: Rated, data: Data, fields: Mapping[str, object]) -> str:
-    interval = rated.config.interval
-    made = {
-        "answers": f"{data.name}@{data.fingerprint[:12]}",
-        **fields,
-        "interval": f"cluster-percentile-{interval.level}",
-        "by": "group",
-        "B": interval.resamples,
-        "seed": interval.seed,
-        **{package: version(package) for package in ("metaeval", "numpy")},
-    }
-    return one_line(signature(made))
+    own = own_fields(rated) if fields is None else fields
+    return Sheet(name, data, {**own, **resampled(rated.config.interval)}, records, grid)

@@ -24,7 +24,6 @@ from metaeval.experiment.citing.settings import sort_settings
 from metaeval.files import write_text
 
 _log = logging.getLogger(__name__)
-_APART = ("model", "base_url")  # said by itself; told on the way, for a replay has none
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ class Prepared:
             "strategy": self.options.strategy,
             "shown": ",".join(used),
             "prompts": ",".join(prompts),
-            "asking": ",".join(f"{name}={value}" for name, value in identity.items() if name not in _APART),
+            "asking": ",".join(f"{name}={value}" for name, value in identity.items() if name != "model"),
         }
 
 

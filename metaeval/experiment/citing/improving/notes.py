@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 
 from metaeval.citation.citeeval.asking import load_prompts
 from metaeval.citation.citeeval.evaluate import bounds
-from metaeval.citation.citeeval.options import PROFILES
 from metaeval.citation.measures import group_codes
+from metaeval.experiment.citing.citeeval.frame import options_of
 from metaeval.experiment.citing.improving.run import Bettered
+from metaeval.experiment.citing.making import resampled, signed, uncertainty
 from metaeval.experiment.citing.notes import fingerprint
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame
 from metaeval.report.grid import Grid, Note
-from metaeval.report.numerals import count, one_line, plain
+from metaeval.report.numerals import count, plain
 from metaeval.report.result import Data
-from metaeval.signature import signature
 
 
 def data_of(bettered: Bettered) -> Data:
@@ -37,16 +36,14 @@ def data_of(bettered: Bettered) -> Data:
 
 
 def fields_of(bettered: Bettered) -> dict[str, Scalar]:
-    """What the numbers depend on beside the answers; options of the profile only where they were changed."""
+    """What the numbers depend on beside the answers."""
     prepared = bettered.prepared
-    preset, own = asdict(PROFILES[prepared.profile]), asdict(prepared.options)
-    changed = [f"{name}={value}" for name, value in own.items() if value != preset[name]]
     asking = {name: value for name, value in asdict(prepared.asking).items() if not name.endswith("_file")}
     prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(prepared.asking).items()]
     return {
         "pipeline": "citeeval",
         "profile": prepared.profile,
-        "options": ",".join(changed) or "as the profile",
+        "options": options_of(prepared.profile, prepared.options),
         "scenario": prepared.scenario,
         "rounds": prepared.rounds,
         "splitter": prepared.splitter.name,
@@ -73,24 +70,11 @@ def frame_of(bettered: Bettered, data: Data, name: str, title: str) -> Frame:
             f"what they are worth; at most {count(prepared.rounds, 'round')}, ended where no edit changes an answer",
         ),
         Note("could be", _could_be(bettered)),
-        Note(
-            "uncertainty",
-            f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
-            f"{count(data.groups, 'group')}, seed {interval.seed}; changes are of answers with both values",
-        ),
+        uncertainty(interval, data.groups, "; changes are of answers with both values"),
     )
-    made = {
-        "answers": f"{data.name}@{data.fingerprint[:12]}",
-        **fields,
-        "interval": f"cluster-percentile-{interval.level}",
-        "by": "group",
-        "B": interval.resamples,
-        "seed": interval.seed,
-        **{package: version(package) for package in ("metaeval", "numpy")},
-    }
     subtitle = f"{plain(data.name)}, CiteEval, profile {plain(prepared.profile)}, {prepared.scenario} scenario"
     footer = tuple(note for note in notes if note.text)
-    return Frame((name, data.name, "CiteEval"), title, subtitle, footer, (one_line(signature(made)),))
+    return Frame((name, data.name, "CiteEval"), title, subtitle, footer, (signed(data, fields, interval),))
 
 
 def _could_be(bettered: Bettered) -> str:
@@ -106,6 +90,5 @@ def _could_be(bettered: Bettered) -> str:
 
 def sheet_of(bettered: Bettered, data: Data, name: str, records: Sequence[Record], grid: Grid) -> Sheet:
     """A table of the run with its data and settings."""
-    interval = bettered.prepared.config.interval
-    resampled = {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
-    return Sheet(name, data, {**fields_of(bettered), **resampled}, records, grid)
+    settings = {**fields_of(bettered), **resampled(bettered.prepared.config.interval)}
+    return Sheet(name, data, settings, records, grid)

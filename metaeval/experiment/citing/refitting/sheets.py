@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 from metaeval.citation.citeeval.editdist import PUBLISHED
 from metaeval.citation.citeeval.refitting import FOLDS
+from metaeval.experiment.citing.making import answers_at, resampled, uncertainty, versions
 from metaeval.experiment.citing.notes import fingerprint
 from metaeval.experiment.citing.refitting.run import Refitted
 from metaeval.experiment.sheet import Record, Scalar, Sheet
@@ -108,20 +107,18 @@ def _data(found: Refitted) -> Data:
 
 
 def _settings(found: Refitted) -> dict[str, Scalar]:
-    interval, plan = found.plan.config.interval, found.plan
+    plan = found.plan
     return {
         "model": plan.asking.model,
         "answered_as": ", ".join(found.models) or plan.asking.model,
         "splitter": plan.splitter,
         "folds": FOLDS,
-        "resamples": interval.resamples,
-        "seed": interval.seed,
-        "level": interval.level,
+        **resampled(plan.config.interval),
     }
 
 
 def _notes(found: Refitted, data: Data) -> tuple[Note, ...]:
-    interval, fit = found.plan.config.interval, found.fit
+    fit = found.fit
     left_out = ", ".join(f"{reason} {number:,}" for reason, number in sorted(fit.left_out.items()))
     dropped = ", ".join(f"{plain(reason)} {number:,}" for reason, number in sorted(found.plan.dropped.items()))
     notes = (
@@ -132,20 +129,16 @@ def _notes(found: Refitted, data: Data) -> tuple[Note, ...]:
         ),
         Note("left out", left_out),
         Note("not read", dropped),
-        Note(
-            "uncertainty",
-            f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
-            f"{count(data.groups, 'group')}, seed {interval.seed}",
-        ),
+        uncertainty(found.plan.config.interval, data.groups),
     )
     return tuple(note for note in notes if note.text)
 
 
 def _signature(found: Refitted, data: Data) -> str:
     made = {
-        "answers": f"{data.name}@{data.fingerprint[:12]}",
+        "answers": answers_at(data),
         "pipeline": "citeeval-refit",
         **_settings(found),
-        **{package: version(package) for package in ("metaeval", "numpy")},
+        **versions(),
     }
     return one_line(signature(made))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from importlib.metadata import version
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +13,15 @@ from metaeval.citation.measures import Share, group_codes, precisions, recalls
 from metaeval.citation.table import Line, claims_of, counts
 from metaeval.experiment.citing.agreement import agreement
 from metaeval.experiment.citing.judging import F1, PRECISION, RECALL
+from metaeval.experiment.citing.making import resampled, signed, uncertainty
 from metaeval.experiment.citing.notes import fingerprint
 from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_of, macro_of, replicates
 from metaeval.experiment.citing.rewriting.run import Rejudged
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note
-from metaeval.report.numerals import count, numeral, one_line, plain, share
+from metaeval.report.numerals import count, numeral, plain, share
 from metaeval.report.result import Column, Data
-from metaeval.signature import signature
 from metaeval.stats.draws import bootstrap
 
 Ints = NDArray[np.int64]
@@ -52,26 +51,15 @@ def rewriting_sheets(rejudged: Rejudged) -> list[Sheet]:
         groups=n_groups,
         levels={},
     )
-    resampled: Record = {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
-    settings: Record = {**{key: str(value) for key, value in prepared.fields.items()}, **resampled}
-    made = {
-        "answers": f"{data.name}@{data.fingerprint[:12]}",
-        **prepared.fields,
-        **backend.fields,
-        "interval": f"cluster-percentile-{interval.level}",
-        "by": "group",
-        "B": interval.resamples,
-        "seed": interval.seed,
-        **{package: version(package) for package in ("metaeval", "numpy")},
-    }
+    settings: Record = {**{key: str(value) for key, value in prepared.fields.items()}, **resampled(interval)}
     subtitle = f"{plain(data.name)}, ALiiCE, profile {plain(prepared.profile.signature)}"
-    notes, signed = _notes(rejudged, data), (one_line(signature(made)),)
+    notes, line = _notes(rejudged, data), signed(data, {**prepared.fields, **backend.fields}, interval)
     sheets = []
     for name, title, headings, (blocks, records) in (
         ("rewriting", "Claims written again", ("value", "of claims"), _claims(rejudged, codes, n_groups)),
         ("rewriting-scores", "Before and after", ("before", "after", "change"), _scores(rejudged, codes, n_groups)),
     ):
-        frame = Frame((name, data.name), title, subtitle, notes, signed)
+        frame = Frame((name, data.name), title, subtitle, notes, (line,))
         sheets.append(Sheet(name, data, settings, records, lines_grid(frame, "measure", headings, blocks)))
     return sheets
 
@@ -169,11 +157,10 @@ def _bounds(rejudged: Rejudged) -> str:
 
 def _notes(rejudged: Rejudged, data: Data) -> tuple[Note, ...]:
     prepared, backend, out = rejudged.prepared, rejudged.backend, len(rejudged.left_out)
-    interval, ledger = prepared.config.interval, backend.ledger
+    ledger = backend.ledger
     said = f"{count(len(prepared.answers), 'answer')}, {count(data.groups, 'group')}; "
     said += f"{count(len(claims_of(rejudged.before)), 'claim')}, {len(prepared.cut):,} of them sent; "
     left = f"{count(out, 'claim')} without a new wording or without a verdict, in neither recall nor precision; "
-    drawn = f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')}"
     notes = (
         Note("data", said + count(data.citations, "citation mark")),
         Note("settings", ", ".join(f"{key} {plain(str(value))}" for key, value in prepared.fields.items())),
@@ -182,7 +169,7 @@ def _notes(rejudged: Rejudged, data: Data) -> tuple[Note, ...]:
         ),
         Note("truncation", f"{share(ledger.cut_pairs, ledger.pairs)} of pairs cut" if ledger.cut_pairs else ""),
         Note("left out", left + f"with them, {_bounds(rejudged)}" if out else ""),
-        Note("uncertainty", f"{drawn} of {count(data.groups, 'group')}, seed {interval.seed}"),
+        uncertainty(prepared.config.interval, data.groups),
     )
     return tuple(note for note in notes if note.text)
 
