@@ -38,7 +38,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over answers: its value and percentile interval (None: undefined), and what went into it.
+    """A mean over answers: its value and percentile interval (None: undefined, or of one group), and what went into it.
 
     answers: those with a value; undefined: those without, left out. groups: drawn units with a value.
     """
@@ -116,6 +116,7 @@ def estimate(
 ) -> Estimate:
     """Ratio of the sums of `macro` or `micro` parts with its cluster-bootstrap interval; group: (n,) codes.
 
+    One group with a value has no interval: resampling only repeats it.
     Raises ValueError if the lengths differ.
     """
     numerators, denominators = parts
@@ -124,7 +125,7 @@ def estimate(
     counted = denominators > 0
     prepared = _prepared(numerators, denominators, group, n_groups)
     values = replicate(prepared, bootstrap(n_groups, resamples, seed))
-    interval = percentile_interval(values[1:], level) if resamples and not np.isnan(values[0]) else None
+    interval = percentile_interval(values[1:], level) if resamples and prepared.groups > 1 else None
     low, high = interval or (None, None)
     return Estimate(
         value=None if np.isnan(values[0]) else float(values[0]),

@@ -74,7 +74,7 @@ def citeeval(
     settings = opt.settings(results=results, store=store, budget=budget)
     choice, beside = ChatChoice(model, base_url, record, replay), how.names(baselines)
     if dry_run:
-        typer.echo(estimate_citeeval(asked, choice, scenario, settings, set_ or [], beside))
+        typer.echo(estimate_citeeval(asked, choice, scenario, settings, set_ or [], beside, coefficients))
         return
     with scoring_progress(quiet) as progress:
         rated = run_citeeval(asked, choice, scenario, settings, set_ or [], progress, beside, coefficients)

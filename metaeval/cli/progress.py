@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import typer
 
@@ -16,6 +17,16 @@ ASKING = "asking "
 """What the name of a chat model begins with, of which replies are counted (see `metaeval.citation.chat.opening`)."""
 
 _EVERY = 10.0  # seconds between plain lines
+
+
+@dataclass(slots=True)
+class _Wave:
+    """One asking of a metric. start: when; before: how many pairs were done then. done, total: pairs by now."""
+
+    start: float
+    before: int
+    done: int
+    total: int
 
 
 @contextmanager
@@ -46,43 +57,53 @@ def _bars() -> Iterator[MetricProgress]:
         console=Console(stderr=True),
     ) as bars:
         tasks: dict[str, TaskID] = {}
-        starts: dict[str, tuple[float, int]] = {}
+        waves: dict[str, _Wave] = {}
 
         def report(metric: str, done: int, total: int) -> None:
-            if metric not in tasks:
-                tasks[metric] = bars.add_task(metric, total=total, completed=done, rate=_served(done, total))
-                starts[metric] = (time.monotonic(), done)
+            if _begins(waves.get(metric), done, total):
+                waves[metric] = _Wave(time.monotonic(), done, done, total)
+                if metric not in tasks:
+                    tasks[metric] = bars.add_task(metric, total=total, rate="")
+                bars.reset(tasks[metric], total=total, completed=done, rate=_served(done, total))
                 return
-            bars.update(tasks[metric], completed=done, rate=_rate(metric, done, *starts[metric]))
+            waves[metric].done = done
+            bars.update(tasks[metric], completed=done, rate=_rate(metric, waves[metric]))
 
         yield report
 
 
 def _lines() -> MetricProgress:
-    starts: dict[str, tuple[float, int]] = {}
+    waves: dict[str, _Wave] = {}
     last: dict[str, float] = {}
 
     def report(metric: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if metric not in starts:
-            starts[metric], last[metric] = (now, done), now
+        if _begins(waves.get(metric), done, total):
+            waves[metric], last[metric] = _Wave(now, done, done, total), now
             typer.echo(f"{metric}: {done:,} of {total:,} {_unit(metric)} {_served(done, total)}".rstrip(), err=True)
-        elif done == total or now - last[metric] >= _EVERY:
+            return
+        wave = waves[metric]
+        wave.done = done
+        if done == total or now - last[metric] >= _EVERY:
             last[metric] = now
-            left = (total - done) * (now - starts[metric][0]) / max(done - starts[metric][1], 1)
+            left = (total - done) * (now - wave.start) / max(done - wave.before, 1)
             soon = f", {left:.0f} s left" if done < total else ""
-            rate = _rate(metric, done, *starts[metric])
-            typer.echo(f"{metric}: {done:,} of {total:,} {_unit(metric)}, {rate}{soon}", err=True)
+            typer.echo(f"{metric}: {done:,} of {total:,} {_unit(metric)}, {_rate(metric, wave)}{soon}", err=True)
 
     return report
+
+
+def _begins(wave: _Wave | None, done: int, total: int) -> bool:
+    """Whether a metric is asked for the first time, or again: with another total, anew, or behind the end."""
+    return wave is None or total != wave.total or done < wave.done or wave.done == wave.total
 
 
 def _served(done: int, total: int) -> str:
     return "from the store" if done == total else ""
 
 
-def _rate(metric: str, done: int, start: float, before: int) -> str:
-    return f"{(done - before) / max(time.monotonic() - start, 1e-9):,.0f} {_unit(metric)}/s"
+def _rate(metric: str, wave: _Wave) -> str:
+    return f"{(wave.done - wave.before) / max(time.monotonic() - wave.start, 1e-9):,.0f} {_unit(metric)}/s"
 
 
 def _unit(metric: str) -> str:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 
-SPLITTER = "rules-1"
+SPLITTER = "rules-2"
 """Name and version of the rules, for signatures. A change that can move a boundary raises the number."""
 
-# Where a sentence may end: closing punctuation, any closing quotes, brackets or reference marks ("[2]"), then white
-# space and, behind opening quotes, brackets or list marks, the character that opens the next. A line break always
-# ends one. Possessive quantifiers keep the search linear on runs of dots or spaces.
+# A reference mark: "[2]", "[1, 2]", "[1-3]", "[^4]", "【5】".
+_MARK = r"[\[【]\s*+\^?\d++(?:\s*+[,;–—-]\s*+\^?\d++)*+\s*+[\]】]"
+
+# Where a sentence may end: closing punctuation, any closing quotes, brackets or reference marks, then white space and,
+# behind opening quotes, brackets or list marks, the character that opens the next. The wide full stops of scripts
+# without spaces need none, and keep the marks that follow. A line break always ends one. Possessive quantifiers keep
+# the search linear on runs of dots or spaces.
 _BOUNDARY = re.compile(
-    r"""(?<![.!?…])(?P<end>[.!?…]++["'”’»)\]]*+(?:\[\d+\])*+)(?P<space>[^\S\n\r\u2028\u2029]++)
-        (?=["'“‘«(\[\#*•·–—-]*+[^\S\n\r\u2028\u2029]*+(?P<next>[^\W_]))
+    rf"""(?<![.!?…])(?P<end>[.!?…]++["'”’»)\]]*+(?:{_MARK})*+)(?P<space>[^\S\n\r\u2028\u2029]++)
+        (?=(?:[\[【]\^?(?=\d)|["'“‘«(\[\#*•·–—-])*+[^\S\n\r\u2028\u2029]*+(?P<next>[^\W_]))
+        |[。！？]++["'”’»)\]」』）》]*+(?:[^\S\n\r\u2028\u2029]*+{_MARK})*+
         |(?P<line>[\n\r\u2028\u2029])""",
     re.VERBOSE,
 )
@@ -34,14 +39,14 @@ def split_sentences(text: str) -> tuple[str, ...]:
     """Split text into sentences, stripped, in order; empty text gives an empty tuple.
 
     A sentence does not open with a small letter. A full stop does not end a sentence after a known abbreviation, a
-    single initial ("J. Smith") or a dotted acronym ("U.S. Navy"); a line break always does.
+    single initial ("J. Smith") or a dotted acronym ("U.S. Navy"); a line break and the wide stops 。！？ always do.
     """
     sentences: list[str] = []
     start = 0
     for match in _BOUNDARY.finditer(text):
-        if match["line"] is None and (match["next"].islower() or _stays_open(text, match)):
+        if match["end"] is not None and (match["next"].islower() or _stays_open(text, match)):
             continue
-        end = match.end("end") if match["line"] is None else match.start()
+        end = match.end() if match["line"] is None else match.start()
         sentences.append(text[start:end].strip())
         start = match.end()
     sentences.append(text[start:].strip())

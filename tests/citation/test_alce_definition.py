@@ -12,6 +12,7 @@ from metaeval.citation.alce.options import PAPER, RELEASED, alce_options
 from metaeval.citation.alce.scores import citation_scores, counters
 from metaeval.citation.alce.statements import statements
 from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.sentences import SentenceSplitter
 from metaeval.citation.table import counts, unjudged
 from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError
@@ -208,6 +209,19 @@ def test_the_rate_of_needless_citations_passes_100_per_cent_only_as_released():
     assert (paper.several_rate, paper.supported_rate) == (1.0, 1.0)
     none = counters([])
     assert (none.several_rate, none.supported_rate, none.needless_rate) == (None, None, None)
+
+
+def test_statements_that_have_been_made_are_not_made_again():
+    def entails(pairs):
+        return [Verdict("title 1" in text) for text, _ in pairs]
+
+    def refuse(text):
+        raise AssertionError("split again")
+
+    answers = [answer("Rain fell [1][2]. It stopped."), Answer("b", "It began [1].", PASSAGES)]
+    made = [statements(one, PAPER) for one in answers]
+    never = SentenceSplitter("never", refuse)
+    assert alce_lines(answers, entails, PAPER, never, made) == alce_lines(answers, entails)
 
 
 def test_a_missing_verdict_is_no_number_and_is_listed():

@@ -136,6 +136,14 @@ def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds
         ('Sure: {"a": 1, "b": 2}', None),
         ("[1, 2]", None),
         ("[" * 100_000, None),
+        ('{"a": 1, "b": 2, "b": 3}', None),
+        ('{"a": 1, "b": {"c": [{"d": 1, "d": 1}]}}', None),
+        ('\n```\r\n{"a": 1, "b": 2}\r\n  ``` ', {"a": 1, "b": 2}),
+        ('```json {"a": 1, "b": 2}\n```', None),
+        ('```json\n{"a": 1, "b": 2}```', None),
+        ('```json\n{"a": 1, "b": 2}', None),
+        ("```", None),
+        (f"```json{chr(10) * 1_000_000}x", None),  # hangs where white space is looked at again from every line break
     ],
 )
 def test_an_object_has_the_fields_that_were_asked_for_or_is_none(text, found):

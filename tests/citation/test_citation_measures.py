@@ -53,6 +53,15 @@ def test_macro_is_the_mean_of_values_and_micro_the_share_of_all():
     assert estimate(micro(shares), group, n_groups, resamples=50).value == pytest.approx(2 / 3, abs=1e-15)
 
 
+def test_one_group_with_a_value_has_no_interval():
+    # Three groups are drawn, and one of them has values: each resample is their mean, or undefined.
+    values = means([0.2, 0.4, None, None])
+    lone = estimate(values, np.array([0, 0, 1, 2]), 3, resamples=50)
+    assert (lone.value, lone.low, lone.high, lone.groups) == (pytest.approx(0.3), None, None, 1)
+    two = estimate(values, np.array([0, 1, 1, 2]), 3, resamples=50)
+    assert (two.low, two.high, two.groups) == (0.2, 0.4, 2)
+
+
 def test_a_missing_verdict_lies_between_a_miss_and_a_hit():
     share = Share(1, 1, open=1)
     assert (share.filled(False).value, share.value, share.filled(True).value) == (0.5, 1.0, 1.0)

@@ -62,6 +62,11 @@ def test_statements_are_those_of_the_file(tmp_path):
     assert (first.id, first.question, first.passages[0].title) == ("1", "How long?", "Oder")
     assert [(one.number, one.text, one.citations) for one in split.statements] == [(1, "It is long.", (1, 2))]
     assert (split.no_answer, refusal.no_answer) == (False, True)
+    assert [one.id for one in split.statements] == ["1"]
+    twice = record(sentences=[("A.", []), ("B.", [])])
+    twice["prediction_sentences_and_citations"][1]["id"] = 1
+    with pytest.raises(UserError, match="record 1: two statements have one id"):
+        read_statements(written(tmp_path, [twice]))
     broken = record(sentences=[("It is long.", ["1"])])
     with pytest.raises(UserError, match=r"\[0\]: field 'citations' is \[\"1\"\]; allowed: a list of whole numbers"):
         read_statements(written(tmp_path, [broken]))
@@ -92,6 +97,9 @@ def test_what_the_human_file_may_not_hold(tmp_path, change, message):
     path = written(tmp_path, {"s1": {"statements": {"7": {**STATEMENT, **change}}}})
     with pytest.raises(UserError, match=rf"s1, statements, 7: {message}"):
         read_human(path)
+    twice = json.dumps({"s1": {"statements": {"7": STATEMENT}}}).replace('{"7"', '{"7": {}, "7"')
+    with pytest.raises(UserError, match="field '7' stands twice"):
+        read_human(written(tmp_path, twice))
     for content in ("[]", "{", '{"s": []}', '{"s": {"statements": {"1": []}}}'):
         with pytest.raises(UserError):
             read_human(written(tmp_path, content))
@@ -145,6 +153,8 @@ def test_correlations_are_scipys_and_their_intervals_draw_responses():
         assert found[name].low < found[name].value < found[name].high
     constant = correlations(np.ones(90), gold, group, resamples=10)
     assert constant["pearson"].value is constant["kendall"].low is None
+    lone = correlations(score, gold, np.full(90, 3), resamples=10)
+    assert (lone["pearson"].value, lone["pearson"].low) == (found["pearson"].value, None)
     empty = correlations(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), resamples=10)
     assert empty["spearman"].value is None
 

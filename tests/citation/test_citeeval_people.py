@@ -112,14 +112,50 @@ def test_resampling_draws_the_groups_of_the_answers(files):
 def test_what_the_judge_left_out_is_left_out_and_filled_only_as_released(files):
     answers, results = results_of(files, without=(1,))
     found = agreement(answers, results, files[1], "rating", resamples=0)
-    # The first statements of r1, r2 and r3; each response has another value, r2's the 0 for a missing citation.
-    assert (found.n_statements, found.statements_left_out, found.responses_left_out) == (5, 3, 0)
-    ours, people = [0.25, 0.25, 0, 0.5, 1], [0.25, 0.5, 0.25 / 3, 1.75 / 3, 1]
+    # The first statements of r1, r2 and r3, so that the value of none of these is known; and r1's third statement,
+    # which needs no rating and would take r1's. Left are r1.2, r2.2 (it lacks a citation: 0), r3.2 and r4.1.
+    assert (found.n_statements, found.statements_left_out) == (4, 4)
+    assert (found.n_responses, found.responses_left_out) == (1, 3)
+    ours, people = [0.25, 0, 0.5, 1], [0.25, 0.25 / 3, 1.75 / 3, 1]
     assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     answers, results = results_of(files, RELEASED, without=(1,))
     assert agreement(answers, results, files[1], "rating", resamples=0).statements_left_out == 0
     answers, results = results_of(files, without=(1, 2))
-    assert agreement(answers, results, files[1], "rating", resamples=0).responses_left_out == 2  # r1 and r3
+    found = agreement(answers, results, files[1], "rating", resamples=0)
+    assert (found.statements_left_out, found.responses_left_out) == (6, 3)
+
+
+def test_in_the_scenario_of_cited_statements_a_missing_word_is_no_0_and_a_masked_one_costs_nothing(files):
+    answers, results = results_of(files, without=(1,))
+    found = agreement(answers, results, files[1], "rating", "cited", resamples=0)
+    # Masked: r1.3, r2.2, r4.1. The first statements of r1, r2, r3 are missing. Left are r1.2 = 0.25, r3.2 = 0.5, and
+    # r4, which cites nothing: 0 on both sides. r2.2 would take r2's value, which would be 0, since its only cited
+    # statement was not judged.
+    assert (found.n_statements, found.statements_left_out) == (3, 5)
+    assert (found.n_responses, found.responses_left_out) == (1, 3)
+    ours, people = [0.25, 0.5, 0], [0.25, 1.75 / 3, 0]
+    assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
+    # Contexts alone are missing: of statements without citations, which are masked.
+    silent = [values_of(answer, split, replace(judged(answer.id), contexts={}), PAPER) for answer, split in files[0]]
+    whole = agreement(answers, results_of(files)[1], files[1], "rating", "cited", resamples=0)
+    assert agreement(answers, silent, files[1], "rating", "cited", resamples=0) == whole
+    assert (whole.n_statements, whole.n_responses) == (8, 4)
+    # Nothing else is in the full scenario's r4: it is left out there, and so are r1 and r2.
+    full = agreement(answers, silent, files[1], "rating", resamples=0)
+    assert (full.n_responses, full.n_statements) == (1, 5)
+
+
+def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_citations(files):
+    answers, results = results_of(files)
+    expected = agreement(answers, results, files[1], "rating", resamples=0)
+    turned = {name: own[::-1] for name, own in files[1].items()}
+    assert agreement(answers, results, turned, "rating", resamples=0) == expected
+    renamed = {**files[1], "r2": [replace(files[1]["r2"][0], id="7"), files[1]["r2"][1]]}
+    with pytest.raises(UserError, match="'r2' has a statement '1' here, and the judgements are of 7, 2: give"):
+        agreement(answers, results, renamed)
+    recited = {**files[1], "r2": [replace(files[1]["r2"][0], citations=(2,)), files[1]["r2"][1]]}
+    with pytest.raises(UserError, match="Statement '1' of sample 'r2' cites 1, 2 here and 2 in the judgements"):
+        agreement(answers, results, recited)
 
 
 def test_contexts_against_most_people(files):
@@ -156,7 +192,7 @@ def test_other_responses_than_people_judged_are_refused(files):
     answers, results = results_of(files)
     with pytest.raises(UserError, match="hold no sample 'r1'"):
         agreement(answers, results, {})
-    with pytest.raises(UserError, match="'r1' has 3 statements here and 2 in the human judgements"):
+    with pytest.raises(UserError, match="'r1' has 3 statements here and 2 in the judgements"):
         agreement(answers, results, {**files[1], "r1": files[1]["r1"][:2]})
 
 

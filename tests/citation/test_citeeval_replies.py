@@ -45,6 +45,8 @@ def test_one_block_of_code_around_the_object_is_no_fault():
         "Rating: 5",
         "[]",
         "null",
+        '{"statements": [], "statements": []}',
+        '{"statements": [{"id": 1, "thinking": "t", "context": "query", "edits": [], "rating": 1, "rating": 5}]}',
         '{"statements": {}}',
         '{"statements": [], "note": 1}',
         f"Here it is: {reply(review(1))}",
@@ -144,6 +146,20 @@ def test_tags_are_read_once_within_the_statements_and_outside_thinking():
     assert said.problems == {"out of schema": 1, "said twice": 1, "no such statement": 1}
     contexts = read_tagged_contexts('<type sentence_id="1">2</type><type sentence_id="2">5</type>', 2, tag="type")
     assert (contexts.by, contexts.problems) == ({1: 2}, {"out of schema": 1})
+
+
+def test_numbers_too_long_to_be_meant_are_out_of_the_schema():
+    long = "1" * 5000  # Python refuses to read more than 4300 digits
+    for read, tag in ((read_tagged_ratings, "rating"), (read_tagged_contexts, "attribution")):
+        said = read(f'<{tag} sentence_id="1">{long}</{tag}><{tag} sentence_id="2"> 4 </{tag}>', 2)
+        assert (said.by, said.problems) == ({2: 4}, {"out of schema": 1})
+        said = read(f'<{tag} sentence_id="{long}">4</{tag}>', 2)
+        assert (said.by, said.problems) == ({}, {"no such statement": 1})
+    for citation, reason in ((long, "1"), ("1", long)):
+        said = read_tagged_edits(
+            f'<editing sentence_id="1"><DELETE citation="{citation}">{reason}</DELETE></editing>', 1
+        )
+        assert (said.by, said.problems) == ({}, {"out of schema": 1})
 
 
 @pytest.mark.parametrize(

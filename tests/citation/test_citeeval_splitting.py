@@ -101,6 +101,24 @@ def test_empty_lines_are_passed_over_and_stop_only_the_released_profile():
             split_response(answer(text), RELEASED)
 
 
+@pytest.mark.parametrize("profile", ["paper", "released"])
+def test_marks_with_no_statement_to_belong_to_are_kept_as_unread(profile):
+    options = citeeval_options(profile)
+    for text in ("[1][2]", " [1]\n[2] ", "[1] [2]"):
+        found = split_response(answer(text), options)
+        assert found.statements == ()
+        assert [(mark.start, mark.number) for mark in found.unread] == [(text.index("[1]"), 1), (text.index("[2]"), 2)]
+    found = split_response(answer("[1][9]\nIt is long and wide [2]."), options)
+    assert [(one.number, one.text, one.citations) for one in found.statements] == [(1, "It is long and wide.", (2,))]
+    assert [(mark.start, mark.number) for mark in found.unread] == [(0, 1), (3, 9)]
+
+
+def test_marks_of_a_response_that_becomes_a_refusal_are_kept_as_unread():
+    found = split_response(answer("No source says so. The river is long [1][0]."), RELEASED)
+    assert [(one.text, one.citations) for one in found.statements] == [(NO_ANSWER, ())]
+    assert [(mark.start, mark.number) for mark in found.unread] == [(37, 1), (40, 0)]
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "<thinking>x</thinking>"])
 def test_an_empty_response_has_no_statements(text):
     assert split_response(answer(text)).statements == ()
@@ -133,13 +151,17 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from([0, 20]))
 def test_every_mark_is_cited_or_listed_and_no_other_text_is_lost(text, limit):
     own = answer(text)
-    found = split_response(own, citeeval_options(no_answer="never", merge_below=limit)).statements
-    marks = find_marks(text)
+    whole = split_response(own, citeeval_options(no_answer="never", merge_below=limit))
+    found, marks = whole.statements, find_marks(text)
+    first = found[0].start if found else len(text)
+    assert whole.unread == tuple(mark for mark in marks if mark.start < first)
+    assert all(one.text for one in found)
+    read = [(mark.start, mark.end) for mark in marks if mark.number is not None]
+    marks = marks[len(whole.unread) :]
     cited = [number for one in found for number in one.citations]
     assert set(cited) == {mark.number for mark in marks if mark.number in (1, 2, 3)}
     unread = [mark for one in found for mark in one.unread]
     assert unread == [mark for mark in marks if mark.number not in (1, 2, 3)]
-    read = [(mark.start, mark.end) for mark in marks if mark.number is not None]
     kept = "".join(letter for at, letter in enumerate(text) if not any(start <= at < end for start, end in read))
     assert "".join("".join(one.text.split()) for one in found) == "".join(kept.split())
     for one in found:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from metaeval.citation.citeeval.aggregate import in_scenario, response_value
+from metaeval.citation.citeeval.aggregate import in_scenario, mean_bounds, response_value
 from metaeval.citation.citeeval.editdist import ACTIONS, PUBLISHED, Coefficients, actions, edit_distance, refit
 from metaeval.citation.citeeval.editing import Edit, edit_problems, edited
 from metaeval.citation.citeeval.options import PAPER, RELEASED, citeeval_options
@@ -221,6 +221,74 @@ def test_no_way_of_filling_what_is_missing_leaves_the_bounds():
             value = response_value(filled, cited).value
             if value is not None and found.most is not None:
                 assert found.least - 1e-12 <= value <= found.most + 1e-12, (values, filled)
+
+
+@pytest.mark.parametrize("context", [None, QUERY, RETRIEVAL])
+def test_a_response_without_citations_is_missing_where_its_context_is(context):
+    values = [by_rating((), context, None), by_rating((), QUERY, None)]
+    found = response_value(values, [False, False], "cited")
+    # On the passages it lacks a citation: the response is 0. Else nothing is to be rated: undefined.
+    expected = {None: (None, 1, 0.0, None), QUERY: (None, 0, None, None), RETRIEVAL: (0.0, 0, 0.0, 0.0)}
+    assert (found.value, found.missing, found.least, found.most) == expected[context]
+    filled = response_value(values, [False, False], "cited", citeeval_options(nothing_rated="full marks"))
+    assert (filled.least, filled.most) == {None: (0, 1), QUERY: (1, 1), RETRIEVAL: (0, 0)}[context]
+    always = response_value(values, [False, False], "cited", citeeval_options(none_cited="always"))
+    assert (always.value, always.missing) == (0.0, 0)
+
+
+BELOW_0 = Coefficients({**dict.fromkeys(ACTIONS, 0.3), "KEEP": 1.2, "DELETE_1": -0.6}, -0.1)
+ABOVE_1 = Coefficients(dict.fromkeys(ACTIONS, 1.5), 0.0)
+EDITS = [(), (Edit("delete", 1, 1),), (Edit("delete", 1, 1), Edit("add", 1, 2)), (Edit("add", 3, 2),)]
+
+
+@pytest.mark.parametrize("coefficients", [PUBLISHED, BELOW_0, ABOVE_1])
+@pytest.mark.parametrize("scenario", ["full", "cited"])
+@pytest.mark.parametrize("changes", [{}, {"nothing_rated": "full marks"}, {"none_cited": "always"}])
+def test_no_judgement_leaves_the_bounds_whatever_the_coefficients(coefficients, scenario, changes):
+    """Brute force: two responses of up to two statements, each missing word filled in every way."""
+    options = citeeval_options(**changes)
+    said = [((1,), edits) for edits in EDITS] + [((), context) for context in (QUERY, RETRIEVAL)]
+
+    def value(citations, word):
+        context, edits = (RETRIEVAL, word) if citations else (word, None)
+        return by_edits(citations, context, edits, options, coefficients=coefficients)
+
+    def responses(statements):
+        two = statements[:2], statements[2:]
+        return [
+            response_value([value(*one) for one in own], [bool(cited) for cited, _ in own], scenario, options)
+            for own in two
+        ]
+
+    for first in ((), *((one,) for one in said)):
+        for hidden in itertools.product([(1,), ()], repeat=2):
+            open_ = [*first, *((cited, None) for cited in hidden)]
+            bounded = responses(open_)
+            least, most = mean_bounds([(one.least, one.most) for one in bounded if one.least is not None])
+            ways = [EDITS if cited else [QUERY, RETRIEVAL] for cited in hidden]
+            means = []
+            for words in itertools.product(*ways):
+                filled = responses([*first, *zip(hidden, words, strict=True)])
+                for own, found in zip(filled, bounded, strict=True):
+                    if own.value is not None:
+                        assert found.least - 1e-12 <= own.value
+                        assert own.value <= (found.least if found.most is None else found.most) + 1e-12
+                        assert found.value is not None or found.missing
+                known = [one.value for one in filled if one.value is not None]
+                means += [sum(known) / len(known)] if known else []
+            if means:
+                assert least - 1e-12 <= min(means), (open_, bounded)
+                assert max(means) <= most + 1e-12, (open_, bounded)
+
+
+def test_a_statement_that_may_need_none_moves_the_bounds_either_way():
+    # A mean of -0.5 with a 0 is -0.25: the most, and not the least.
+    found = response_value([rated(-0.5), UNDECIDED], [True, False])
+    assert (found.least, found.most) == (-0.5, -0.25)
+    assert mean_bounds([(0.0, None), (0.0, None)]) == (0.0, 0.0)
+    assert mean_bounds([(0.4, 0.6), (0.0, None), (0.2, 1.0)]) == (pytest.approx(0.2), pytest.approx(0.8))
+    assert mean_bounds([]) == (None, None)
+    assert str(mean_bounds([(0.0, 0.0)])) == "(0.0, 0.0)"  # and no minus 0
 
 
 def test_an_unlike_number_of_statements_is_refused():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metaeval.citation.citeeval.metaevaluation import human_rating
 from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, align, filled, mean_of
 from metaeval.citation.human.model import RatedStatement, rating_of, response_rating
-from metaeval.citation.human.written import with_marks, written
+from metaeval.citation.readers.written import with_marks, written
 from metaeval.citation.sentences import RULES, sentence_spans
 
 MISSING = Valued(None, "missing", "failed")

@@ -27,7 +27,7 @@ def test_a_value_is_the_most_over_the_chunks_of_what_is_cited(made):
         (0.2, 2, 1, (2,), 0),
     ]
     # (0.7 + 0.2) / 2; decided at 0.5 it is (1 + 0) / 2.
-    assert entailments([read[0].answer], lines)[0].value == pytest.approx(0.45)
+    assert entailments(read, lines)[0].value == pytest.approx(0.45)
     binary = fact_lines(read, made.Scored(steel=0.7, river=0.2), ScifiOptions(window=4, titles=False))
     assert [line.value for line in binary] == [1.0, 0.0]
     assert [(line.segment, line.sentence_start, line.sentence_end, line.cited_at) for line in binary] == [
@@ -77,11 +77,11 @@ def test_a_citation_of_no_passage_fails_or_is_left_out(made):
         ("uncited", None, ()),
     ]
     assert len(scored.calls[0]) == 1
-    assert entailments(answers, lines)[0].value == 0.5
+    assert entailments(read, lines)[0].value == 0.5
     assert uncited(answers, lines)[0].value == pytest.approx(1 / 3)
     out = fact_lines(read, scored, ScifiOptions(out_of_range="left out"))
     assert (out[0].state, out[0].value) == ("fails", None)
-    (share,) = entailments(answers, out)
+    (share,) = entailments(read, out)
     assert (share.value, share.total, share.open) == (1.0, 1, 0)
     # The first mark of the second group is 0, which is no passage.
     first = fact_lines(read, scored, ScifiOptions(group="first"))
@@ -100,13 +100,13 @@ def test_the_same_question_is_asked_once_and_nothing_where_nothing_is_cited(made
 
 def test_a_missing_verdict_leaves_a_fact_open_unless_it_has_the_most_already(made):
     read = [made.facts_of("It is old [1]. It is long [1][2].", (1, "old"), (2, "long"))]
-    answers, options = [read[0].answer], ScifiOptions(window=4, overlap="none", titles=False)
+    options = ScifiOptions(window=4, overlap="none", titles=False)
     lines = fact_lines(read, made.Scored(Dane=None, steel=0.9, river=1.0), options, soft=True)
     assert [(line.state, line.value, line.reason, line.passage) for line in lines] == [
         ("unjudged", None, "failed", None),
         ("judged", 1.0, "", 2),
     ]
-    (share,) = entailments(answers, lines)
+    (share,) = entailments(read, lines)
     # 1 of 1 known; the open one could be 0 or 1.
     assert [share.value, share.filled(False).value, share.filled(True).value] == [1.0, 0.5, 1.0]
     decided = fact_lines(read, made.Scored(Dane=None, steel=0.9), options)

@@ -67,6 +67,34 @@ def segment(text):
     return {"segment": text}
 
 
+def test_a_model_can_see_the_marks_and_no_fact_or_segment_keeps_them():
+    facts = ["He acted in a film [1].", "He acted [1] in 1992[2]."]
+    clean = ["He acted in a film.", "He acted in 1992."]
+    replies = {
+        FILM: facts,
+        (FILM, clean[0]): segment("a film [1]"),
+        (FILM, clean[1]): segment("film [1] in 1992"),
+        "It rained. [3]": ["It rained."],
+    }
+    text = f"{FILM} It rained. [3] 42 [1]."
+    (found,), ask = read(replies, text, marks="kept", facts="model")
+    assert ask.calls == [[FILM, "It rained. [3]"], [(FILM, fact) for fact in clean]]
+    assert [(fact.text, fact.segment.start, fact.segment.end) for fact in found.facts] == [
+        (clean[0], 12, 18),  # "He acted in " has 12 characters
+        (clean[1], 14, 26),
+        ("It rained.", 0, 10),
+    ]
+    assert {fact.segment.found for fact in found.facts} == {"verbatim", "not asked"}
+    assert (found.problems, found.lost) == ({}, {})
+    # The same sentence with other marks is asked about by itself.
+    requests = requests_for(
+        [Answer("a", "It rained [1]. It rained [2].", ())], ScifiOptions(marks="kept", facts="model"), CHAT
+    )
+    assert [asked_about(request) for request in requests] == ["It rained [1].", "It rained [2]."]
+    with pytest.raises(UserError, match="marks=kept is how a chat model sees sentences, and a parser makes the facts"):
+        ScifiOptions(marks="kept")
+
+
 def test_a_sentence_is_decomposed_and_its_facts_are_found_again():
     (found,), ask = read(
         {
@@ -200,7 +228,7 @@ def test_a_fact_whose_segment_no_reply_names_is_not_judged_and_bounded():
         ("unjudged", None, "failed", "no reply"),
     ]
     assert found.problems == {"segment: unparsed": 1, "segment: failed": 1}
-    (share,) = entailments([found.answer], lines)
+    (share,) = entailments([found], lines)
     # One fact is judged, two could be 0 or 1: between 1/3 and 3/3.
     assert [share.filled(hit).value for hit in (False, True)] == [1 / 3, 1.0]
     # [1] has no fact so far, but two facts could be its own: of two citations none or one is without a fact.

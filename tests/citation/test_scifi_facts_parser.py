@@ -92,26 +92,31 @@ def parse(*tokens, heads=(1, 1, 1, 2, 2), labels=("nsubj", "ROOT", "dobj", "cc",
     return stored_parser({TEXT: Parse(tokens or tuple(TEXT.split()), labels, heads)})
 
 
-def test_a_claim_said_twice_counts_once_and_leaves_neither_citation_unused():
+def test_a_claim_said_twice_is_held_against_the_nearest_citation_or_with_own_group_against_both():
     # Both groups hang under "hold", and take away nothing of each other: subject and object are kept by both.
     found = read("Cups [1] hold tea [2] and ink.", parse())
     assert said(found) == [("Cups hold tea and ink.", "Cups hold tea and ink", "verbatim", "tree")]
     assert found.problems == {"duplicate fact": 1}
     assert found.facts[0].own == (4, 13)  # "Cups" has 4 characters, "Cups hold tea" 13
     lines = fact_lines([found], failing)
-    # Nearest to the end, 21, is [2] at 13; [1] says the same.
+    # Nearest to the end, 21, is [2] at 13; no fact is held against [1].
     assert [(line.citations, line.cited_at, line.distance) for line in lines] == [((2,), 13, 8)]
-    assert citations_without_facts([found], lines) == [Share(0, 2, 0)]
+    assert citations_without_facts([found], lines) == [Share(1, 2, 0)]
     assert against_parser([found], lines) == (0, 1)
     kept = fact_lines([found], failing, OWN)
     assert [(line.citations, line.cited_at, line.distance) for line in kept] == [((1, 2), 4, 17)]
     assert citations_without_facts([found], kept, OWN) == [Share(0, 2, 0)]
 
 
-def test_a_sentence_that_the_parser_cannot_part_leaves_no_citation_unused(small):
-    found = read("A Swede [1] or Dane sank it [1].", small)
-    assert [(fact.text, fact.own) for fact in found.facts] == [("A Swede or Dane sank it.", (7, 23))]
-    assert citations_without_facts([found], fact_lines([found], failing)) == [Share(0, 2, 0)]
+def test_of_a_sentence_that_the_parser_cannot_part_all_citations_but_the_last_are_unused(small):
+    for text, facts in (
+        ("A Swede [1] or Dane sank it [1].", [("A Swede or Dane sank it.", (7, 23))]),
+        ("Dams store water [1] and boats sail [2].", [("Dams store water and boats sail.", (16, 31))]),
+    ):
+        found = read(text, small)
+        assert [(fact.text, fact.own) for fact in found.facts] == facts
+        assert citations_without_facts([found], fact_lines([found], failing)) == [Share(1, 2, 0)]
+        assert citations_without_facts([found], fact_lines([found], failing, OWN), OWN) == [Share(0, 2, 0)]
 
 
 def test_of_a_merged_group_the_first_mark_alone_counts_where_the_options_say_so():
@@ -119,8 +124,8 @@ def test_of_a_merged_group_the_first_mark_alone_counts_where_the_options_say_so(
     first, both = ScifiOptions(group="first"), ScifiOptions(group="first", own_group=True)
     lines, kept = fact_lines([found], failing, first), fact_lines([found], failing, both)
     assert [line.citations for line in (*lines, *kept)] == [(2,), (1, 2)]
-    # Of four marks the second one of each group has no fact.
-    assert citations_without_facts([found], lines, first) == [Share(2, 4, 0)]
+    # Of four marks the one fact has [2], or [1] and [2].
+    assert citations_without_facts([found], lines, first) == [Share(3, 4, 0)]
     assert citations_without_facts([found], kept, both) == [Share(2, 4, 0)]
 
 

@@ -36,7 +36,7 @@ def test_coverage_holds_the_whole_answer_without_marks_against_each_fact(made):
         (1, "It is Danish.", 0.8),
         (2, "It is long.", 0.8),
     ]
-    assert coverages([read.answer], lines)[0].value == pytest.approx(0.8)
+    assert coverages([read], lines)[0].value == pytest.approx(0.8)
     _, scored, _ = covered(made, "A Dane [1] built it.", ["It is Danish."], coverage="fact")
     assert scored.calls == [[("It is Danish.", "A Dane built it.")]]
 
@@ -44,15 +44,15 @@ def test_coverage_holds_the_whole_answer_without_marks_against_each_fact(made):
 def test_an_answer_without_words_covers_nothing_and_is_not_asked_about(made):
     read, scored, lines = covered(made, "[1]", ["It is Danish.", "It is long."])
     assert ([(line.value, line.reason) for line in lines], scored.calls) == ([(0.0, "")] * 2, [])
-    assert coverages([read.answer], lines)[0].value == 0.0
+    assert coverages([read], lines)[0].value == 0.0
 
 
 def test_coverage_is_undefined_without_a_reference_and_open_without_a_verdict(made):
     read, scored, lines = covered(made, "A Dane built it.", None)
-    assert (lines, scored.calls, coverages([read.answer], lines)[0].value) == ([], [], None)
+    assert (lines, scored.calls, coverages([read], lines)[0].value) == ([], [], None)
     read, _, lines = covered(made, "It flows north.", ["It flows."])
     assert [(line.value, line.reason) for line in lines] == [(None, "failed")]
-    assert coverages([read.answer], lines)[0].filled(True).value == 1.0
+    assert coverages([read], lines)[0].filled(True).value == 1.0
 
 
 def test_density_counts_marks_over_sentences_and_those_inside_a_sentence(made):
@@ -88,7 +88,7 @@ def test_lines_of_answers_that_are_not_there_are_refused(made):
     with pytest.raises(ValueError, match="a line is of answer 'a', which is not among the answers"):
         entailments([], lines)
     with pytest.raises(ValueError, match="ids of their own"):
-        entailments([read[0].answer] * 2, lines)
+        entailments(read * 2, lines)
 
 
 def test_counts_add_up(made):

@@ -217,6 +217,22 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(cli, fake, answ
     assert "without a judgement; with them" in " ".join(ended.out.split())
 
 
+def test_values_of_one_group_alone_have_no_interval(cli, fake, answers, tmp_path):
+    def one_group(body):
+        return judge(body) if "On day 0 of" in body["messages"][0]["content"] else "I like it."
+
+    with fake.ChatServer(answer=one_group) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "1")
+        ended = cli("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
+    found = values(tmp_path / "results/cite/improve/answers")
+    # As above for the first answer of four groups; the others have no value, and a resample repeats this one.
+    assert [found["system 1", turn, "rating"]["value"] for turn in (0, 1)] == [0.75, 0.875]
+    for turn in (0, 1):
+        own = found["system 1", turn, "rating"]
+        assert (own["low"], own["change_low"], own["answers"]) == (None, None, 1)
+    assert "(the means above are of what was judged)" in " ".join(ended.out.split())
+
+
 def test_a_killed_run_goes_on_from_the_reply_store(killed, answers, tmp_path):
     server = killed(judge, 20, "cite", "improve", answers, "--rounds", "2")
     assert (server.completed.total(), set(server.completed.values())) == (32, {1})

@@ -56,13 +56,9 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, content
     # A kept citation is always rated 0.8, a misleading one 0.2, in every group alike.
     worth = {name: fitted["action"][name] + fitted["intercept"] for name in ("KEEP", "DELETE_1")}
     assert worth == pytest.approx({"KEEP": 0.8, "DELETE_1": 0.2}, abs=1e-9)
-    assert fitted["made"] | {"answers": "", "prompt": ""} == {
-        "answers": "",
-        "judge": "tiny-2",
-        "prompt": "",
-        "statements": 20,
-        "groups": 10,
-    }
+    made = fitted["made"]
+    assert (made["judge"], made["options"], made["index_shift"]) == ("tiny-2", "as the profile", False)
+    assert (made["statements"], made["groups"]) == (20, 10)
     answers = tmp_path / "answers.jsonl"
     rows = [json.loads(line) for line in rated.read_text().splitlines()]
     answers.write_text("".join(json.dumps({k: row[k] for k in ("id", "text", "passages")}) + "\n" for row in rows))
@@ -97,6 +93,20 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, content
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(refused, rated, given, said):
     assert said in refused("cite", "refit", rated, *QUICK, *given)
+
+
+def test_the_signature_tells_options_and_ratings_apart(cli, fake, rated, tmp_path):
+    def signature(*given):
+        with fake.ChatServer(answer=judge) as server:
+            assert cli("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK, *given).code == 0
+        sheet = tmp_path / "results" / "cite" / "refit" / "rated" / "refit.json"
+        return json.loads(sheet.read_text())["signatures"][0]
+
+    plain = signature()
+    shifted = signature("-s", "index_shift=true")
+    assert "options:index_shift=True" in shifted != plain
+    rated.write_text(rated.read_text().replace("[0.2, 0.2, null]", "[0.2, 0.4, null]"))
+    assert signature() != plain
 
 
 def test_answers_that_teach_nothing_are_refused(refused, fake, rated, tmp_path):

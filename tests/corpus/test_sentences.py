@@ -43,6 +43,9 @@ CASES = {
     "a quote inside": 'He called it "Me!" and left.| She stayed.',
     "brackets": "(It rained.)| [It poured.]| Then (see above) it stopped.| (Or not.)",
     "reference marks": "It rained.[2]| It poured.[3][14]| [5] Then it stopped.",
+    "marks before the next sentence": "It rained.| [1] It.| [^3] It.| 【1】 It.| [1, 2] It.| [ 1-3 ] It.| [4]",
+    "marks behind the full stop": "It rained.[^2]| It.[1, 2]| It.[1–3][4]| It.【3】| It.[3 ]| It.[x] It.[^x] It.",
+    "no marks": "It rained. [^ sic] and 【he】 said so. ^3 It.",
     "list marks": "It rained.| # Heading| Then.".replace("Heading|", "Heading"),
     "bullets and dashes": "It rained.| • Pour.| * Snow.| — Hail.| - Sleet.",
     "line breaks": "A heading\n|no full stop\r\n|and more\n\n \n|end",
@@ -50,7 +53,8 @@ CASES = {
     "odd spaces": "It rained.\u00a0|It poured.\u2003|It stopped.\t|Then.",
     "accents": "C’était l’été.| Évian but.| Ünal schlief.| Žižek schrieb.| Łódź liegt dort.",
     "other scripts": "Шёл дождь.| Река поднялась. и снова.| ירד גשם.| הנהר עלה.",
-    "no capitals, no spaces": "雨が降った。川が増水した。",
+    "no capitals, no spaces": "雨が降った。|川が増水した！？|終わり。",
+    "wide stops keep their quotes and marks": "他说：“来。”|她走了。【1】 [2]|他也走了【3】。|Then。[^1]",
     "ellipsis in the middle": "It rained … and poured ... and stopped.",
     "dots between spaces": "It rained. . . and poured.",
     "no full stop": "no full stop",
@@ -94,6 +98,13 @@ MARKS = (
     ")",
     "(",
     "[2]",
+    "[1, 2]",
+    "[^2]",
+    "【1】",
+    "【",
+    "。",
+    "？",
+    "」",
     "[",
     "# ",
     "- ",
@@ -150,4 +161,4 @@ def test_agrees_with_punkt_on_real_pages(monkeypatch):
 
 
 def test_rules_are_named_in_signatures():
-    assert SPLITTER == "rules-1"
+    assert SPLITTER == "rules-2"

@@ -183,6 +183,15 @@ def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(rat
     for sheet in citeeval_sheets(found)[2:]:
         (reading,) = (note.text for note in sheet.grid.footer if note.label == "reading")
         assert "statements without citations are left out" in reading
+        # The paper's own values are 0 only where a citation was needed; b2's context, "retrieval", says so here.
+        assert reading.endswith(
+            "is 0, as of CiteEval's own values where one of its statements needs a citation (none_cited=if required), "
+            "and here always"
+        )
+    always = citeeval_sheets(rated("none_cited=always", scenario="cited"))[2].grid.footer
+    assert [note.text for note in always if note.label == "reading"] == [
+        "statements without citations are left out; an answer of nothing else is 0, as of CiteEval's own values"
+    ]
 
 
 def test_a_metric_with_three_classes_labels_too(rated):
@@ -197,6 +206,7 @@ def test_a_metric_with_three_classes_labels_too(rated):
     assert statements["a1", 1]["attrscore_labels_my_ways:Ways"] == "Attributable; Contradictory"
     assert statements["a2", 1]["attrscore_labels_my_ways:Ways"] == "?"
     (sheet,) = [one for one in citeeval_sheets(found) if one.name == "attrscore"]
+    assert "truncation" not in [note.label for note in sheet.grid.footer]  # it cuts nothing
     by_model, by_metric = sheet.grid.signatures
     assert "|prompts:attrscore@" in by_model
     assert ("my_ways:Ways@v1" in by_metric, "prompts:" in by_metric) == (True, False)
@@ -207,7 +217,8 @@ def test_a_metric_with_three_classes_labels_too(rated):
 
 
 def test_the_registered_metric_gives_the_label_that_is_most_probable_to_it(rated, tiny):
-    options = [f"metric_options.attrscore.{one}" for one in (f"folder={tiny.folder('t5')}", "device=cpu")]
+    own = (f"folder={tiny.folder('t5')}", "device=cpu", "max_tokens=5000")
+    options = [f"metric_options.attrscore.{one}" for one in own]
     found = rated(*options, baselines=("attrscore:attrscore",))
     (judge,) = found.attrscore
     labels = [label for own in judge.statements for one in own for label in one.labels]
@@ -221,6 +232,38 @@ def test_the_registered_metric_gives_the_label_that_is_most_probable_to_it(rated
     assert labels == [max(zip(own, names, strict=True))[1] for own in ways]
     (sheet,) = [one for one in citeeval_sheets(found) if one.name == "attrscore"]
     assert "backend:attrscore@v1" in sheet.grid.signatures[0]
+    (cut,) = [note for note in sheet.grid.footer if note.label == "truncation"]
+    assert cut.items == (
+        (
+            "attrscore",
+            "pairs of more than 5,000 tokens may be cut; a metric that gives classes does not say how many were",
+        ),
+    )
+
+
+CUT = '''
+from metaeval import Metric, MetricCard, PairScore
+
+
+class Cut(Metric):
+    """Reads one token of each pair's ten."""
+
+    card = MetricCard(
+        name="cut", family="test", summary="cuts", paper="none", licence="none", low=0, high=1, neutral=0.5,
+        threshold=0.5,
+    )
+
+    def score(self, sources, statements):
+        return [PairScore(0.9, tokens=10, cut=9) for _ in sources]
+'''
+
+
+def test_what_a_metric_does_not_read_is_told_below_autoais(rated, tmp_path):
+    (tmp_path / "my_cut.py").write_text(CUT)
+    found = rated("store=null", baselines=(), nli=("overlap", "my_cut:Cut"))
+    (sheet,) = [one for one in citeeval_sheets(found) if one.name == "autoais"]
+    (cut,) = [note for note in sheet.grid.footer if note.label == "truncation"]
+    assert cut.items == (("my_cut:Cut", "100.0 % of pairs are longer than the metric reads; 90.0 % of tokens cut"),)
 
 
 def test_rows_say_what_the_judge_said(rated):
@@ -272,6 +315,7 @@ def test_every_choice_of_a_baseline_is_in_its_signature(rated):
         "old, of statements",
         "recall 25.0 to 75.0, precision 12.5 to 62.5, F1 16.7 to 66.7 (up to 1 of 2 answers left out above)",
     )
+    assert notes["could be"].text.endswith("over the answers of which no word is missing, and can lie outside")
     judged = {note.label: note for note in sheets["attrscore"].grid.footer}["judged"].items
     assert judged == (
         ("t", "as the chat model says; a reply with none of the three: missing; 1 citation got none of the three"),

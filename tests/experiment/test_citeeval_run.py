@@ -134,6 +134,35 @@ def test_what_could_not_be_judged_is_counted_by_system(rated):
     assert (counted["old", "questions: read"], counted["new", "questions: not asked"]) == (4, 2)
 
 
+def test_marks_that_cite_nothing_are_told_by_kind_and_place(tmp_path):
+    texts = ["[1]\n[0]", "It is fine [0]. So it is [7] [1b].", "No answer was found [2]. Not much is mentioned."]
+    file, replies = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
+    rows = [{"id": f"a{n}", "text": text, "passages": PASSAGES} for n, text in enumerate(texts, start=1)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def silent(requests):
+        choice = {"message": {"content": "no JSON"}, "finish_reason": "stop"}
+        return [read_reply(json.dumps({"choices": [choice]}))] * len(requests)
+
+    options = citeeval_options(no_answer="anywhere")
+    evaluate(gather([file]), recording(silent, replies), Asking(model="t"), options)
+    asked = Asked("citeeval", (file,), nli=(), splitter="rules", profile="paper")
+    settings = ["interval.resamples=0", "no_answer=anywhere"]
+    found = run_citeeval(asked, ChatChoice(replay=replies), "full", {"results": tmp_path}, settings, None)
+    counted = {one["count"]: one["value"] for one in records(found, "judging") if one["count"].startswith("marks")}
+    assert counted == {
+        "marks: of no statement": 2,
+        "marks: out of range": 1,
+        "marks: unparsable": 1,
+        "marks: zero": 2,
+    }
+    notes = {note.label: note.text for note in citeeval_sheets(found)[0].grid.footer}
+    assert notes["marks"] == (
+        "cite nothing: of no statement 2, out of range 1, unparsable 1, zero 2 "
+        "(first: a1, offset 0; a1, offset 4; a2, offset 11)"
+    )
+
+
 def test_tokens_and_money_are_those_of_the_replies(rated):
     def counted(found):
         return {(one["system"], one["count"]): one["value"] for one in records(found, "judging")}
@@ -191,6 +220,8 @@ def test_settings_are_told_apart_and_checked():
         ("output=xml", "output should be 'json_schema', 'json' or 'tags'"),
         ("output=tags", "The prompt of attribution asks for JSON, not for tags"),
         ("extra={", "the value is not YAML"),
+        ("extra={messages: []}", "extra may not set messages: options of their own do"),
+        ("extra={stop: x, seed: 3, model: y}", "extra may not set model, seed"),
         ("price_in=-1", "price_in should be greater than or equal to 0"),
         ("interval.resamples=-1", "interval.resamples"),
         ("model=other", "holds no reply to 6 of 6 requests"),

@@ -106,6 +106,18 @@ def test_intervals_are_those_of_the_pipelines_own_measures(cited):
     assert (own.value, own.low, own.high) == (expected.value, expected.low, expected.high)
 
 
+def test_one_group_with_a_value_has_no_interval_however_many_there_are(cited):
+    found = cited(resamples=200)
+    # Both answers of new have recall; one of them cites nothing, and has no precision, and so no F1 of its own.
+    known = {
+        column.key: (one.value, one.low) for column in (RECALL, PRECISION, F1) for one in (of(found, column, "new"),)
+    }
+    assert known["recall"] == (0.5, 0.0)
+    assert known["precision"] == (1.0, None)
+    assert (known["f1"][0], known["f1"][1]) == (pytest.approx(2 / 3), None)
+    assert of(found, PRECISION, "old").low is not None
+
+
 def test_f1_is_resampled_as_a_whole(cited):
     found = cited(resamples=50)
     quantities = by_key(found.judged[0].quantities)

@@ -201,7 +201,7 @@ def test_what_a_signature_cannot_tell_is_said(fields, words, caveat):
 
 def test_a_citation_pipelines_signature_gives_its_own_command():
     fields = read_signature(
-        "answers:mine@84d29acbc1b3|pipeline:aliice|profile:released|parser:spacy:en_core_web_sm (3.8)|splitter:rules-1|"
+        "answers:mine@84d29acbc1b3|pipeline:aliice|profile:released|parser:spacy:en_core_web_sm (3.8)|splitter:rules-2|"
         "backend:overlap@v1(content_only=True)|threshold:0.63|premise:max over chunks|B:1000|seed:3"
     )
 
@@ -304,7 +304,7 @@ MADE = "|interval:cluster-percentile-0.9|by:group|B:7|seed:3"
     ("text", "words"),
     [
         (
-            "answers:a@0|pipeline:alce|profile:released|units:list items|splitter:rules-1|backend:rouge@v1(stem=True)|"
+            "answers:a@0|pipeline:alce|profile:released|units:list items|splitter:rules-2|backend:rouge@v1(stem=True)|"
             f"threshold:soft|premise:max over chunks words-60{MADE}",
             "cite alce FILE --nli rouge --set metric_options.rouge.stem=true --threshold soft --profile released "
             "--units list --premise chunks --set chunk.size=60 --set chunk.mode=words --set interval.resamples=7 "

@@ -174,8 +174,8 @@ def test_what_the_answers_are_like(assessed):
 def test_the_headline_is_over_facts_or_over_answers(assessed):
     found = assessed(overrides=("interval.resamples=20", "average=answers"))
     assert [one["measure"] for one in records(found)][:2] == ["entailment_answers", "entailment_facts"]
-    # Over answers: (1.5 / 3 + (0 + the missing one) / 2) / 2.
-    assert "old citation entailment 25.0 to 50.0" in notes(found)["could be"]
+    # Over answers: (1.5 / 3 + (0 + the missing one + the lost sentence's) / 3) / 2.
+    assert "old citation entailment at least 25.0 to 58.3 (1 sentence " in notes(found)["could be"]
 
 
 def test_what_is_missing_is_told_by_reason_and_bounded(assessed):
@@ -184,8 +184,11 @@ def test_what_is_missing_is_told_by_reason_and_bounded(assessed):
         "failed 1 (of 8 facts); first: 2, fact 1: Geese fly south.; "
         "failed 1 (of 4 reference facts); first: 3, fact 2: Coal is black."
     )
-    # (1.5 + 0 or 1) / 5; (0.8 + 0 or 1) / 2.
-    assert said["could be"].strip() == "new coverage 40.0 to 90.0; old citation entailment 30.0 to 50.0"
+    # (1.5 + 0 to 2) / 6, with one fact in the sentence that was lost; (0.8 + 0 or 1) / 2.
+    assert said["could be"].strip() == (
+        "new coverage 40.0 to 90.0; old citation entailment at least 25.0 to 58.3 (1 sentence without facts taken as "
+        "one fact each)"
+    )
     assert said["without facts"] == "unparsed 1 (of 7 sentences): their facts are unknown; first: 2, sentence 3"
     assert said["problems"] == "fact out of schema 1"
     assert said["counts"].endswith("problem: out of range 1 (first: 2, offset 32)")
@@ -197,6 +200,41 @@ def test_without_anything_missing_there_is_nothing_told(assessed):
     scores = {pair: 0.5 if score is None else score for pair, score in SCORES.items()}
     said = notes(assessed(backend(scores), rows=[ANSWERS[0], ANSWERS[2], ANSWERS[3]]))
     assert {"not judged", "could be", "without facts", "truncation"}.isdisjoint(said)
+
+
+def test_lost_sentences_alone_are_bounded_too(assessed):
+    scores = {pair: 0.5 if score is None else score for pair, score in SCORES.items()}
+    rows = [{**ANSWERS[1], "reference": {"answer": "Geese sing. Nobody knows."}}]
+    scores["Geese fly south. Geese sing. Nobody knows.", "Geese sing."] = 1.0
+    said = notes(assessed(backend(scores), rows=rows))
+    assert "not judged" not in said
+    # Facts of 0.5 and 0 and a third one: 0.5 / 3 to 1.5 / 3. One fact of the reference of 1 and another: 1/2 to 2/2.
+    taken = "(1 sentence without facts taken as one fact each)"
+    assert said["could be"].strip() == (
+        f"citation entailment at least 16.7 to 50.0 {taken}, coverage at least 50.0 to 100.0 {taken}"
+    )
+
+
+def test_one_group_with_a_value_has_no_interval_however_many_there_are(assessed):
+    # Of three groups one cites; another one has a reference.
+    rows = [
+        {"id": "1", "text": "Geese sing [1].", "system": "old"},
+        {"id": "2", "text": "Fish swim.", "system": "old"},
+        {"id": "3", "text": "Fish swim.", "system": "old"},
+        {"id": "4", "text": "Geese sing [1].", "system": "new"},
+        {"id": "5", "text": "Dams store water [2].", "system": "new"},
+    ]
+    found = assessed(backend(name="one"), backend(name="other"), rows=rows)
+    ends = {(one["system"], one["measure"]): (one["low"], one["high"]) for one in records(found)}
+    assert ends["old", "entailment_facts"] == ends["old", "entailment_answers"] == (None, None)
+    assert ends["new", "entailment_facts"] == (0.3, 0.5)
+    # All three of old have a density: 1, 0 and 0.
+    (density,) = [
+        one for one in records(found, "scifi-answers") if (one["system"], one["measure"]) == ("old", "density")
+    ]
+    assert (density["value"], density["low"]) == (1 / 3, 0.0)
+    (agreed,) = records(found, "scifi-agreement")
+    assert (agreed["tau"], agreed["tau_low"], agreed["flips"], agreed["flips_high"]) == (1.0, None, 0.0, None)
 
 
 def test_intervals_draw_groups_as_the_pipelines_own_measures_do(assessed):

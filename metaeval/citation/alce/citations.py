@@ -14,15 +14,22 @@ from metaeval.citation.waves import Judgement, Question, judge, needed
 
 
 def alce_lines(
-    answers: Sequence[Answer], entails: Entails, options: AlceOptions = PAPER, splitter: SentenceSplitter = RULES
+    answers: Sequence[Answer],
+    entails: Entails,
+    options: AlceOptions = PAPER,
+    splitter: SentenceSplitter = RULES,
+    stated: Sequence[Sequence[Statement]] | None = None,
 ) -> list[Line]:
     """One line for each mark of each answer and for each uncited statement, answer by answer in the order of the text.
 
     Recall of a statement: 1 if its cited passages together entail it, else 0; 0 without a citation. Precision of a
     citation: 0 if recall is 0, or if it alone does not entail the statement and the others do; else 1. Marks that the
     profile does not read close an answer's lines, so that every mark in the text has its line.
+
+    stated: the answers' `statements`, where they have been made already; else they are made with the splitter.
     """
-    stated = [statements(answer, options, splitter) for answer in answers]
+    if stated is None:
+        stated = [statements(answer, options, splitter) for answer in answers]
     questions = [
         Question(one.claim.text, answer.passages, one.places)
         for answer, own in zip(answers, stated, strict=True)

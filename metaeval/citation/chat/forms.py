@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Sequence
 from typing import Any
 
-_FENCE = re.compile(r"\s*```(?:json)?\s*\n(?P<body>.*)\n\s*```\s*", re.DOTALL)
+_FENCE = "```"
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
@@ -25,13 +25,35 @@ def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_object(text: str, *names: str) -> dict[str, Any] | None:
-    """The JSON object that a text is, bare or as one block of code, with exactly these fields; None for all else."""
-    fenced = _FENCE.fullmatch(text)
+    """The JSON object that a text is, bare or as one block of code, with exactly these fields; None for all else.
+
+    An object that names a field twice, at whatever depth, is of no form: which of both words was meant nobody can tell.
+    """
     try:
-        body = json.loads(fenced["body"] if fenced else text)
+        body = json.loads(_unfenced(text), object_pairs_hook=unique_fields)
     except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) and body.keys() == set(names) else None
+
+
+def unique_fields(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, for `object_pairs_hook`. Raises ValueError for one that names a field twice."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"field {twice!r} stands twice")
+    return record
+
+
+def _unfenced(text: str) -> str:
+    """What stands in a block of code, fences on lines of their own; a text that is no such block as it is."""
+    block = text.strip()
+    if len(block) < 2 * len(_FENCE) or not block.startswith(_FENCE) or not block.endswith(_FENCE):
+        return text
+    opening, _, body = block[len(_FENCE) : -len(_FENCE)].partition("\n")
+    own_line = body.rstrip(" \t").endswith("\n")
+    return body if opening.rstrip() in ("", "json") and own_line else text
 
 
 def is_number(value: Any) -> bool:

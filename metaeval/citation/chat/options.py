@@ -18,7 +18,8 @@ _OURS = frozenset(
 )
 
 
-def _checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Further fields of a request's body. Raises ValueError for one that another option sets."""
     if taken := sorted(_OURS & extra.keys()):
         raise ValueError(f"extra may not set {', '.join(taken)}: options of their own do")
     return extra
@@ -43,7 +44,7 @@ class ChatOptions(EndpointOptions):
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     output: Form = "json"
     role: Literal["user", "system"] = "user"
-    extra: Annotated[dict[str, JsonValue], AfterValidator(_checked_extra)] = Field(default_factory=dict)
+    extra: Annotated[dict[str, JsonValue], AfterValidator(checked_extra)] = Field(default_factory=dict)
 
     def request(self, content: str, form: dict[str, Any] | None = None) -> ChatRequest:
         """The request with this message; form: a `response_format`, sent where the output is held to a schema."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from metaeval.citation.chat.options import checked_extra
 from metaeval.citation.citeeval.splitting import Statement
 from metaeval.citation.citeeval.structured import Module, reply_schema
 from metaeval.citation.model import Answer as Response
@@ -34,7 +35,7 @@ class Asking:
     the prompt alone asks for JSON, "tags" for the form of the official prompts. attribution_file, editing_file:
     prompts of one's own with {query}, {passages} and {statements}. attribution_tag: what the context of a statement
     stands in where the output is in tags. role: of the one message that is sent. extra: further fields of the request's
-    body.
+    body, none that is set by another option.
     contexts: the context of every response's statements is asked for "always", or "where needed": not where each
     statement has a citation, since no value then depends on it; "never": for edits alone.
     statements_per_request: a response of more statements than this is judged in parts, each shown within the whole
@@ -53,7 +54,7 @@ class Asking:
     attribution_tag: str = "attribution"
     contexts: Literal["always", "where needed", "never"] = "always"
     role: Literal["user", "system"] = "user"
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Annotated[dict[str, Any], AfterValidator(checked_extra)] = field(default_factory=dict)
     statements_per_request: Annotated[int, Field(ge=1)] | None = None
 
     def request(self, content: str, form: dict[str, Any], max_tokens: int | None = None) -> ChatRequest:
@@ -64,13 +65,12 @@ class Asking:
         body: dict[str, Any] = {
             "model": self.model,
             self.max_tokens_name: max_tokens or self.max_tokens,
-            "messages": [{"role": self.role, "content": content}],
         }
         given = {"temperature": self.temperature, "top_p": self.top_p, "seed": self.seed}
         body |= {name: value for name, value in given.items() if value is not None}
         if self.output == "json_schema":
             body["response_format"] = form
-        return ChatRequest({**body, **self.extra})
+        return ChatRequest({**body, **self.extra, "messages": [{"role": self.role, "content": content}]})
 
 
 def load_prompts(asking: Asking) -> dict[Module, Prompt]:

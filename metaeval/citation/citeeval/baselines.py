@@ -97,7 +97,8 @@ def response_value(values: Sequence[Open], cited: Sequence[bool], scenario: Scen
     """The value of a response: the mean over all its statements, or over those with citations.
 
     Missing if one of them is, undefined without any statement; in the scenario "cited", a response none of whose
-    statements cites anything is 0, as CiteEval has it. Raises ValueError if the lengths differ.
+    statements cites anything is 0, as CiteEval publishes: what it rests on no baseline knows.
+    Raises ValueError if the lengths differ.
     """
     used = [one for one, has in zip(values, cited, strict=True) if has or scenario == "full"]
     if not used:

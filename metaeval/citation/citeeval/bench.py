@@ -10,11 +10,12 @@ human file      {sample: {"statements": {statement: {"citations", "types", "rati
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metaeval.citation.chat.forms import unique_fields
 from metaeval.citation.citeeval.attribution import CONTEXTS
 from metaeval.citation.citeeval.splitting import NO_ANSWER, Split, Statement
 from metaeval.citation.model import Answer, Passage
@@ -57,7 +58,7 @@ def read_system(path: Path) -> list[Answer]:
 
 
 def read_statements(path: Path) -> list[tuple[Answer, Split]]:
-    """The responses of a `.citeeval` file, and their statements as they are cut there, in order.
+    """The responses of a `.citeeval` file, and their statements as they are cut there, in order, under their ids.
 
     Offsets of published statements are not known, and stand as 0. Raises `UserError` on another format.
     """
@@ -65,9 +66,18 @@ def read_statements(path: Path) -> list[tuple[Answer, Split]]:
     for row in read_rows(path):
         answer = Answer(row.identifier("sample_idx"), row.text("prediction"), _passages(row), row.text("query"))
         statements = tuple(
-            Statement(number, one.text("sentence"), tuple(dict.fromkeys(one.numbers("citations"))), 0, 0)
+            Statement(
+                number,
+                one.text("sentence"),
+                tuple(dict.fromkeys(one.numbers("citations"))),
+                start=0,
+                end=0,
+                id=one.identifier("id"),
+            )
             for number, one in enumerate(row.rows("prediction_sentences_and_citations"), start=1)
         )
+        if len({one.id for one in statements}) < len(statements):
+            raise UserError(f"{row.where}: two statements have one id; allowed: an id of its own for each.")
         found.append((answer, Split(statements, [one.text for one in statements] == [NO_ANSWER])))
     _with_own_ids(path, [answer for answer, _ in found])
     return found
@@ -76,10 +86,11 @@ def read_statements(path: Path) -> list[tuple[Answer, Split]]:
 def read_human(path: Path) -> dict[str, list[HumanStatement]]:
     """The human judgements by sample, each sample's statements in the file's order.
 
-    Raises `UserError`, with sample, statement and field, on another format and on values that are not allowed.
+    Raises `UserError`, with sample, statement and field, on another format, on values that are not allowed, and where a
+    sample or a statement stands twice.
     """
     try:
-        content = json.loads(read_text(path))
+        content = json.loads(read_text(path), object_pairs_hook=unique_fields)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not JSON ({error}): fetch the published file again.") from error
     if not isinstance(content, dict):
@@ -92,6 +103,42 @@ def read_human(path: Path) -> dict[str, list[HumanStatement]]:
         ]
         for sample in content
     }
+
+
+def judged_as(
+    sample: str, statements: Sequence[Statement], people: Sequence[HumanStatement], where: str = "here"
+) -> list[HumanStatement]:
+    """What people said of each statement of a response, in the statements' order: found by its id.
+
+    Statements that were cut here have no ids, and go by their places, from 1. where: they stand, for errors.
+    Raises `UserError` where people judged other statements, or the same with other citations.
+    """
+    if len(statements) != len(people):
+        raise UserError(
+            f"Sample {sample!r} has {len(statements)} statements {where} and {len(people)} in the judgements: give "
+            "the file of statements that people judged, or cut the responses as it was."
+        )
+    by_id = {one.id: one for one in people}
+    found = []
+    for one in statements:
+        name = one.id or str(one.number)
+        own = by_id.get(name)
+        if own is None:
+            raise UserError(
+                f"Sample {sample!r} has a statement {name!r} {where}, and the judgements are of {', '.join(by_id)}: "
+                "give the file of statements that people judged."
+            )
+        if set(own.citations) != set(one.citations):
+            raise UserError(
+                f"Statement {name!r} of sample {sample!r} cites {_cited(one.citations)} {where} and "
+                f"{_cited(own.citations)} in the judgements: give the file of statements that people judged."
+            )
+        found.append(own)
+    return found
+
+
+def _cited(citations: Sequence[int]) -> str:
+    return ", ".join(map(str, sorted(set(citations)))) or "nothing"
 
 
 def _human(name: str, row: Row) -> HumanStatement:

@@ -32,14 +32,25 @@ def coefficients_text(coefficients: Coefficients, made: Mapping[str, Any]) -> st
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
-def read_coefficients(path: Path) -> Coefficients:
-    """The coefficients in a file; `UserError` where it is none, lacks an action, or holds what is no finite number."""
+def read_coefficients(path: Path, index_shift: bool = False) -> Coefficients:
+    """The coefficients in a file.
+
+    Raises `UserError` where it is none, lacks an action, or holds what is no finite number, and where it was fitted
+    with another reading of the edits than `index_shift` says.
+    """
     try:
         content = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not JSON ({error}): give a file that 'metaeval cite refit' wrote.") from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA or not isinstance(content.get("action"), dict):
         raise UserError(f"{path} holds no coefficients ({SCHEMA}): give a file that 'metaeval cite refit' wrote.")
+    made = content.get("made")
+    shifted = bool(made.get("index_shift")) if isinstance(made, dict) else False
+    if shifted != index_shift:
+        raise UserError(
+            f"{path} was fitted with index_shift={str(shifted).lower()}, and edits are read otherwise here: set "
+            f"--set index_shift={str(shifted).lower()}, or fit again with 'metaeval cite refit'."
+        )
     values = {**content["action"], "intercept": content.get("intercept")}
     for name in (*ACTIONS, "intercept"):
         value = values.get(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metaeval.citation.chat.ask import Ask
-from metaeval.citation.citeeval.aggregate import ResponseValue, Scenario, response_value
+from metaeval.citation.citeeval.aggregate import ResponseValue, Scenario, mean_bounds, response_value
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.attribution import CONTEXTS, context_of
 from metaeval.citation.citeeval.editdist import PUBLISHED, Coefficients
@@ -18,7 +18,7 @@ from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.rating import Value, both, by_edits, by_rating
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
 from metaeval.citation.measures import Estimate, estimate, group_codes, means
-from metaeval.citation.model import Answer
+from metaeval.citation.model import Answer, Mark
 from metaeval.citation.sentences import RULES, SentenceSplitter
 
 Measure = Literal["rating", "edits", "auto"]
@@ -44,7 +44,10 @@ class StatementValues:
 
 @dataclass(frozen=True, slots=True)
 class ResponseValues:
-    """A response: its statements, its value by measure and scenario, and what became of the two questions about it."""
+    """A response: its statements, its value by measure and scenario, and what became of the two questions about it.
+
+    unread: its marks that belong to no statement.
+    """
 
     answer: str
     statements: tuple[StatementValues, ...]
@@ -52,6 +55,7 @@ class ResponseValues:
     judged: Judged
     no_answer: bool
     passages: int
+    unread: tuple[Mark, ...] = ()
 
 
 def evaluate(
@@ -98,7 +102,7 @@ def values_of(
         for measure in MEASURES
         for scenario in SCENARIOS
     }
-    return ResponseValues(answer.id, statements, values, judged, split.no_answer, len(answer.passages))
+    return ResponseValues(answer.id, statements, values, judged, split.no_answer, len(answer.passages), split.unread)
 
 
 def estimates(
@@ -122,17 +126,18 @@ def estimates(
 def bounds(
     results: Sequence[ResponseValues], measure: Measure, scenario: Scenario = "full"
 ) -> tuple[float | None, float | None]:
-    """The least and the most that the mean over responses could be, were nothing missing; None: undefined."""
+    """The least and the most that the mean over responses could be, were nothing missing; None: undefined.
+
+    The mean of what was judged can lie outside: it is over other responses, or over fewer of their statements.
+    """
     values = [one.values[measure, scenario] for one in results]
-    ends = ([value.least for value in values], [value.most for value in values])
-    least, most = (_mean([one for one in end if one is not None]) for end in ends)
-    return least, most
+    return mean_bounds([(value.least, value.most) for value in values if value.least is not None])
 
 
 def counts(results: Sequence[ResponseValues]) -> dict[str, int]:
     """What was asked and came of it, over all responses: questions by state, and problems inside the replies.
 
-    The problems of edits (see `edit_problems`) and marks that cite nothing are among them.
+    The problems of edits (see `edit_problems`) are among them; for marks that cite nothing see `unread_marks`.
     """
     found: Counter[str] = Counter()
     for result in results:
@@ -145,13 +150,8 @@ def counts(results: Sequence[ResponseValues]) -> dict[str, int]:
                 found.update(
                     f"edits: {problem}" for problem in edit_problems(one.statement.citations, one.edits, passages)
                 )
-            found["marks that cite nothing"] += len(one.statement.unread)
             found["statements missing a value"] += one.values["auto"].state == "missing"
     return dict(sorted((+found).items()))
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
 
 
 def _statement(

@@ -49,14 +49,36 @@ def human_needs_citation(contexts: Sequence[int | None]) -> bool | None:
     return None if 2 * sum(votes) == len(votes) else 2 * sum(votes) > len(votes)
 
 
+def masked(values: Values, cited: Sequence[bool], scenario: Scenario) -> list[float | None]:
+    """The values that count in a scenario: in "cited", none of a statement without a citation.
+
+    Raises ValueError if the lengths differ.
+    """
+    pairs = zip(values, cited, strict=True)
+    return [value if has or scenario == "full" else None for value, has in pairs]
+
+
+def settled(
+    values: Values, missing: Sequence[bool], cited: Sequence[bool], scenario: Scenario = "full"
+) -> tuple[list[bool], bool]:
+    """Which statements of a response can be compared, and whether the response can; missing: because of a judge.
+
+    A response can where no value that counts in the scenario is missing; a statement without a value of its own, which
+    would take its response's, only together with it. Raises ValueError if the lengths differ.
+    """
+    counted = [has or scenario == "full" for has in cited]
+    whole = not any(gone and counts for gone, counts in zip(missing, counted, strict=True))
+    own = [value is not None for value in masked(values, cited, scenario)]
+    return [whole or (has and not gone) for has, gone in zip(own, missing, strict=True)], whole
+
+
 def response_rating(values: Values, cited: Sequence[bool], scenario: Scenario = "full") -> float:
     """A response's rating, by the rule for both sides: the mean of what is there, else 1.
 
     In the scenario "cited", statements without a citation are masked first; a response that this leaves with nothing
     is then 0. Raises ValueError if the lengths differ.
     """
-    masked = _masked(values, cited, scenario)
-    known = [value for value in masked if value is not None]
+    known = [value for value in masked(values, cited, scenario) if value is not None]
     if known:
         return sum(known) / len(known)
     return 0.0 if scenario == "cited" and not all(cited) else 1.0
@@ -74,7 +96,7 @@ def statement_columns(
     for number, (first, second, has) in enumerate(zip(one, other, cited, strict=True)):
         for side, values in zip(columns[:2], (first, second), strict=True):
             whole = response_rating(values, has, scenario)
-            side.extend(whole if value is None else value for value in _masked(values, has, scenario))
+            side.extend(whole if value is None else value for value in masked(values, has, scenario))
         columns[2].extend([number] * len(has))
     return np.array(columns[0]), np.array(columns[1]), np.array(columns[2], dtype=np.int64)
 
@@ -82,9 +104,12 @@ def statement_columns(
 def correlations(
     score: Floats, gold: Floats, group: Ints, resamples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> dict[Name, Correlation]:
-    """Pearson, Spearman and Kendall tau-b of two columns, (n,) each; group: (n,) codes of what resampling draws."""
+    """Pearson, Spearman and Kendall tau-b of two columns, (n,) each; group: (n,) codes of what resampling draws.
+
+    No intervals from one group: resampling only repeats it.
+    """
     n_groups = int(group.max()) + 1 if group.size else 0
-    draws = bootstrap(n_groups, resamples, seed)
+    draws = bootstrap(n_groups, resamples if np.unique(group).size > 1 else 0, seed)
     linear = replicate(pearson(score, gold, group, n_groups), draws)
     by_rank = replicate(rank_correlations(score, gold, group, n_groups), draws)
     return {
@@ -126,11 +151,6 @@ def agreement_ratings(statements: Sequence[HumanStatement]) -> Floats:
     total = np.where(there, ratings, 0.0).sum(axis=0)
     own = np.divide(total, there.sum(axis=0), out=np.full(ratings.shape[1], np.nan), where=there.any(axis=0))
     return np.where(there, ratings, own[None, :])
-
-
-def _masked(values: Values, cited: Sequence[bool], scenario: Scenario) -> list[float | None]:
-    pairs = zip(values, cited, strict=True)
-    return [value if has or scenario == "full" else None for value, has in pairs]
 
 
 def _correlation(values: Floats, level: float) -> Correlation:

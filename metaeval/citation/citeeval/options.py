@@ -35,7 +35,7 @@ class CiteEvalOptions:
     Responses:
     nothing_rated: a response none of whose statements needs a rating is "undefined", or gets "full marks".
     none_cited: in the scenario of cited statements alone, a response without one is 0 "if required" (when one of its
-        statements needed a citation), or "always".
+        statements needed a citation; missing where the judge's word on that is), or "always".
     stops: an empty line within a response (after one of two line breaks is taken away) and a reason that does not
         exist end the run, as they end the released code's.
     """

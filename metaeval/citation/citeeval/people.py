@@ -9,7 +9,7 @@ import numpy as np
 
 from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.attribution import CONTEXTS, RETRIEVAL
-from metaeval.citation.citeeval.bench import ANNOTATORS, HumanStatement
+from metaeval.citation.citeeval.bench import ANNOTATORS, HumanStatement, judged_as
 from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
 from metaeval.citation.citeeval.metaevaluation import (
     Correlation,
@@ -21,6 +21,7 @@ from metaeval.citation.citeeval.metaevaluation import (
     human_needs_citation,
     human_rating,
     response_rating,
+    settled,
     statement_columns,
 )
 from metaeval.citation.measures import group_codes
@@ -57,19 +58,18 @@ def agreement(
 ) -> Agreement:
     """How far a measure agrees with people's ratings; intervals draw groups of answers.
 
-    A statement that needs no rating takes its response's, on each side by itself, as published. One whose value is
-    missing because of the judge is left out, and so is a response all of whose values are.
-    Raises `UserError` if an answer has no human judgements, or another number of statements than they have.
+    A statement that needs no rating takes its response's, on each side by itself, as published. A response with a
+    value that is missing because of the judge is left out, with each of its statements that has none of its own.
+    Raises `UserError` if an answer has no human judgements, or its statements or citations are not those judged.
     """
-    for result in results:
-        _human(result, people)
+    own_people = {result.answer: _human(result, people) for result in results}
     ours = [[one.values[measure] for one in result.statements] for result in results]
     return agreement_of(
         answers,
         [[one.value for one in own] for own in ours],
         [[one.state == "missing" for one in own] for own in ours],
         [[bool(one.statement.citations) for one in result.statements] for result in results],
-        people,
+        own_people,
         scenario,
         resamples,
         seed,
@@ -90,16 +90,18 @@ def agreement_of(
 ) -> Agreement:
     """The same for any values of the statements that people judged, of each answer in order.
 
-    missing: whether a statement's value is, because of a judge. cited: whether it has a citation.
+    missing: whether a statement's value is, because of a judge. cited: whether it has a citation. In the scenario
+    "cited" the others are masked first, and it does not matter whether their values are missing.
     Raises ValueError if the lengths differ.
     """
     theirs = [[human_rating(one.ratings) for one in people[answer.id]] for answer in answers]
     group, _ = group_codes(answers)
     score, gold, response = statement_columns(ours, theirs, cited, scenario)
-    kept: Bools = ~np.array([value for own in missing for value in own], dtype=np.bool_)
+    found = [settled(*one, scenario) for one in zip(ours, missing, cited, strict=True)]
+    kept: Bools = np.array([one for own, _ in found for one in own], dtype=np.bool_)
+    known: Bools = np.array([whole for _, whole in found], dtype=np.bool_)
     whole = np.array([response_rating(own, has, scenario) for own, has in zip(ours, cited, strict=True)])
     people_whole = np.array([response_rating(own, has, scenario) for own, has in zip(theirs, cited, strict=True)])
-    known: Bools = np.array([_known(own, gone) for own, gone in zip(ours, missing, strict=True)], dtype=np.bool_)
     return Agreement(
         statements=correlations(score[kept], gold[kept], group[response][kept], resamples, seed, level),
         responses=correlations(whole[known], people_whole[known], group[known], resamples, seed, level),
@@ -148,14 +150,4 @@ def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
     own = people.get(result.answer)
     if own is None:
         raise UserError(f"The human judgements hold no sample {result.answer!r}: give those of the same responses.")
-    if len(own) != len(result.statements):
-        raise UserError(
-            f"Sample {result.answer!r} has {len(result.statements)} statements here and {len(own)} in the human "
-            "judgements: give the file of statements that people judged, or cut the responses as it was."
-        )
-    return own
-
-
-def _known(values: Sequence[float | None], missing: Sequence[bool]) -> bool:
-    """Whether a response has a value: by a statement that has one, or because none needs one."""
-    return any(value is not None for value in values) or not any(missing)
+    return judged_as(result.answer, [one.statement for one in result.statements], own)

@@ -22,7 +22,7 @@ class Value:
 
     state: "rated" for a statement with citations, "lacks a citation" for one that gets 0 for that, "needs none" for
     one that is left out of the mean, "missing" where the judge's word is.
-    least, most: what a missing value can be; None: left out of the mean.
+    least, most: what a missing value can be; a least without a most: that one, or left out of the mean.
     """
 
     value: float | None
@@ -100,9 +100,9 @@ def _uncited(context: int | None, options: CiteEvalOptions) -> Value:
 
 
 def _open(coefficients: Coefficients) -> Value:
-    """A missing edit distance: what it can be depends on the coefficients."""
+    """A missing edit distance: what it can be depends on the coefficients, and is 1 without an edit."""
     worths = [worth + coefficients.intercept for worth in coefficients.action.values()]
-    return Value(None, "missing", min(worths), max(1.0, *worths))
+    return Value(None, "missing", min(1.0, *worths), max(1.0, *worths))
 
 
 def _mixed(one: float | None, other: float | None, weight: float) -> float | None:

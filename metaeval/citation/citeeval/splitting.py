@@ -30,7 +30,7 @@ class Statement:
 
     number: its place in the response, from 1. citations: passage numbers from 1, each once, in the order of the
     marks. unread: marks that cite nothing here, because no passage has their number or they cannot be read. start,
-    end: offsets of the sentence in the response.
+    end: offsets of the sentence in the response. id: what a published file calls it; empty where it was cut here.
     """
 
     number: int
@@ -39,6 +39,7 @@ class Statement:
     start: int
     end: int
     unread: tuple[Mark, ...] = ()
+    id: str = ""
 
     @property
     def with_marks(self) -> str:
@@ -48,29 +49,35 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The statements of a response. no_answer: it says that it found none, and that is its only statement."""
+    """The statements of a response. no_answer: it says that it found none, and that is its only statement.
+
+    unread: marks that belong to no statement: of lines of marks before all of them, or of such a response.
+    """
 
     statements: tuple[Statement, ...]
     no_answer: bool
+    unread: tuple[Mark, ...] = ()
 
 
 def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: SentenceSplitter = RULES) -> Split:
     """The statements of a response: lines first, then sentences; marks that open a sentence go to the one before.
 
     A block of thinking that opens the response is left out. A sentence of nothing but marks is none: the sentence
-    before has them.
+    before has them, and where there is none they are unread.
     Raises `UserError` on an empty line where the options say that the run stops there.
     """
     reading = whole(answer.text)
     if match := _THINKING.match(answer.text):
         reading = part(reading, match.end(), len(answer.text))
     reading = stripped(reading)
-    sentences = _sentences(reading, answer, options, splitter)
+    sentences, alone = _sentences(reading, answer, options, splitter)
     if _no_answer(reading.text, sentences, answer, options):
         where = span(reading)
-        return Split((Statement(1, NO_ANSWER, (), where.start, where.end),), no_answer=True)
+        marks = marks_in(reading, options.styles, answer.first)
+        return Split((Statement(1, NO_ANSWER, (), where.start, where.end),), no_answer=True, unread=tuple(marks))
     found = [_statement(number, own, answer, options) for number, own in enumerate(sentences, start=1)]
-    return Split(tuple(found), no_answer=False)
+    lost = [mark for own in alone for mark in marks_in(own, options.styles, answer.first)]
+    return Split(tuple(found), no_answer=False, unread=tuple(lost))
 
 
 def _no_answer(text: str, sentences: Sequence[Reading], answer: Answer, options: CiteEvalOptions) -> bool:
@@ -80,8 +87,12 @@ def _no_answer(text: str, sentences: Sequence[Reading], answer: Answer, options:
     return options.no_answer == "anywhere" or lone
 
 
-def _sentences(reading: Reading, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter) -> list[Reading]:
+def _sentences(
+    reading: Reading, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter
+) -> tuple[list[Reading], list[Reading]]:
+    """The sentences, and what stands before all of them and is marks alone."""
     sentences: list[Reading] = []
+    alone: list[Reading] = []
     lines = list(_lines(reading, answer, options))
     for line in lines:
         own = [one for one in move_leading(split(line, splitter), "move all", options.styles) if one.text.strip()]
@@ -90,8 +101,8 @@ def _sentences(reading: Reading, answer: Answer, options: CiteEvalOptions, split
             if sentences and _joins(sentence, ends_line, answer, options):
                 sentences[-1] = joined(sentences[-1], added(" "), stripped(sentence))
             else:
-                sentences.append(stripped(sentence))
-    return sentences
+                (sentences if _clean(sentence, answer, options) else alone).append(stripped(sentence))
+    return sentences, alone
 
 
 def _lines(reading: Reading, answer: Answer, options: CiteEvalOptions) -> Iterator[Reading]:

@@ -16,11 +16,12 @@ from metaeval.citation.citeeval.said import Said, once
 from metaeval.errors import UserError
 
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
-_BLOCK = r'<{tag}\s+sentence_id="(?P<number>\d{{1,9}})"\s*>(?P<body>.*?)</{tag}>'
+_BLOCK = r'<{tag}\s+sentence_id="(?P<number>\d+)"\s*>(?P<body>.*?)</{tag}>'
 _EDIT = re.compile(
     r'<(?P<action>DELETE|ADD)\s+citation="(?P<citation>[^"]*)"\s*>(?P<reason>.*?)</(?P=action)>', re.DOTALL
 )
 _REASON = re.compile(r"\s*(?:(?:DELETE|ADD)\s+REASON\s+)?(\d+)\s*")
+_LONGEST_NUMBER = 9  # digits; nothing that is numbered here has more, and Python refuses to read some longer numbers
 
 
 def read_tagged_contexts(text: str, statements: int, tag: str = "attribution") -> Said[int]:
@@ -28,8 +29,8 @@ def read_tagged_contexts(text: str, statements: int, tag: str = "attribution") -
     found: list[tuple[int, int]] = []
     problems: Counter[str] = Counter()
     for number, body in _blocks(text, tag):
-        if body.strip().isdecimal() and int(body) in CONTEXTS:
-            found.append((number, int(body)))
+        if (context := _number(body)) in CONTEXTS:
+            found.append((number, context))
         else:
             problems["out of schema"] += 1
     return Said(once(found, statements, problems), +problems)
@@ -40,8 +41,8 @@ def read_tagged_ratings(text: str, statements: int) -> Said[int]:
     found: list[tuple[int, int]] = []
     problems: Counter[str] = Counter()
     for number, body in _blocks(text, "rating"):
-        if body.strip().isdecimal() and int(body) in STARS:
-            found.append((number, int(body)))
+        if (stars := _number(body)) in STARS:
+            found.append((number, stars))
         else:
             problems["out of schema"] += 1
     return Said(once(found, statements, problems), +problems)
@@ -67,20 +68,27 @@ def read_tagged_edits(text: str, statements: int, stops: bool = False) -> Said[t
 
 
 def _blocks(text: str, tag: str) -> Iterator[tuple[int, str]]:
-    """Number and content of each statement's block."""
+    """Number and content of each statement's block; the number is no statement's where it is too long to be one."""
     for match in re.finditer(_BLOCK.format(tag=tag), _THINKING.sub("", text), re.DOTALL):
-        yield int(match["number"]), match["body"]
+        yield _number(match["number"]), match["body"]
+
+
+def _number(text: str) -> int:
+    """The whole number that a text is; -1 for all else."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= _LONGEST_NUMBER else -1
 
 
 def _edit(match: re.Match[str], stops: bool) -> Edit | None:
     action: Action = "delete" if match["action"] == "DELETE" else "add"
     reason = _REASON.fullmatch(match["reason"])
-    if reason is None or not match["citation"].strip().isdecimal() or len(match["citation"]) > 9:
+    citation, number = _number(match["citation"]), -1 if reason is None else _number(reason[1])
+    if reason is None or citation < 0:
         return None
-    if int(reason[1]) not in (1, 2, 3):
+    if number not in (1, 2, 3):
         if stops:
             raise UserError(
                 f"An edit has the reason {reason[1]}, at which the released code stops; set stops=false to count it."
             )
         return None
-    return Edit(action, int(reason[1]), int(match["citation"]))
+    return Edit(action, number, citation)

@@ -16,13 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from metaeval.citation.citeeval.bench import HumanStatement, read_human, read_statements
+from metaeval.citation.citeeval.bench import HumanStatement, judged_as, read_human, read_statements
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.model import HumanAnswer, HumanSet, RatedStatement
-from metaeval.citation.human.written import written
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.expertqa import URLS_ALONE, JudgedClaim, read_judged
 from metaeval.citation.readers.own import read_own
+from metaeval.citation.readers.written import written
 from metaeval.corpus.loaders.marks import strip_marks
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import UserError, unknown
@@ -109,21 +109,17 @@ def _level(claim: JudgedClaim) -> float | None:
 def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanStatement]]) -> HumanSet:
     """The text of a response is its published statements with their citations; where they stood is not published."""
     found: dict[str, HumanAnswer] = {}
+    judged: dict[str, Sequence[HumanStatement]] = {}
     splits: dict[str, Split] = {}
     dropped: Counter[str] = Counter()
     for name, path in files.items():
         for answer, split in read_statements(path):
             if answer.id in found:
                 raise UserError(f"Two files hold a response {answer.id!r}, and the judgements know them by their ids.")
-            own = people.get(answer.id)
-            if own is None:
+            if answer.id not in people:
                 dropped["responses without judgements"] += 1
                 continue
-            if len(own) != len(split.statements):
-                raise UserError(
-                    f"Sample {answer.id!r} has {len(split.statements)} statements in {path} and {len(own)} in the "
-                    "judgements: give the file of statements that people judged."
-                )
+            own = judged[answer.id] = judged_as(answer.id, split.statements, people[answer.id], f"in {path}")
             text, places = written([(one.text, one.citations) for one in split.statements])
             placed = [(one, *where) for one, where in zip(split.statements, places, strict=True)]
             whole = replace(answer, text=text, system=answer.system or name, group=answer.group or answer.id)
@@ -134,7 +130,7 @@ def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanSta
             found[answer.id] = HumanAnswer(whole, tuple(rated))
             moved = tuple(replace(one, start=start, end=end) for one, start, end in placed)
             splits[answer.id] = Split(moved, split.no_answer)
-    return HumanSet(tuple(found.values()), dropped, {name: people[name] for name in found}, splits)
+    return HumanSet(tuple(found.values()), dropped, judged, splits)
 
 
 def _own(files: Mapping[str, Sequence[Row]]) -> HumanSet:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from metaeval.citation.human.written import written
 from metaeval.citation.model import Answer, Passage
+from metaeval.citation.readers.written import written
 from metaeval.corpus.loaders import expertqa as published
 from metaeval.corpus.loaders.draft import content_id
 from metaeval.corpus.loaders.marks import strip_marks

@@ -12,7 +12,7 @@ from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.marks import cited_spans
 from metaeval.citation.scifi.model import DUPLICATE
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.sentences import has_letter
+from metaeval.citation.scifi.sentences import has_letter, without_marks
 from metaeval.llm.prompts import Prompt, read_prompt
 from metaeval.llm.request import ChatRequest
 
@@ -40,7 +40,7 @@ def mapping_prompt(options: ScifiOptions) -> Prompt:
 
 
 def decomposition_request(sentence: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
-    """Which facts does a sentence, without its marks, state?"""
+    """Which facts does a sentence state?"""
     return chat.request(prompt.fill(sentence=_quoted(sentence)), _FACTS)
 
 
@@ -49,12 +49,14 @@ def mapping_request(sentence: str, fact: str, prompt: Prompt, chat: ChatOptions)
     return chat.request(prompt.fill(sentence=_quoted(sentence), fact=_quoted(fact)), _SEGMENT)
 
 
-def read_facts(text: str) -> Heard | None:
+def read_facts(text: str, options: ScifiOptions | None = None) -> Heard | None:
     """The facts of a reply; None for a text that is not of the form that was asked for, whatever it says.
 
     An entry that is no string, states nothing (no letter), holds a citation mark, which no sentence had that was asked
-    about, or says again what another one says, is counted and not read.
+    about, or says again what another one says, is counted and not read. With the option `marks=kept` sentences had
+    some, and they are cut out of the facts.
     """
+    options = options or ScifiOptions()
     body = read_object(text, "facts")
     if body is None or not isinstance(body["facts"], list):
         return None
@@ -62,6 +64,8 @@ def read_facts(text: str) -> Heard | None:
     facts: dict[str, str] = {}
     for entry in body["facts"]:
         fact = " ".join(entry.split()) if isinstance(entry, str) else None
+        if fact is not None and options.marks == "kept":
+            fact = without_marks(fact, options)
         if fact is None:
             problems["fact out of schema"] += 1
         elif not has_letter(fact):

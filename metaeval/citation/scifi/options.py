@@ -19,10 +19,13 @@ class ScifiOptions:
     facts: from the "parser" (ALiiCE's claims, no model), or from a chat "model".
     styles, leading: which marks are read, and what becomes of those that open a sentence.
     decomposition_file, mapping_file: prompts of one's own with {sentence}; with {sentence} and {fact}.
+    marks: a chat model sees a sentence with its marks "removed", or as it was written, with its marks "kept"; those
+        that its facts and segments then hold are cut out of them.
     likeness: a segment that does not stand in its sentence is looked for by likeness, from this ratio (0 to 1) on; 1:
         not at all.
     map_all: segments are asked for everywhere, even in sentences with one citation group or none, where they change
         nothing.
+    twice: a segment that stands several times in its sentence is the "first" or the "last" of them.
     unmapped: a fact whose segment is not found counts with the whole "sentence" as its segment, or is "left out".
 
     Assignment:
@@ -53,8 +56,10 @@ class ScifiOptions:
     leading: Leading = "move all"
     decomposition_file: Path | None = None
     mapping_file: Path | None = None
+    marks: Literal["removed", "kept"] = "removed"
     map_all: bool = False
     likeness: float = 0.8
+    twice: Literal["first", "last"] = "first"
     unmapped: Literal["sentence", "left out"] = "sentence"
     own_group: bool = False
     distance: Literal["characters", "words"] = "characters"
@@ -77,6 +82,11 @@ class ScifiOptions:
             raise UserError(
                 "own_group=true keeps the citation groups of a parser's facts, and a chat model makes the facts: leave "
                 "out one of the two."
+            )
+        if self.marks == "kept" and self.facts == "parser":
+            raise UserError(
+                "marks=kept is how a chat model sees sentences, and a parser makes the facts: leave it out, or name a "
+                "model."
             )
         if self.window < 1:
             raise UserError(f"window is {self.window}; allowed: a whole number from 1.")

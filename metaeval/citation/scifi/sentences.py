@@ -37,6 +37,12 @@ def unread_marks(answer: Answer, sentences: Sequence[Sentence]) -> list[Mark]:
     return unread(find_marks(answer.text, first=answer.first), read)
 
 
+def without_marks(text: str, options: ScifiOptions) -> str:
+    """A text without the citation groups that the styles read, and the white space before each."""
+    clean, _ = _cleaned(whole(text), options, first=1)
+    return clean.text
+
+
 def has_letter(text: str) -> bool:
     """Whether a text can state anything: a fact needs a letter."""
     return any(character.isalpha() for character in text)

@@ -24,23 +24,17 @@ _Counted = tuple[str, float, bool, bool]
 def entailments(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[Share]:
     """Citation entailment of each answer over its facts that cite; those of uncited sentences take no part.
 
-    Open: facts without a verdict, and of each cited sentence whose facts are missing one, the least that it can hold.
+    Open: facts without a verdict, and one fact for each cited sentence whose facts are missing.
     """
-    of_facts = _shares(
-        [each.answer for each in read],
-        ((one.answer, one.value or 0.0, one.value is not None, _open(one)) for one in lines),
-    )
-    return [_opened(share, len(lost_citing(each))) for share, each in zip(of_facts, read, strict=True)]
+    counted = ((one.answer, one.value or 0.0, one.value is not None, _open(one)) for one in lines)
+    return _opened(_shares([each.answer for each in read], counted), [len(lost_citing(each)) for each in read])
 
 
 def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> list[Share]:
-    """How far each answer entails the facts of its reference; open as in `entailments`, by the reference's sentences."""
-    of_facts = _shares(
-        [each.answer for each in read],
-        ((one.answer, one.value or 0.0, one.value is not None, one.value is None) for one in lines),
-    )
+    """How far each answer entails the facts of its reference; open as in `entailments`, of its own sentences."""
+    counted = ((one.answer, one.value or 0.0, one.value is not None, one.value is None) for one in lines)
     lost = [each.reference.sentences_lost if each.reference is not None else 0 for each in read]
-    return [_opened(share, number) for share, number in zip(of_facts, lost, strict=True)]
+    return _opened(_shares([each.answer for each in read], counted), lost)
 
 
 def lost_citing(each: AnswerFacts) -> list[int]:
@@ -165,8 +159,8 @@ def _open(line: FactLine) -> bool:
     return line.state == "unjudged"
 
 
-def _opened(share: Share, more: int) -> Share:
-    return Share(share.hits, share.total, share.open + more)
+def _opened(shares: Sequence[Share], more: Sequence[int]) -> list[Share]:
+    return [Share(one.hits, one.total, one.open + number) for one, number in zip(shares, more, strict=True)]
 
 
 def _marks(sentence: Sentence) -> int:

@@ -25,7 +25,7 @@ from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, Fact, Reference
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.references import given_facts, reference_sentences
 from metaeval.citation.scifi.segments import find_segment
-from metaeval.citation.scifi.sentences import has_letter, read_sentences
+from metaeval.citation.scifi.sentences import has_letter, read_sentences, without_marks
 from metaeval.citation.sentences import RULES, SentenceSplitter
 from metaeval.llm.answer import Answer as Reply
 from metaeval.llm.request import ChatRequest
@@ -36,10 +36,14 @@ _Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class _Material:
-    """An answer's sentences. given: the facts that its reference has; reference: else the sentences to make them of."""
+    """An answer's sentences. seen: each as the model sees it; None for one that states nothing, and is not asked about.
+
+    given: the facts that its reference has; reference: else the sentences to make them of.
+    """
 
     answer: Answer
     sentences: tuple[Sentence, ...]
+    seen: tuple[str | None, ...]
     given: tuple[str, ...] | None
     reference: tuple[str, ...] | None
 
@@ -72,7 +76,7 @@ def read_with_model(
     first, second = decomposition_prompt(options), mapping_prompt(options)
     texts = _texts(read)
     replies = _asked([decomposition_request(text, first, chat) for text in texts], ask)
-    heard = {text: _heard(reply) for text, reply in zip(texts, replies, strict=True)}
+    heard = {text: _heard(reply, options) for text, reply in zip(texts, replies, strict=True)}
     pairs = _pairs(read, heard, options)
     replies = _asked([mapping_request(*pair, second, chat) for pair in pairs], ask)
     said = {pair: _said(reply) for pair, reply in zip(pairs, replies, strict=True)}
@@ -82,23 +86,30 @@ def read_with_model(
 def _material(answer: Answer, options: ScifiOptions, splitter: SentenceSplitter) -> _Material:
     given = given_facts(answer)
     reference = None if given is not None else reference_sentences(answer, options, splitter)
-    return _Material(answer, read_sentences(answer, options, splitter), given, reference)
+    sentences = read_sentences(answer, options, splitter)
+    seen = tuple(_seen(answer, sentence, options) for sentence in sentences)
+    return _Material(answer, sentences, seen, given, reference)
+
+
+def _seen(answer: Answer, sentence: Sentence, options: ScifiOptions) -> str | None:
+    if not has_letter(sentence.text):
+        return None
+    return sentence.text if options.marks == "removed" else answer.text[sentence.start : sentence.end]
 
 
 def _texts(read: Sequence[_Material]) -> list[str]:
-    """The texts to decompose, each once; one without a letter states nothing, and is not asked about."""
-    every = (text for one in read for text in (*(each.text for each in one.sentences), *(one.reference or ())))
-    return list(dict.fromkeys(text for text in every if has_letter(text)))
+    """The texts to decompose, each once."""
+    return list(dict.fromkeys(text for one in read for text in (*one.seen, *(one.reference or ())) if text is not None))
 
 
 def _pairs(read: Sequence[_Material], heard: Mapping[str, tuple[Heard, str]], options: ScifiOptions) -> list[_Pair]:
     return list(
         dict.fromkeys(
-            (sentence.text, fact)
+            (seen, fact)
             for one in read
-            for sentence in one.sentences
-            if sentence.text in heard and _is_asked(sentence, options)
-            for fact in heard[sentence.text][0].facts
+            for sentence, seen in zip(one.sentences, one.seen, strict=True)
+            if seen is not None and _is_asked(sentence, options)
+            for fact in heard[seen][0].facts
         )
     )
 
@@ -111,10 +122,10 @@ def _asked(requests: Sequence[ChatRequest], ask: Ask) -> Sequence[Reply]:
     return ask(requests) if requests else []
 
 
-def _heard(reply: Reply) -> tuple[Heard, str]:
+def _heard(reply: Reply, options: ScifiOptions) -> tuple[Heard, str]:
     """What was understood of a reply, and why it has no fact, where it has none."""
     text, trouble = text_of(reply)
-    heard = None if text is None else read_facts(text)
+    heard = None if text is None else read_facts(text, options)
     if heard is None:
         return Heard(()), trouble or "unparsed"
     return heard, "" if heard.facts else "unparsed"
@@ -136,13 +147,15 @@ def _answer_facts(
     facts: list[Fact] = []
     lost: dict[int, str] = {}
     problems: Counter[str] = Counter()
-    for sentence in one.sentences:
-        found, reason = heard.get(sentence.text, (Heard(()), ""))
+    for sentence, seen in zip(one.sentences, one.seen, strict=True):
+        if seen is None:
+            continue
+        found, reason = heard[seen]
         problems += found.problems
         if reason:
             lost[sentence.number] = reason
         for text in found.facts:
-            segment, trouble = _segment(sentence, said.get((sentence.text, text)), options)
+            segment, trouble = _segment(sentence, said.get((seen, text)), options)
             if trouble:
                 problems[f"segment: {trouble}"] += 1
             if segment is None:
@@ -161,7 +174,9 @@ def _segment(
     text, trouble = said
     if text is None:
         return Segment(0, len(sentence.text), "no reply"), trouble
-    return find_segment(sentence.text, text, options), ""
+    return find_segment(
+        sentence.text, text if options.marks == "removed" else without_marks(text, options), options
+    ), ""
 
 
 def _reference(one: _Material, heard: Mapping[str, tuple[Heard, str]], problems: Counter[str]) -> ReferenceFacts | None:

@@ -18,7 +18,15 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.citing.correctness import CLAIM_RECALL
 from metaeval.experiment.citing.pipelines import Pipeline
-from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_over, macro_of, mean_of, replicates
+from metaeval.experiment.citing.quantities import (
+    Interval,
+    Quantity,
+    f1_of,
+    interval_over,
+    macro_of,
+    mean_of,
+    replicates,
+)
 from metaeval.experiment.citing.soft import SoftLine, filled, settled, soft_precisions, soft_recalls, soften
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.result import Column

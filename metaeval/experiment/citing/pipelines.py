@@ -112,8 +112,8 @@ def _alce(
     options = alce_options(profile, statements=units)
     cutter = find_sentence_splitter(splitter)  # type: ignore[arg-type]
     values = wanted({**answer_values(answers, options, cutter), **by_model.values}, measures)
-    counted = [sum(one.counts for one in statements(answer, options, cutter)) for answer in answers]
-    own = {"statements": [float(count) for count in counted]}
+    stated = [statements(answer, options, cutter) for answer in answers]
+    own = {"statements": [float(sum(one.counts for one in each)) for each in stated]}
     return Pipeline(
         name="alce",
         answers=answers,
@@ -124,7 +124,7 @@ def _alce(
             "splitter": cutter.name,
             **by_model.fields,
         },
-        lines=lambda entails: alce_lines(answers, entails, options, cutter),
+        lines=lambda entails: alce_lines(answers, entails, options, cutter, stated),
         by_group=False,
         undefined_is_zero=options.uncited_precision == "zero",
         untitled=options.untitled,

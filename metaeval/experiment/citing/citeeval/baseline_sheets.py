@@ -10,7 +10,7 @@ from metaeval.citation.citeeval.baselines import Open, response_triple, response
 from metaeval.citation.citeeval.lqac import KINDS, Aggregation, lqac_response
 from metaeval.experiment.citing.citeeval.baseline_table import Scored, baseline_sheet
 from metaeval.experiment.citing.citeeval.baselines import Labelled
-from metaeval.experiment.citing.citeeval.frame import model_fields
+from metaeval.experiment.citing.citeeval.fields import asked_fields
 from metaeval.experiment.citing.citeeval.run import Rated
 from metaeval.experiment.citing.judging import F1, PRECISION, RECALL
 from metaeval.experiment.sheet import Sheet
@@ -61,7 +61,7 @@ def _autoais(rated: Rated) -> list[Scored]:
 
 def _lqac(rated: Rated) -> list[Scored]:
     prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in KINDS]
-    asked = model_fields(rated, prompts, max_tokens=rated.baseline_options.baseline_max_tokens)
+    asked = asked_fields(rated.asking, rated.models, prompts, max_tokens=rated.baseline_options.baseline_max_tokens)
     found = []
     for aggregation, name in AGGREGATIONS.items():
         own = [
@@ -80,8 +80,9 @@ def _attrscore(rated: Rated) -> list[Scored]:
         fields = judge.fields
         said = f"the likeliest of its three classes{_unlabelled(judge)}"
         if not fields:
+            prompts = [f"{LABEL.name}@{LABEL.prompt().fingerprint}"]
             fields = {
-                **model_fields(rated, [f"{LABEL.name}@{LABEL.prompt().fingerprint}"], max_tokens=limit),
+                **asked_fields(rated.asking, rated.models, prompts, max_tokens=limit),
                 "otherwise": otherwise,
             }
             said = f"as the chat model says; a reply with none of the three: {otherwise}{_unlabelled(judge)}"

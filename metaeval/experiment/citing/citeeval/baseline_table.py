@@ -9,6 +9,7 @@ from metaeval.citation.citeeval.baselines import Open
 from metaeval.citation.measures import Estimate, estimate, group_codes, means
 from metaeval.experiment.citing.citeeval.frame import frame_of, judge_note, shared_fields, sheet_of
 from metaeval.experiment.citing.citeeval.run import Rated
+from metaeval.experiment.citing.making import truncation
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Entry, scores_grid
 from metaeval.report.grid import Note
@@ -21,7 +22,14 @@ _FULL = {
     "lqac": "all statements count; one without citations has precision 0, and recall 1 if it needs none",
     "attrscore": "all statements count, and one without citations is 0",
 }
-_CITED = "statements without citations are left out, as of CiteEval's own values; an answer of nothing else is 0"
+_CITED = "statements without citations are left out; an answer of nothing else is 0, as of CiteEval's own values"
+_REQUIRED = " where one of its statements needs a citation (none_cited=if required), and here always"
+
+
+_COULD_BE = (
+    "the means over all answers, were every missing word against them, or for them; the means above are over the "
+    "answers of which no word is missing, and can lie outside"
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,8 @@ def baseline_sheet(
     notes = [
         *judged,
         Note("judged", "", tuple((plain(one.name), one.said) for one in scored)),
-        Note("could be", "the means over all answers, were every missing word against them, or for them", tuple(open_)),
+        _truncation(rated, name),
+        Note("could be", _COULD_BE, tuple(open_)),
         Note("reading", _reading(rated, name)),
     ]
     frame = frame_of(
@@ -80,7 +89,7 @@ def baseline_sheet(
         data,
         name,
         f"{_TITLES[name]} of the same statements",
-        [note for note in notes if open_ or note.label != "could be"],
+        [note for note in notes if note.items or note.label in ("judge", "reading")],
         [{**shared, **one.fields} for one in scored],
     )
     return sheet_of(rated, data, name, records, scores_grid(frame, columns, entries), shared)
@@ -88,11 +97,22 @@ def baseline_sheet(
 
 def _reading(rated: Rated, name: str) -> str:
     refusals = sum(result.no_answer for result in rated.results)
-    said = _FULL[name] if rated.scenario == "full" else _CITED
+    cited = _CITED + (_REQUIRED if rated.options.none_cited == "if required" else "")
+    said = _FULL[name] if rated.scenario == "full" else cited
     if not refusals:
         return said
     without = "a statement without citations" + (", which needs none" if name == "lqac" else "")
     return f"{said}; no answer was found in {count(refusals, 'answer')}: read as {without}"
+
+
+def _truncation(rated: Rated, name: str) -> Note:
+    """What metrics did not read. A metric that labels gives its classes without a word on what it cut."""
+    if name == "autoais":
+        return truncation(backend for backend, _ in rated.baselines)
+    said = "pairs of more than {limit:,} tokens may be cut; a metric that gives classes does not say how many were"
+    judges = rated.attrscore if name == "attrscore" else ()
+    items = [(plain(one.name), said.format(limit=one.limit)) for one in judges if one.limit is not None]
+    return Note("truncation", "", tuple(items))
 
 
 def _value(rated: Rated, values: Sequence[Open], numbers: Sequence[int]) -> _Value:

@@ -37,11 +37,15 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """AttrScore by one judge. name: the metric, or the chat model. fields: what the signature says of it."""
+    """AttrScore by one judge. name: the metric, or the chat model. fields: what the signature says of it.
+
+    limit: tokens of a pair beyond which a metric may cut it; None: it cuts nothing, or a chat model judged.
+    """
 
     name: str
     statements: Sequence[Sequence[AttrStatement]]
     fields: Mapping[str, object] = field(default_factory=dict)
+    limit: int | None = None
 
 
 def wanted(names: Sequence[str], config: RunConfig) -> Wanted:
@@ -107,7 +111,8 @@ def labelled_by_metrics(
             options = ",".join(f"{key}={value}" for key, value in metric.identity()["options"].items())
             made = f"{name}@v{metric.card.version}" + (f"({options})" if options else "")
             fields = {"backend": made, **metric.provenance()}
-        yield Labelled(name, attrscore_by_metric(answers, splits, label), fields)
+            limit = metric.identity()["options"].get("max_tokens") or metric.card.input_limit
+        yield Labelled(name, attrscore_by_metric(answers, splits, label), fields, limit)
 
 
 def _labeller(name: str, config: RunConfig) -> str:

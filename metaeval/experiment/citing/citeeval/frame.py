@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
-from metaeval.citation.citeeval.asking import load_prompts, part_prompt
 from metaeval.citation.citeeval.coefficients import fingerprint as coefficients_fingerprint
 from metaeval.citation.citeeval.editdist import PUBLISHED
-from metaeval.citation.citeeval.options import PROFILES, CiteEvalOptions
 from metaeval.citation.measures import group_codes
+from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
 from metaeval.experiment.citing.citeeval.run import Rated
 from metaeval.experiment.citing.making import resampled, signed, uncertainty
 from metaeval.experiment.citing.notes import fingerprint
@@ -37,13 +35,10 @@ def data_of(rated: Rated) -> Data:
 
 def own_fields(rated: Rated) -> dict[str, Scalar]:
     """What CiteEval's numbers depend on beside the answers."""
-    prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(rated.asking).items()]
-    if rated.asking.statements_per_request is not None:
-        prompts.append(f"part@{part_prompt().fingerprint}")
     own: dict[str, Scalar] = {}
     if rated.coefficients != PUBLISHED:
         own["coefficients"] = f"refitted@{coefficients_fingerprint(rated.coefficients)}"
-    return {**shared_fields(rated), **own, **model_fields(rated, prompts)}
+    return {**shared_fields(rated), **own, **asked_fields(rated.asking, rated.models)}
 
 
 def shared_fields(rated: Rated) -> dict[str, Scalar]:
@@ -51,33 +46,9 @@ def shared_fields(rated: Rated) -> dict[str, Scalar]:
     return {
         "pipeline": "citeeval",
         "profile": rated.profile,
-        "options": options_of(rated.profile, rated.options),
+        "options": changed_options(rated.profile, rated.options),
         "scenario": rated.scenario,
         "splitter": rated.splitter,
-    }
-
-
-def options_of(profile: str, options: CiteEvalOptions) -> str:
-    """Options of the profile, only where they were changed."""
-    preset, own = asdict(PROFILES[profile]), asdict(options)
-    return ",".join(f"{name}={value}" for name, value in own.items() if value != preset[name]) or "as the profile"
-
-
-def model_fields(rated: Rated, prompts: Sequence[str], **asked: Scalar) -> dict[str, Scalar]:
-    """What numbers of the chat model depend on; asked: options of asking that stand in the place of others.
-
-    Where nothing is asked in place of others, CiteEval asks, and what says how it does stands here too.
-    """
-    own = {name: value for name, value in asdict(rated.asking).items() if not name.endswith("_file")}
-    if asked or rated.asking.statements_per_request is None:
-        del own["statements_per_request"]
-    if asked:
-        own = {name: value for name, value in own.items() if name not in ("attribution_tag", "contexts")}
-    return {
-        "model": rated.asking.model,
-        "answered_as": rated.answered_as,
-        "prompts": ",".join(prompts),
-        "asking": ",".join(f"{name}={value}" for name, value in {**own, **asked}.items() if name != "model"),
     }
 
 

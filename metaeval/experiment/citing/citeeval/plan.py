@@ -78,7 +78,7 @@ def plan_citeeval(
         scenario=known,
         asking=asking,
         options=options,
-        coefficients=PUBLISHED if coefficients is None else read_coefficients(coefficients),
+        coefficients=PUBLISHED if coefficients is None else read_coefficients(coefficients, options.index_shift),
         baseline_options=baseline_options(asked.profile, **given.baselines),
         wanted=own,
         cutoffs=cutoffs,

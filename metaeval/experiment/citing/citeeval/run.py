@@ -144,11 +144,12 @@ def estimate_citeeval(
     settings: Mapping[str, Any],
     overrides: Sequence[str] = (),
     baselines: Sequence[str] = (),
+    coefficients: Path | None = None,
 ) -> str:
     """What such a run would still ask of the chat model, and cost; nothing is sent, and no key is needed.
 
     Raises `UserError` as `run_citeeval` does before anything is sent.
     """
-    plan = plan_citeeval(asked, choice, scenario, settings, overrides, baselines)
+    plan = plan_citeeval(asked, choice, scenario, settings, overrides, baselines, coefficients)
     to_ask = asked_of(plan.answers, plan.splits, plan.asking, plan.wanted.by_model, plan.baseline_options)
     return str(estimate_for(to_ask.requests, plan.chat))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from metaeval.citation.citeeval.evaluate import Measure, bounds, counts, estimates
+from metaeval.citation.citeeval.unread import Unread, unread_marks
 from metaeval.experiment.citing.citeeval.baseline_sheets import baseline_sheets
 from metaeval.experiment.citing.citeeval.frame import data_of, frame_of, judge_note, own_fields, sheet_of
 from metaeval.experiment.citing.citeeval.run import Rated
@@ -25,6 +26,7 @@ COLUMNS: Mapping[Measure, Column] = {
 
 _BOUNDS = "least to most"
 _MONEY = "USD for these replies"
+_EXAMPLES = 3
 
 
 def citeeval_sheets(rated: Rated) -> list[Sheet]:
@@ -63,6 +65,7 @@ def _judging(rated: Rated, data: Data) -> Sheet:
         results, spent = [rated.results[n] for n in numbers], [rated.spent[n] for n in numbers]
         found: dict[str, float | None] = {
             **counts(results),
+            **{f"marks: {why}": times for why, times in sorted(Counter(m.why for m in unread_marks(results)).items())},
             **_baseline_questions(rated, numbers),
             "tokens in": sum(one.tokens_in for one in spent),
             "tokens out": sum(one.tokens_out for one in spent),
@@ -80,9 +83,22 @@ def _notes(rated: Rated) -> list[Note]:
     weight = rated.options.weight
     reading = (
         f"CiteEval-Auto: {weight:g} of the rating and {1 - weight:g} of the edit distance, statement by statement; "
-        "answers: those with a CiteEval-Auto, of all; least to most: the mean, were no judgement missing"
+        "answers: those with a CiteEval-Auto, of all; least to most: the mean over all answers, were no judgement "
+        "missing (the mean above is of what was judged, and can lie outside)"
     )
-    return [judge_note(rated, str(own_fields(rated)["prompts"])), Note("reading", reading)]
+    notes = [
+        judge_note(rated, str(own_fields(rated)["prompts"])),
+        Note("reading", reading),
+        Note("marks", _marks(unread_marks(rated.results))),
+    ]
+    return [note for note in notes if note.text]
+
+
+def _marks(marks: Sequence[Unread]) -> str:
+    """The marks that cite nothing, by why, and the first of them."""
+    wrong = ", ".join(f"{why} {times:,}" for why, times in sorted(Counter(mark.why for mark in marks).items()))
+    first = "; ".join(f"{plain(mark.answer)}, offset {mark.start}" for mark in marks[:_EXAMPLES])
+    return f"cite nothing: {wrong} (first: {first})" if marks else ""
 
 
 def _baseline_questions(rated: Rated, numbers: Sequence[int]) -> dict[str, int]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
-from metaeval.citation.citeeval.asking import load_prompts
 from metaeval.citation.citeeval.evaluate import bounds
 from metaeval.citation.measures import group_codes
-from metaeval.experiment.citing.citeeval.frame import options_of
+from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
 from metaeval.experiment.citing.improving.run import Bettered
 from metaeval.experiment.citing.making import resampled, signed, uncertainty
 from metaeval.experiment.citing.notes import fingerprint
@@ -38,19 +36,14 @@ def data_of(bettered: Bettered) -> Data:
 def fields_of(bettered: Bettered) -> dict[str, Scalar]:
     """What the numbers depend on beside the answers."""
     prepared = bettered.prepared
-    asking = {name: value for name, value in asdict(prepared.asking).items() if not name.endswith("_file")}
-    prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(prepared.asking).items()]
     return {
         "pipeline": "citeeval",
         "profile": prepared.profile,
-        "options": options_of(prepared.profile, prepared.options),
+        "options": changed_options(prepared.profile, prepared.options),
         "scenario": prepared.scenario,
         "rounds": prepared.rounds,
         "splitter": prepared.splitter.name,
-        "model": prepared.asking.model,
-        "answered_as": ", ".join(bettered.models) or prepared.asking.model,
-        "prompts": ",".join(prompts),
-        "asking": ",".join(f"{name}={value}" for name, value in asking.items() if name != "model"),
+        **asked_fields(prepared.asking, bettered.models, unset=True),
     }
 
 
@@ -85,7 +78,8 @@ def _could_be(bettered: Bettered) -> str:
     if not missing or least is None or most is None:
         return ""
     said = f"{count(missing, 'statement')} of the last round without a judgement"
-    return f"{said}; with them, CiteEval-Auto over all answers is from {least:.3f} to {most:.3f}"
+    ends = f"from {least:.3f} to {most:.3f}"
+    return f"{said}; with them, CiteEval-Auto over all answers is {ends} (the means above are of what was judged)"
 
 
 def sheet_of(bettered: Bettered, data: Data, name: str, records: Sequence[Record], grid: Grid) -> Sheet:

@@ -79,10 +79,11 @@ def _of_system(bettered: Bettered, system: str, numbers: Sequence[int], records:
 
 
 def _mean(bettered: Bettered, column: Column, values: Sequence[float | None], rows: Ints) -> Interval:
-    """The mean over some answers; the same draws whatever is averaged, none from a single group."""
+    """The mean over some answers; the same draws whatever is averaged, none from a single group with a value."""
     codes, n_groups = group_codes(bettered.prepared.answers)
     interval = bettered.prepared.config.interval
-    resamples = interval.resamples if np.unique(codes[rows]).size > 1 else 0
+    valued = {int(codes[row]) for row in rows if values[row] is not None}
+    resamples = interval.resamples if len(valued) > 1 else 0
     draws = bootstrap(n_groups, resamples, interval.seed)
     return interval_of(replicates(mean_of(column, values), rows, codes, draws), interval.level)
 

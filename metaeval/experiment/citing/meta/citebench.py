@@ -51,7 +51,8 @@ def _agreements(meta: Meta) -> Sheet:
         "reading",
         "as CiteEval publishes: the statements of all responses together; one without a value takes its response's, on "
         "each side by itself; a response is the mean over its statements, 1 without any; cited: statements without "
-        "citations are masked on both sides; left out: statements and responses whose values a judge left missing",
+        "citations are masked on both sides; left out: responses with a value that a judge left missing, and the "
+        "statements that would take it",
     )
     title = "Agreement with people, by CiteEval's procedure"
     return sheet_of(meta, "citebench", title, records, "measure", (*labels, "left out"), blocks, [reading])

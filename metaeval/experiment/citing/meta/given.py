@@ -28,7 +28,12 @@ def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Meas
             means = {answer: _mean_of_known([one.said for one in own]) for answer, own in scores.spans.items()}
             pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
             fields = {"pipeline": "scores", "measure": measure, "file": pinned}
-            found[name] = Measured(name, fields, scores.spans, {**means, **scores.wholes})
+            partial = frozenset(
+                answer
+                for answer, own in scores.spans.items()
+                if answer not in scores.wholes and {"missing", "valued"} <= {one.said.state for one in own}
+            )
+            found[name] = Measured(name, fields, scores.spans, {**means, **scores.wholes}, partial)
     return list(found.values())
 
 

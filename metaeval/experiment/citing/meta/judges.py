@@ -14,13 +14,14 @@ from metaeval.citation.citeeval.rating import Value
 from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, mean_of
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.model import AnswerFacts, FactLine
-from metaeval.citation.scifi.shares import entailments
+from metaeval.citation.scifi.shares import entailments, lost_citing
 from metaeval.citation.scifi.signature import facts_signature
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.citation.scifi.with_parser import read_with_parser
 from metaeval.experiment.citing.meta.settings import MetaPrepared
 from metaeval.experiment.citing.meta.values import Measured, filled_ends, whole_of
 from metaeval.experiment.verdicts import Backend
+from metaeval.report.numerals import count
 
 _MEASURES: tuple[Measure, ...] = ("auto", "rating", "edits")
 
@@ -46,6 +47,7 @@ def scifi_measure(
     lines = fact_lines(read, backend.entails, prepared.scifi, backend.soft, prepared.splitter)
     shares = entailments(read, lines)
     own = {answer.id: share for answer, share in zip(prepared.answers, shares, strict=True)}
+    lost = sum(len(lost_citing(each)) for each in read)
     return Measured(
         name=f"scifi:entailment:{backend.name}",
         fields={**fields, "measure": "entailment", **backend.fields},
@@ -54,6 +56,7 @@ def scifi_measure(
         partial=frozenset(name for name, share in own.items() if share.open and share.total),
         ledger=backend.ledger,
         ends={name: ends for name, share in own.items() if share.open and (ends := filled_ends(share)) is not None},
+        assumed=f"{count(lost, 'sentence')} without facts taken as one fact each" if lost else "",
     )
 
 

@@ -25,7 +25,7 @@ def open_values(meta: Meta, level: Level) -> Iterator[OpenValue]:
     for one in meta.measured if level.unit == "responses" else ():
         values = level.values.get(one.name)
         for answer, value in zip(ids, values, strict=True) if values is not None else ():
-            if value.state == "missing" or answer in one.partial:
+            if value.state == "missing" or answer in level.partial[one.name]:
                 yield answer, one.name, value.value, one.ends.get(answer) if own_value else None
 
 
@@ -50,17 +50,17 @@ def could_be(meta: Meta) -> tuple[tuple[str, str], ...]:
     said = []
     for level in (level for level in meta.levels if level.unit == "responses"):
         touched = {name: ends for _, name, _, ends in open_values(meta, level)}
+        assumed = {one.name: one.assumed for one in meta.measured}
         for name in touched:
             number = sum(own == name for _, own, _, _ in open_values(meta, level))
             mean, least, most = mean_ends(meta, level, name)
             text = f"mean {numeral(mean, _MEAN)}; "
-            text += (
-                "how far it could move is not known"
-                if least is None
-                else (
-                    f"with every missing verdict against it or for it {numeral(least, _MEAN)} to {numeral(most, _MEAN)}"
-                )
-            )
+            if least is None:
+                text += "how far it could move is not known"
+            else:
+                text += "with every missing verdict against it or for it " + ("at least " if assumed[name] else "")
+                text += f"{numeral(least, _MEAN)} to {numeral(most, _MEAN)}"
+                text += f", {assumed[name]}" if assumed[name] else ""
             said.append((plain(name), f"{text} ({number:,} of {len(level.ratings.rows):,} responses)"))
     return tuple(said)
 

@@ -46,12 +46,16 @@ class MetaOptions:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A rated set with what each measure says of it. values: of every row, in the rows' order, by measure."""
+    """A rated set with what each measure says of it. values: of every row, in the rows' order, by measure.
+
+    partial: by measure the ids of the rows whose value leaves out what has no verdict.
+    """
 
     unit: Unit
     ratings: Ratings
     values: Mapping[str, Sequence[Valued]]
     columns: Sequence[Column]
+    partial: Mapping[str, frozenset[str]]
 
 
 Alignment = Mapping[str, Mapping[str, Aligned]]
@@ -77,6 +81,7 @@ def statement_level(
     """One row for each rated statement; its group is the answer's question."""
     rows: list[Rating] = []
     values: dict[str, list[Valued]] = {one: [] for one in aligned}
+    partial: dict[str, set[str]] = {one: set() for one in aligned}
     dropped = Counter(human.dropped)
     for own in human.answers:
         whole = response_rating(own.ratings, options.unrated)
@@ -88,9 +93,14 @@ def statement_level(
             rows.append(_row(own, golds[number], f"#{number + 1}", statement.text))
         for one in measured:
             if one.name in aligned:
-                said = _said(aligned[one.name][own.answer.id], one.wholes.get(own.answer.id, NO_VALUE), options)
+                found = aligned[one.name][own.answer.id].values
+                said = _said(found, one.wholes.get(own.answer.id, NO_VALUE), options)
                 values[one.name].extend(said[number] for number in kept)
-    return _level("statements", name, rows, values, dropped, measured)
+                if own.answer.id in one.partial:
+                    # Where these have a value of their own, `_said` leaves it.
+                    taken = (number for number in kept if said[number] != found[number])
+                    partial[one.name].update(f"{own.answer.id}#{number + 1}" for number in taken)
+    return _level("statements", name, rows, values, partial, dropped, measured)
 
 
 def response_level(
@@ -99,6 +109,7 @@ def response_level(
     """One row for each response that has a rating."""
     rows: list[Rating] = []
     values: dict[str, list[Valued]] = {one.name: [] for one in measured if one.name in aligned or _has_wholes(one)}
+    partial: dict[str, set[str]] = {one: set() for one in values}
     dropped = Counter(human.dropped)
     for own in human.answers:
         gold = response_rating(own.ratings, options.unrated)
@@ -108,8 +119,11 @@ def response_level(
         rows.append(_row(own, gold, "", own.answer.text))
         for one in measured:
             if one.name in values:
-                values[one.name].append(_response(own, one, aligned, options))
-    return _level("responses", name, rows, values, dropped, measured)
+                said, in_part = _response(own, one, aligned, options)
+                values[one.name].append(said)
+                if in_part:
+                    partial[one.name].add(own.answer.id)
+    return _level("responses", name, rows, values, partial, dropped, measured)
 
 
 def _has_wholes(measured: Measured) -> bool:
@@ -123,24 +137,29 @@ def _row(own: HumanAnswer, gold: float | None, place: str, text: str) -> Rating:
     return Rating(f"{answer.id}{place}", answer.group or answer.id, round(gold, _DIGITS), answer.system, text=text)
 
 
-def _said(aligned: Aligned, whole: Valued, options: MetaOptions) -> Sequence[Valued]:
+def _said(values: Sequence[Valued], whole: Valued, options: MetaOptions) -> Sequence[Valued]:
     """A measure's values of an answer's statements, by the rule for those that have none."""
     if options.none == "left out":
-        return aligned.values
+        return values
+    if whole.state == "missing":
+        return [whole if one.state == "no value" else one for one in values]
     settled = 1.0 if whole.state == "no value" and options.unrated == "full marks" else whole.value
-    return filled(aligned.values, settled)
+    return filled(values, settled)
 
 
-def _response(own: HumanAnswer, one: Measured, aligned: Alignment, options: MetaOptions) -> Valued:
+def _response(own: HumanAnswer, one: Measured, aligned: Alignment, options: MetaOptions) -> tuple[Valued, bool]:
+    """A measure's value of an answer, and whether it leaves out what has no verdict."""
     found = one.wholes.get(own.answer.id, NO_VALUE)
+    in_part = own.answer.id in one.partial
     if options.responses == "rated statements" and one.name in aligned:
         values = aligned[one.name][own.answer.id].values
         rated = [value for value, rating in zip(values, own.ratings, strict=True) if rating is not None]
         known = [value.value for value in rated if value.value is not None]
         lost = next((value for value in rated if value.state == "missing"), NO_VALUE)
         found = Valued(sum(known) / len(known)) if known else lost
+        in_part = lost.state == "missing"
     full = found.state == "no value" and options.unrated == "full marks"
-    return Valued(1.0) if full else found
+    return (Valued(1.0), False) if full else (found, in_part and found.value is not None)
 
 
 def _level(
@@ -148,6 +167,7 @@ def _level(
     name: str,
     rows: Sequence[Rating],
     values: Mapping[str, Sequence[Valued]],
+    partial: Mapping[str, set[str]],
     dropped: Counter[str],
     measured: Sequence[Measured],
 ) -> Level:
@@ -158,7 +178,8 @@ def _level(
         column_of(one, [_answer(value) for value in own], by_name[one].fields, by_name[one].ledger)
         for one, own in values.items()
     ]
-    return Level(unit, Ratings(name, tuple(rows), scores, +dropped), values, columns)
+    in_part = {one: frozenset(ids) for one, ids in partial.items()}
+    return Level(unit, Ratings(name, tuple(rows), scores, +dropped), values, columns, in_part)
 
 
 def _made_elsewhere(measure: str) -> bool:

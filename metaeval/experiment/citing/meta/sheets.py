@@ -40,9 +40,7 @@ def measures_sheet(meta: Meta) -> Sheet:
         rows: list[tuple[str, list[Cell]]] = []
         for name, values in level.values.items():
             states = _states(values)
-            partial = next(one.partial for one in meta.measured if one.name == name)
-            ids = {row.id for row in level.ratings.rows}
-            number = len(partial & ids) if level.unit == "responses" else 0
+            number = len(level.partial[name])
             outside = sum(own.outside for own in meta.aligned.get(name, {}).values())
             ends = mean_ends(meta, level, name)
             rows.append((name, [Cell(f"{one:,}") for one in (*states.values(), number, outside)]))
@@ -59,8 +57,8 @@ def measures_sheet(meta: Meta) -> Sheet:
         blocks.append((f"{len(level.ratings.rows):,} rated {level.unit}", rows))
     reading = Note(
         "reading",
-        "no value: the pipeline gives such a row none; missing: a verdict is; in part: the answer's value leaves out "
-        "missing verdicts; outside: sentences of a pipeline that share no character with a statement",
+        "no value: the pipeline gives such a row none; missing: a verdict is; in part: the value, of the answer, "
+        "leaves out missing verdicts; outside: sentences of a pipeline that share no character with a statement",
     )
     headings = ("value", "no value", "missing", "in part", "outside")
     return sheet_of(

@@ -32,7 +32,8 @@ class Measured:
 
     fields: what the signature says of it. spans: its values of sentences, by answer; empty where it has none of single
     sentences. wholes: its value of each answer. partial: answers whose value leaves out what has no verdict. ends: the
-    least and the most that the value of an answer could be that a verdict is missing of, where that is known.
+    least and the most that the value of an answer could be that a verdict is missing of, where that is known. assumed:
+    what the ends take for granted.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Measured:
     partial: frozenset[str] = field(default_factory=frozenset)
     ledger: Ledger | None = None
     ends: Mapping[str, Ends] = field(default_factory=dict)
+    assumed: str = ""
 
     @property
     def headline(self) -> bool:

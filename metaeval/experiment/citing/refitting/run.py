@@ -19,20 +19,22 @@ from metaeval.citation.citeeval.evaluate import evaluate_splits
 from metaeval.citation.citeeval.judge import requests_of
 from metaeval.citation.citeeval.metaevaluation import Correlation, Name, correlations
 from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
-from metaeval.citation.citeeval.refitting import Refit, edited_statements, fit
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human.model import HumanAnswer
 from metaeval.citation.human.readers import read_human_set
+from metaeval.citation.human.refitting import Refit, edited_statements, fit
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import unknown
 from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
+from metaeval.experiment.citing.citeeval.fields import changed_options
 from metaeval.experiment.citing.notes import fingerprint
 from metaeval.experiment.citing.pipelines import SPLITTERS
 from metaeval.experiment.citing.settings import sort_settings
 from metaeval.experiment.scoring import MetricProgress
+from metaeval.files import sha256_json
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +46,7 @@ class ToRefit:
     name: str
     config: RunConfig
     asking: Asking
+    profile: str
     options: CiteEvalOptions
     chat: ChatOptions
     splitter: str
@@ -55,6 +58,12 @@ class ToRefit:
     def answers(self) -> list[Answer]:
         """The answers, in order."""
         return [one.answer for one in self.people]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the answers and of what people say of them."""
+        ratings = [[[one.start, one.end, list(one.ratings)] for one in own.statements] for own in self.people]
+        return sha256_json([fingerprint(self.answers), ratings])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +83,13 @@ class Refitted:
     def text(self) -> str:
         """The file of coefficients."""
         plan = self.plan
-        prompt = load_prompts(plan.asking)["editing"].fingerprint
         made = {
-            "answers": f"{plan.name}@{fingerprint(plan.answers)[:12]}",
+            "answers": f"{plan.name}@{plan.fingerprint[:12]}",
             "judge": ", ".join(self.models) or plan.asking.model,
-            "prompt": f"editing@{prompt}",
+            "prompt": f"editing@{load_prompts(plan.asking)['editing'].fingerprint}",
+            "profile": plan.profile,
+            "options": changed_options(plan.profile, plan.options),
+            "index_shift": plan.options.index_shift,
             "statements": len(self.fit.statements),
             "groups": len(set(self.fit.group.tolist())),
         }
@@ -112,7 +123,7 @@ def prepare_refit(
     found = read_human_set(files, form, human)
     splits = [found.splits.get(one.answer.id) or split_response(one.answer, options, cutter) for one in found.answers]
     name = "+".join(path.name.split(".")[0] or path.name for path in files)
-    return ToRefit(name, config, asking, options, chat, cutter.name, found.answers, splits, found.dropped)
+    return ToRefit(name, config, asking, profile, options, chat, cutter.name, found.answers, splits, found.dropped)
 
 
 def estimate_refit(plan: ToRefit) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from metaeval.citation.citeeval.editdist import PUBLISHED
-from metaeval.citation.citeeval.refitting import FOLDS
-from metaeval.experiment.citing.making import answers_at, resampled, uncertainty, versions
-from metaeval.experiment.citing.notes import fingerprint
+from metaeval.citation.human.refitting import FOLDS
+from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
+from metaeval.experiment.citing.making import resampled, signed, uncertainty
 from metaeval.experiment.citing.refitting.run import Refitted
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note
-from metaeval.report.numerals import count, one_line, plain
+from metaeval.report.numerals import count, plain
 from metaeval.report.result import Column, Data
-from metaeval.signature import signature
 
 _THREE = Column(key="", label="", digits=3)
 _NAMES = {"published": "published coefficients", "refit": "refitted, on groups held out"}
@@ -37,8 +36,8 @@ def _agreement(found: Refitted) -> Sheet:
     headings = ["Pearson", "Spearman", "Kendall", "error"]
     reading = Note(
         "reading",
-        f"a statement's worth by refitted coefficients comes from a fit on other groups ({FOLDS} folds); error: mean "
-        "absolute difference from people's rating",
+        f"a statement's worth by refitted coefficients comes from a fit on other groups ({FOLDS} folds); one without "
+        "edits takes part in the fit, and is worth 1 by either; error: mean absolute difference from people's rating",
     )
     title = "CiteEval's edit distance and people's ratings"
     return _sheet(found, "refit", title, records, "coefficients", headings, rows, reading)
@@ -83,7 +82,13 @@ def _sheet(
 ) -> Sheet:
     data, plan = _data(found), found.plan
     subtitle = f"{plain(plan.name)}, edited by {plain(plan.asking.model)}"
-    frame = Frame((name, plan.name), title, subtitle, (reading, *_notes(found, data)), (_signature(found, data),))
+    frame = Frame(
+        (name, plan.name),
+        title,
+        subtitle,
+        (reading, *_notes(found, data)),
+        (signed(data, _fields(found), plan.config.interval),),
+    )
     return Sheet(name, data, _settings(found), records, lines_grid(frame, stub, headings, [("", rows)]))
 
 
@@ -97,7 +102,7 @@ def _data(found: Refitted) -> Data:
     return Data(
         name=found.plan.name,
         split="citeeval",
-        fingerprint=fingerprint(found.plan.answers),
+        fingerprint=found.plan.fingerprint,
         statements=len(found.fit.statements),
         documents=sum(len(answer.passages) for answer in found.plan.answers),
         citations=sum(len(one.citations) for one in found.fit.statements),
@@ -106,15 +111,20 @@ def _data(found: Refitted) -> Data:
     )
 
 
-def _settings(found: Refitted) -> dict[str, Scalar]:
+def _fields(found: Refitted) -> dict[str, Scalar]:
     plan = found.plan
     return {
-        "model": plan.asking.model,
-        "answered_as": ", ".join(found.models) or plan.asking.model,
+        "pipeline": "citeeval-refit",
+        "profile": plan.profile,
+        "options": changed_options(plan.profile, plan.options),
         "splitter": plan.splitter,
+        **asked_fields(plan.asking, found.models),
         "folds": FOLDS,
-        **resampled(plan.config.interval),
     }
+
+
+def _settings(found: Refitted) -> dict[str, Scalar]:
+    return {**_fields(found), **resampled(found.plan.config.interval)}
 
 
 def _notes(found: Refitted, data: Data) -> tuple[Note, ...]:
@@ -132,13 +142,3 @@ def _notes(found: Refitted, data: Data) -> tuple[Note, ...]:
         uncertainty(found.plan.config.interval, data.groups),
     )
     return tuple(note for note in notes if note.text)
-
-
-def _signature(found: Refitted, data: Data) -> str:
-    made = {
-        "answers": answers_at(data),
-        "pipeline": "citeeval-refit",
-        **_settings(found),
-        **versions(),
-    }
-    return one_line(signature(made))

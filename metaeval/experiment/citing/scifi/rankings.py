@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.experiment.citing.quantities import Interval, interval_of
+from metaeval.experiment.citing.quantities import Interval, Quantity, groups_with_value, interval_of
 from metaeval.experiment.citing.scifi.notes import frame_of, sheet_of
 from metaeval.experiment.citing.scifi.run import Assessed, averages, coverage_column, entailment_column
 from metaeval.experiment.sheet import Record, Sheet
@@ -39,7 +39,7 @@ def _by_measure(assessed: Assessed) -> dict[str, Floats]:
     found = {}
     for name, key in wanted.items():
         own = [
-            [assessed.values(quantity, system) for system in range(len(assessed.systems))]
+            [_values(assessed, quantity, system) for system in range(len(assessed.systems))]
             for one in assessed.scored
             for quantity in one.quantities
             if quantity.column.key == key
@@ -48,6 +48,14 @@ def _by_measure(assessed: Assessed) -> dict[str, Floats]:
         if not np.isnan(values[:, :, 0]).all():
             found[name] = values
     return found
+
+
+def _values(assessed: Assessed, quantity: Quantity, system: int) -> Floats:
+    """A system's values, (R,); resampled ones are NaN where one group alone has a value, which they only repeat."""
+    values = assessed.values(quantity, system)
+    if groups_with_value(quantity, np.flatnonzero(assessed.system == system), assessed.group) < 2:
+        values[1:] = np.nan
+    return values
 
 
 def _ranks(assessed: Assessed, data: Data, values: Mapping[str, Floats]) -> Sheet:

@@ -11,9 +11,9 @@ from metaeval.citation.citeeval.editdist import ACTIONS, PUBLISHED, Coefficients
 from metaeval.citation.citeeval.editing import Edit
 from metaeval.citation.citeeval.evaluate import evaluate_splits
 from metaeval.citation.citeeval.options import citeeval_options
-from metaeval.citation.citeeval.refitting import Edited, edited_statements, fit
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.human.model import HumanAnswer, RatedStatement
+from metaeval.citation.human.refitting import Edited, edited_statements, fit
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.reply import read_reply
@@ -98,6 +98,17 @@ def test_the_file_gives_back_what_was_written(tmp_path):
     assert read_coefficients(path) == PUBLISHED
     other = Coefficients({**PUBLISHED.action, "KEEP": 0.9}, PUBLISHED.intercept)
     assert fingerprint(PUBLISHED) == fingerprint(read_coefficients(path)) != fingerprint(other)
+
+
+def test_coefficients_that_were_fitted_with_shifted_edits_are_for_those_alone(tmp_path):
+    path = tmp_path / "shifted.json"
+    path.write_text(coefficients_text(PUBLISHED, {"index_shift": True}))
+    assert read_coefficients(path, index_shift=True) == PUBLISHED
+    with pytest.raises(UserError, match="was fitted with index_shift=true"):
+        read_coefficients(path)
+    path.write_text(coefficients_text(PUBLISHED, {"index_shift": False}))
+    with pytest.raises(UserError, match="was fitted with index_shift=false"):
+        read_coefficients(path, index_shift=True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+"""What is told of scoring that takes its time: a metric may be asked in several waves, each with its own pairs."""
+
+import re
+
+from metaeval.cli.progress import _bars, scoring_progress
+
+
+def told(capsys, *calls):
+    with scoring_progress(quiet=False) as report:
+        for done, total in calls:
+            report("overlap", done, total)
+    return capsys.readouterr().err.splitlines()
+
+
+def test_a_new_wave_starts_anew(capsys):
+    # 30 of 30, then a wave of 20 of which 5 are known; then one of 20, all known; then one of 40.
+    lines = told(capsys, (0, 30), (30, 30), (5, 20), (20, 20), (20, 20), (0, 40), (40, 40))
+    rates = [re.sub(r", [\d,]+ pairs/s", ", a rate", line) for line in lines]
+    assert rates == [
+        "overlap: 0 of 30 pairs",
+        "overlap: 30 of 30 pairs, a rate",
+        "overlap: 5 of 20 pairs",
+        "overlap: 20 of 20 pairs, a rate",
+        "overlap: 20 of 20 pairs from the store",
+        "overlap: 0 of 40 pairs",
+        "overlap: 40 of 40 pairs, a rate",
+    ]
+
+
+def test_a_wave_that_begins_where_the_last_one_was_cut_off_starts_anew_too(capsys):
+    # The first is left at 10 of 30 (it failed); the next has as many pairs, and fewer are done.
+    assert told(capsys, (0, 30), (10, 30), (4, 30)) == ["overlap: 0 of 30 pairs", "overlap: 4 of 30 pairs"]
+
+
+def test_the_bar_of_a_new_wave_has_its_own_total(capsys):
+    # No terminal: the bars are drawn once, as they stand in the end.
+    with _bars() as report:
+        for done, total in ((0, 30), (30, 30), (2, 10), (8, 10)):
+            report("overlap", done, total)
+    drawn = capsys.readouterr().err
+    assert re.search(r"overlap .* 8/10 +[\d,]+ pairs/s", drawn)
+    assert "-" not in drawn.split("8/10")[1].split("pairs/s")[0]

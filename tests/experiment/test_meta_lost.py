@@ -1,0 +1,163 @@
+"""Missing facts and missing scores in a meta-evaluation: missing or in part, never "no value", never full marks."""
+
+import json
+
+import pytest
+
+from metaeval.citation.model import Verdict
+from metaeval.citation.scifi.with_model import read_with_model
+from metaeval.citation.sentences import SentenceSplitter
+from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.meta import run
+from metaeval.experiment.citing.meta.judges import read_facts, scifi_measure
+from metaeval.experiment.citing.meta.missing import could_be
+from metaeval.experiment.citing.meta.ratings import MetaOptions, alignment, response_level, statement_level
+from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
+from metaeval.experiment.cutoffs import Cutoff
+from metaeval.experiment.verdicts import Backend
+from metaeval.llm.answer import Failure
+from metaeval.llm.faults import Cause
+from metaeval.llm.reply import read_reply
+
+# Of each answer the first two statements cite. Sentences with "Lost" are not decomposed.
+TEXTS = {
+    "whole": "Dams store water [1]. Coal is black [1]. They are old.",
+    "part": "Dams store water [1]. Lost coal is black [1]. They are old.",
+    "none": "Lost dams store water [1]. Lost coal is black [1]. They are old.",
+    "uncited": "Lost dams store water. Coal is black. They are old.",
+}
+
+
+def ask(requests):
+    replies = []
+    for request in requests:
+        text = json.loads(request.body["messages"][0]["content"].splitlines()[-1].removeprefix("Sentence: "))
+        if text.startswith("Lost"):
+            replies.append(Failure(Cause.REFUSED, "not this one"))
+        else:
+            choice = {"message": {"content": json.dumps({"facts": [text]})}, "finish_reason": "stop"}
+            replies.append(read_reply(json.dumps({"model": "tiny", "choices": [choice]})))
+    return replies
+
+
+BACKEND = Backend(
+    "half", Cutoff(None, "as it is"), {"backend": "half"}, lambda pairs: [Verdict(None, 0.5) for _ in pairs], {}
+)
+
+
+@pytest.fixture
+def prepare(tmp_path):
+    """A run on rated answers, before anything is asked."""
+
+    def made(*overrides, texts=TEXTS, choice=None, **asked):
+        rows = []
+        for name, text in texts.items():
+            ends = [place + 1 for place, letter in enumerate(text) if letter == "."]
+            starts = [0, *(end + 1 for end in ends[:-1])]
+            stated = [
+                {"start": start, "end": end, "ratings": [rating]}
+                for start, end, rating in zip(starts, ends, (1, 0.5, len(rows) / 4), strict=True)
+            ]
+            rows.append({"id": name, "text": text, "passages": [{"text": "A dam. Of coal."}], "statements": stated})
+        path = tmp_path / "rated.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        given = {"pipelines": ("scifi",), "nli": ("overlap",), **asked}
+        quick = ("interval.resamples=20", "comparison.permutations=0", "controls=false", "splitter=rules")
+        settings = {"results": tmp_path / "results"}
+        return prepare_meta(MetaAsked((path,), **given), choice or ChatChoice(), settings, [*quick, *overrides])
+
+    return made
+
+
+@pytest.fixture
+def lost(prepare):
+    """Levels of SCiFi by a model that does not decompose everything, by the rules of `MetaOptions`."""
+    prepared = prepare("facts=model", choice=ChatChoice(model="tiny"))
+    read = read_with_model(prepared.answers, prepared.scifi, ask, prepared.chat, prepared.splitter)
+    measure = scifi_measure(prepared, read, {}, BACKEND)
+
+    def made(**rules):
+        aligned = alignment(prepared.human, [measure])
+        options = MetaOptions(**rules)
+        of = response_level("d", prepared.human, [measure], aligned, options)
+        return measure, of, statement_level("d", prepared.human, [measure], aligned, options)
+
+    return made
+
+
+def said(level):
+    (own,) = level.values.values()
+    return {row.id: (one.value, one.state) for row, one in zip(level.ratings.rows, own, strict=True)}
+
+
+@pytest.mark.parametrize("unrated", ["left out", "full marks"])
+def test_an_answer_whose_facts_are_lost_is_missing_and_not_without_a_value(lost, unrated):
+    measure, level, _ = lost(unrated=unrated)
+    assert said(level) == {
+        "whole": (0.5, "valued"),
+        "part": (0.5, "valued"),
+        "none": (None, "missing"),
+        # Its lost sentence does not cite: no fact of it would count.
+        "uncited": (1.0, "valued") if unrated == "full marks" else (None, "no value"),
+    }
+    assert level.partial == {measure.name: {"part"}}
+    # With one fact in each lost sentence: 0.5 and one more of two, both of two.
+    assert measure.ends == {"part": (0.25, 0.75), "none": (0.0, 1.0)}
+    assert measure.assumed == "3 sentences without facts taken as one fact each"
+
+
+def test_over_rated_statements_an_answer_with_lost_sentences_is_in_part_too(lost):
+    measure, level, _ = lost(responses="rated statements", unrated="full marks")
+    assert said(level)["part"] == (0.5, "valued")
+    assert said(level)["none"] == (None, "missing")
+    assert level.partial == {measure.name: {"part"}}
+
+
+def test_a_statement_that_would_take_a_missing_value_is_missing(lost):
+    measure, _, level = lost(none="response", unrated="full marks")
+    assert {name: one for name, one in said(level).items() if name.endswith("#3")} == {
+        "whole#3": (0.5, "valued"),
+        "part#3": (0.5, "valued"),  # of what is known; counted as in part
+        "none#3": (None, "missing"),
+        "uncited#3": (1.0, "valued"),
+    }
+    assert said(level)["part#2"] == said(level)["none#1"] == (None, "missing")
+    assert level.partial == {measure.name: {"part#3"}}
+    assert lost(none="left out")[2].partial == {measure.name: frozenset()}
+
+
+def test_passages_are_cut_by_the_splitter_of_the_run(prepare):
+    prepared = prepare("window=2", texts={"whole": TEXTS["whole"]})
+    lines_in = []
+
+    def entails(pairs):
+        lines_in.extend(premise for premise, _ in pairs)
+        return [Verdict(None, 0.5) for _ in pairs]
+
+    backend = Backend("seen", Cutoff(None, "as it is"), {"backend": "seen"}, entails, {})
+    read, fields = read_facts(prepared, None)
+    scifi_measure(prepared, read, fields, backend)
+    assert {*lines_in} == {"A dam.", "Of coal."}
+    lines_in.clear()
+    whole = SentenceSplitter("whole", lambda text: [text])
+    vars(prepared)["splitter"] = whole
+    scifi_measure(prepared, read, fields, backend)
+    assert {*lines_in} == {"A dam. Of coal."}
+
+
+def test_scores_made_elsewhere_that_leave_out_sentences_are_values_in_part(prepare, tmp_path):
+    path = tmp_path / "theirs.jsonl"
+    given = [("whole", 0, 21, 0.4), ("whole", 22, 40, 0.8), ("part", 0, 21, 0.4), ("part", 22, 45, None)]
+    rows = [{"answer": name, "start": start, "end": end, "value": value} for name, start, end, value in given]
+    # An answer with a score of its own needs none of its sentences'.
+    rows += [{"answer": "none", "start": 0, "end": 26, "value": None}, {"answer": "none", "start": 27, "end": 50}]
+    rows[-1]["value"] = 0.5
+    rows.append({"answer": "none", "value": 0.9})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = run.run_meta(prepare(pipelines=(), nli=(), scores=(path,)))
+    level = next(one for one in found.levels if one.unit == "responses")
+    assert level.partial == {"scores:theirs": {"part"}}
+    ((name, text),) = could_be(found)
+    assert name == "scores:theirs"
+    # (0.6 + 0.4 + 0.9) / 3, and scores may be anything.
+    assert text == "mean 0.633; how far it could move is not known (1 of 4 responses)"
