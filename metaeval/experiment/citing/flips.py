@@ -90,7 +90,10 @@ def compare_rankings(cited: Cited) -> tuple[list[Agreement], list[Flip]]:
             tau, count = rank_agreement(values[i], values[j])
             names = cited.judged[i].backend.name, cited.judged[j].backend.name
             pairs = len(cited.systems) * (len(cited.systems) - 1) // 2
-            agreements.append(Agreement(measure, *names, interval_of(tau, level), interval_of(count, level), pairs))
+            # One group alone is drawn again and again: no interval.
+            shown = slice(None) if cited.draws.n_groups > 1 else slice(1)
+            ends = interval_of(tau[shown], level), interval_of(count[shown], level)
+            agreements.append(Agreement(measure, *names, *ends, pairs))
             flips += _flips(cited, measure, cited.judged[i], cited.judged[j], values[i], values[j])
     return agreements, flips
 

@@ -104,7 +104,9 @@ def _line(measured: _Measured) -> tuple[str, list[Cell]]:
 
 def _scores(rejudged: Rejudged, codes: Ints, n_groups: int) -> _Table:
     interval = rejudged.prepared.config.interval
-    draws, rows = bootstrap(n_groups, interval.resamples, interval.seed), np.arange(codes.size)
+    # One group alone is drawn again and again: no interval.
+    draws = bootstrap(n_groups, interval.resamples if n_groups > 1 else 0, interval.seed)
+    rows = np.arange(codes.size)
     lines: list[tuple[str, list[Cell]]] = []
     records: list[Record] = []
     for one, other in zip(_quantities(rejudged, rejudged.before), _quantities(rejudged, rejudged.after), strict=True):
