@@ -97,7 +97,7 @@ def evaluate_scores(
 def cite(
     pipeline: str,
     answers: Answers,
-    nli: Sequence[str] = (),
+    nli: str | Sequence[str] = (),
     *,
     threshold: float | str | None = None,
     profile: str = "paper",
@@ -107,7 +107,7 @@ def cite(
     record: str | Path | None = None,
     replay: str | Path | None = None,
     scenario: str = "full",
-    baselines: Sequence[str] = (),
+    baselines: str | Sequence[str] = (),
     results: str | Path = "results",
     budget: float | None = None,
     **options: Any,
@@ -120,14 +120,19 @@ def cite(
     group="joint", and splitter, premise, units, measures. results: the folder of the score store.
     """
     asked = {
-        "nli": tuple(nli),
+        "nli": _names(nli),
         "threshold": None if threshold is None else str(threshold),
         "profile": profile,
         "parser": parser,
     }
     choice = ChatChoice(model, base_url, *(None if file is None else Path(file) for file in (record, replay)))
     settings = {"results": Path(results), **({} if budget is None else {"budget": budget})}
-    return calls.cite(pipeline, answers, asked, choice, scenario, baselines, settings, options)
+    return calls.cite(pipeline, answers, asked, choice, scenario, _names(baselines), settings, options)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names, typed one by one or with commas."""
+    return tuple(name.strip() for name in (given.split(",") if isinstance(given, str) else given))
 
 
 def _config(settings: Mapping[str, Any]) -> RunConfig:

@@ -25,7 +25,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be asked
 
 def citeeval(
     files: how.Files,
-    model: how.Model = None,
+    model: how.Judge = None,
     base_url: how.BaseUrl = None,
     record: how.Record = None,
     replay: how.Replay = None,
@@ -51,7 +51,7 @@ def citeeval(
     Examples:
       metaeval cite citeeval answers.json --replay judge.jsonl
       metaeval cite citeeval answers.json --model NAME --record judge.jsonl
-      metaeval cite citeeval answers.json --model NAME --baselines lqac
+      metaeval cite citeeval answers.json --model NAME --baselines lqac \\
         --dry-run --budget 2 -s price_in=0.5 -s price_out=1.5
     """
     from metaeval.cli.progress import scoring_progress

@@ -17,7 +17,7 @@ def improve(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File for the improved answers (JSONL).", metavar="FILE")
     ],
-    model: how.Model = None,
+    model: how.Judge = None,
     base_url: how.BaseUrl = None,
     rounds: Annotated[int, typer.Option(help="The most rounds of edits.", metavar="N")] = 1,
     record: how.Record = None,
@@ -40,7 +40,7 @@ def improve(
     \b
     Examples:
       metaeval cite improve answers.jsonl --model NAME -o improved.jsonl
-      metaeval cite improve answers.jsonl --model NAME --rounds 3 --dry-run
+      metaeval cite improve answers.jsonl --model NAME --rounds 3 --dry-run \\
         -o improved.jsonl
       metaeval cite alce answers.jsonl improved.jsonl
     """

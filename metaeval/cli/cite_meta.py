@@ -44,7 +44,7 @@ def meta(
     format: Format = "auto",
     results: opt.Results = None,
     store: opt.Store = None,
-    budget: opt.Budget = None,
+    budget: how.Budget = None,
     dry_run: how.DryRun = False,
     set_: opt.Set = None,
     quiet: opt.Quiet = False,

@@ -43,7 +43,8 @@ Reader = Annotated[
     str | None, typer.Option(help="Model that answers for qa_em, qa_f1, qa_hit: hub id or folder.", metavar="MODEL")
 ]
 MauveModel = Annotated[str | None, typer.Option(help="Model for mauve: hub id or folder.", metavar="MODEL")]
-Model = Annotated[str | None, typer.Option(help="Chat model that answers.", metavar="NAME")]
+Model = Annotated[str | None, typer.Option(help="Chat model that writes.", metavar="NAME")]
+Judge = Annotated[str | None, typer.Option(help="Chat model that judges.", metavar="NAME")]
 BaseUrl = Annotated[
     str | None, typer.Option(help="Address of its server (default: OpenAI's; key in OPENAI_API_KEY).", metavar="URL")
 ]

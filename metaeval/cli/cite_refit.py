@@ -15,7 +15,7 @@ from metaeval.cli.sheets import finish
 def refit(
     files: Annotated[list[Path], typer.Argument(help="Answers that people rated (see cite meta).", metavar="FILE")],
     human: Annotated[Path | None, typer.Option(help="CiteBench's file of judgements.", metavar="FILE")] = None,
-    model: how.Model = None,
+    model: how.Judge = None,
     base_url: how.BaseUrl = None,
     record: how.Record = None,
     replay: how.Replay = None,
@@ -26,7 +26,7 @@ def refit(
     splitter: how.Splitter = "auto",
     results: opt.Results = None,
     budget: how.Budget = None,
-    dry_run: opt.DryRun = False,
+    dry_run: how.DryRun = False,
     set_: opt.Set = None,
     quiet: opt.Quiet = False,
 ) -> None:

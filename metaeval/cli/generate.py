@@ -38,7 +38,7 @@ def generate(
     \b
     Examples:
       metaeval generate questions.jsonl --model NAME -o answers.jsonl
-      metaeval generate scifi.jsonl --model NAME --strategy summary --dry-run
+      metaeval generate scifi.jsonl --model NAME --strategy summary --dry-run \\
         -o answers.jsonl -s answer_words=100 -s price_in=0.5 -s price_out=1.5
       metaeval cite alce answers.jsonl
     """

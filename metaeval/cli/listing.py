@@ -19,7 +19,7 @@ def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for number, heading in enumerate(headings):
-        table.add_column(heading, no_wrap=number == 0)
+        table.add_column(heading, no_wrap=number == 0, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
     console.print(table)

@@ -32,7 +32,7 @@ class Kept(StrEnum):
     SAME = "the file is as it was written"
     CHANGED = "the file has changed since it was written"
     UNLISTED = "the manifest beside the file does not list it"
-    NO_MANIFEST = "no manifest stands beside the file, so nothing is known of it"
+    NO_MANIFEST = "no manifest stands beside the file: whether it was changed since cannot be told"
 
 
 def manifest(config: RunConfig, results: Sequence[Result], written: Sequence[Path]) -> dict[str, Any]:

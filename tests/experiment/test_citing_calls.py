@@ -64,6 +64,13 @@ def test_files_objects_and_the_command_give_the_same_rows(cite, file, tmp_path, 
         assert [json.loads(line) for line in written] == [dict(row) for row in rows]
 
 
+def test_the_tables_print_as_they_are_written(cite):
+    found = cite("alce", ROWS, "overlap, rouge")
+    assert str(found).startswith("Citation recall and precision")
+    assert [name for name in found.rows if name.startswith("answers")] == ["answers:overlap", "answers:rouge"]
+    assert "Ranks of the systems" not in str(found)  # one system
+
+
 def test_options_are_those_of_the_command(cite):
     found = cite("scifi", ROWS, ["overlap"], window=10, group="joint", interval={"resamples": 20})
     settings = found.tables["scifi-scores"].settings
@@ -78,7 +85,7 @@ def test_options_are_those_of_the_command(cite):
         (ROWS, {"pipeline": "alce", "model": "tiny"}, "'alce' asks no chat model"),
         (ROWS, {"pipeline": "citeeval"}, "A chat model judges, and none is named"),
         (ROWS, {"pipeline": "scifi", "grup": "joint"}, "Did you mean 'group'?"),
-        ([{"txt": "Long."}], {"pipeline": "alce"}, "answers.jsonl line 1: no field 'txt'"),
+        ([{"txt": "Long."}], {"pipeline": "alce"}, "answers line 1: no field 'txt'"),
         ([*ROWS, "answers.jsonl"], {"pipeline": "alce"}, "this is a list of both"),
         ("gone.jsonl", {"pipeline": "alce"}, "gone.jsonl"),
         ([], {"pipeline": "alce"}, "No file of answers is given"),

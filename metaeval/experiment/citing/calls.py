@@ -21,6 +21,7 @@ from metaeval.experiment.citing.scifi import rows as scifi_rows
 from metaeval.experiment.citing.scifi.run import run_scifi
 from metaeval.experiment.citing.scifi.sheets import scifi_sheets
 from metaeval.experiment.sheet import Record, Sheet
+from metaeval.report.terminal import text_of
 
 PIPELINES = ("alce", "aliice", "scifi", "citeeval")
 
@@ -44,6 +45,10 @@ class CitationResult:
     pipeline: str
     tables: Mapping[str, Sheet]
     rows: Rows
+
+    def __str__(self) -> str:
+        """The tables as the command prints them."""
+        return "\n".join(text_of(sheet.grid) for sheet in self.tables.values())
 
 
 def cite(
@@ -92,7 +97,7 @@ def _as_files(answers: Answers) -> Iterator[tuple[Path, ...]]:
         yield tuple(Path(str(one)) for one in answers)
         return
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "answers.jsonl"
+        path = Path(folder) / "answers"
         path.write_text("".join(json.dumps(one) + "\n" for one in answers), encoding="utf-8")
         try:
             yield (path,)

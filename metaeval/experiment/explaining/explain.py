@@ -59,7 +59,8 @@ def read_signature(text: str) -> dict[str, str]:
         return signatures.parse(text)
     except ValueError as error:
         raise UserError(
-            f"Not a signature: {error}. A table prints one under its metric; a result file (.json) is taken too."
+            f"Not a signature: {error}. A table's files (.txt, .md, .tex, .json) hold one; a result or a sheet "
+            "(.json) is taken too."
         ) from error
 
 
