@@ -36,30 +36,33 @@ multiverse: $(VENV)/.installed
 	@$(BIN)/metaeval multiverse $(common) $(if $(unit),--axes 'unit=$(unit)') $(if $(pool),--axes 'pool=$(pool)') \
 	  $(foreach axis,$(axes),--axes '$(axis)')
 
+# What is judged has to be named.
+answers = $(if $(input),$(input),$(error name the file: make $@ input=answers.json))
+
 # Citations of answers: one file a system, one backend or several (nli="autoais overlap").
 cited = $(foreach name,$(nli),--nli '$(name)') $(if $(format),--format '$(format)') \
         $(if $(threshold),--threshold '$(threshold)') $(if $(calibration),--calibration '$(calibration)') \
         $(if $(results),--results '$(results)') $(if $(store),--store '$(store)') $(foreach pair,$(set),--set '$(pair)')
 
 alce: $(VENV)/.installed
-	@$(BIN)/metaeval cite alce $(input) $(cited) $(if $(profile),--profile '$(profile)')
+	@$(BIN)/metaeval cite alce $(answers) $(cited) $(if $(profile),--profile '$(profile)')
 
 aliice: $(VENV)/.installed
-	@$(BIN)/metaeval cite aliice $(input) $(cited) $(if $(profile),--profile '$(profile)') $(if $(parser),--parser '$(parser)')
+	@$(BIN)/metaeval cite aliice $(answers) $(cited) $(if $(profile),--profile '$(profile)') $(if $(parser),--parser '$(parser)')
 
 # A chat model (model=NAME base_url=URL), or its replies (replay=FILE).
 chat = $(if $(model),--model '$(model)') $(if $(base_url),--base-url '$(base_url)') \
        $(if $(record),--record '$(record)') $(if $(replay),--replay '$(replay)') $(if $(budget),--budget '$(budget)')
 
 scifi: $(VENV)/.installed
-	@$(BIN)/metaeval cite scifi $(input) $(cited) $(chat) $(if $(parser),--parser '$(parser)')
+	@$(BIN)/metaeval cite scifi $(answers) $(cited) $(chat) $(if $(parser),--parser '$(parser)')
 
 citeeval: $(VENV)/.installed
-	@$(BIN)/metaeval cite citeeval $(input) $(cited) $(chat) $(if $(profile),--profile '$(profile)') \
+	@$(BIN)/metaeval cite citeeval $(answers) $(cited) $(chat) $(if $(profile),--profile '$(profile)') \
 	  $(if $(scenario),--scenario '$(scenario)') $(if $(baselines),--baselines '$(baselines)')
 
 meta: $(VENV)/.installed
-	@$(BIN)/metaeval cite meta $(input) $(cited) $(chat) $(if $(pipelines),--pipelines '$(pipelines)') \
+	@$(BIN)/metaeval cite meta $(answers) $(cited) $(chat) $(if $(pipelines),--pipelines '$(pipelines)') \
 	  $(if $(human),--human '$(human)') $(if $(scores),--scores '$(scores)')
 
 test: $(VENV)/.installed-dev
