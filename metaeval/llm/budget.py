@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from metaeval.errors import UserError
 from metaeval.llm.replies import ReplyStore
@@ -13,6 +14,12 @@ from metaeval.llm.request import ChatRequest
 def usd(amount: float) -> str:
     """An amount as it is printed: cents, and below a dollar their hundredths."""
     return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+
+
+def usd_enough(amount: float) -> str:
+    """The same, rounded up: a budget of what is printed has room for the amount."""
+    parts = 100 if amount >= 1 else 10_000
+    return usd(ceil(amount * parts) / parts)
 
 
 @dataclass(frozen=True)
@@ -37,8 +44,9 @@ def prices_of(price_in: float | None, price_out: float | None, budget: float | N
         return Prices(price_in, price_out)
     if budget is not None or price_in is not None or price_out is not None:
         raise UserError(
-            "Money is counted from two prices: set the options price_in and price_out, in USD per million tokens "
-            "(price_in=0.5 price_out=1.5), or leave out budget, price_in and price_out."
+            "Money is counted from two prices, in USD per million tokens: set price_in and price_out (-s price_in=0.5 "
+            "-s price_out=1.5; for a metric -s metric_options.NAME.price_in=0.5), or leave out budget, price_in and "
+            "price_out."
         )
     return None
 
@@ -48,6 +56,7 @@ class Estimate:
     """What a job still costs: requests to ask, replies already stored, tokens, and USD (None without prices).
 
     tokens_in is estimated, at four characters a token; tokens_out is the upper bound, max_tokens for every request.
+    dearest: USD of the dearest request at its very worst, which a budget has to have room for; None without prices.
     """
 
     requests: int
@@ -55,11 +64,14 @@ class Estimate:
     tokens_in: int
     tokens_out: int
     money: float | None
+    dearest: float | None
 
     def __str__(self) -> str:
         cost = "set price_in and price_out (USD per million tokens) for the cost"
         if self.money is not None:
             cost = f"at most about {usd(self.money)}"
+        if self.dearest:
+            cost += f" (a budget of at least {usd_enough(self.dearest)}, for the dearest request at its very worst)"
         return (
             f"{self.requests:,} requests to ask, {self.stored:,} replies already stored; about {self.tokens_in:,} "
             f"tokens in (4 characters each), at most {self.tokens_out:,} out; {cost}"
@@ -78,6 +90,7 @@ def estimate(requests: Iterable[ChatRequest], base_url: str, store: ReplyStore, 
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         money=prices.cost(tokens_in, tokens_out) if prices else None,
+        dearest=max(map(prices.most, missing), default=0.0) if prices else None,
     )
 
 
@@ -124,11 +137,16 @@ class Purse:
         elif maybe_charged:
             self.unconfirmed += most
 
-    def spent_out(self) -> UserError:
-        """The sentence that ends a run at its budget."""
+    def spent_out(self, left: Sequence[ChatRequest]) -> UserError:
+        """The sentence that ends a run at its budget; left: the requests that were not answered."""
         doubt = f", and up to {usd(self.unconfirmed)} for answers that never came" if self.unconfirmed else ""
+        budget = self._budget or 0.0
+        most = max(map(self.prices.most, left), default=0.0) if self.prices else 0.0
+        # The next run starts with the whole budget, but a request that is dearer than that stays unasked for ever.
+        advice = "run the same command again to go on with the same budget, or set a higher one"
+        if most > budget:
+            advice = f"one request may cost up to {usd_enough(most)}: set a budget of at least that"
         return UserError(
-            f"The budget of {usd(self._budget or 0)} has no room for one more request: {usd(self.paid)} was spent in "
-            f"this run{doubt}. Every answer is kept: run the same command again to go on with the same budget, or set "
-            "a higher one."
+            f"The budget of {usd(budget)} has no room for one more request: {usd(self.paid)} was spent in this "
+            f"run{doubt}. Every answer is kept; {advice}."
         )

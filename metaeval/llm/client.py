@@ -41,6 +41,7 @@ class ChatClient:
         self._room = asyncio.Event()  # set when money that was held may have come back
         self._known: set[str] = set()  # settings that the server has answered
         self._reason: UserError | None = None
+        self._requests: Sequence[ChatRequest] = ()
         self._heard = False  # the server said anything at all
         self._failures_in_a_row = 0
 
@@ -52,6 +53,7 @@ class ChatClient:
         """
         self._pace.start()
         self._reason = None
+        self._requests = requests
         keys: list[bytes] = []
         answers: dict[bytes, Answer] = {}
         todo = self._each_once(requests, keys)
@@ -171,7 +173,9 @@ class ChatClient:
         """Wait until the budget has room; it is spent when nothing in flight can give any back."""
         while not self._ledger.purse.hold(request):
             if self._ledger.purse.idle:
-                raise self._ledger.purse.spent_out()
+                url = self._endpoint.base_url
+                left = [one for one in self._requests if not self._store.has(one.key(url))]
+                raise self._ledger.purse.spent_out(left)
             self._room.clear()
             await self._room.wait()
             if self._pace.stopped:

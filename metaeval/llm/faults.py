@@ -111,19 +111,19 @@ def ending_error(fault: Fault, endpoint: Endpoint) -> UserError:
     if fault.cause is Cause.UNKNOWN:
         return UserError(
             f"{url} knows no model {model!r}, or has no chat/completions under it ({fault.detail}): see its models "
-            f"with curl {url}/models, set the option model (or base_url), {again}."
+            f"with curl {url}/models, name another model (or address, --base-url URL), {again}."
         )
     if fault.cause is Cause.QUOTA:
         return UserError(f"{url} says that the account has no credit left ({fault.detail}): add credit, {again}.")
     if fault.cause is Cause.UNREACHABLE:
         return UserError(
-            f"Cannot reach {url} ({fault.detail}): start the server, or set the option base_url "
-            f"(http://HOST:PORT/v1), {again}."
+            f"Cannot reach {url} ({fault.detail}): start the server, or name another one (--base-url "
+            f"http://HOST:PORT/v1; for a metric -s metric_options.NAME.base_url=...), {again}."
         )
     if fault.cause in PASSING:
         return UserError(
             f"{url} gave no usable answer for model {model!r}, however often it was asked (last: {fault.detail}): "
-            f"see whether the server is well, perhaps lower the option concurrency or raise timeout, {again}."
+            f"see whether the server is well, perhaps lower concurrency (-s concurrency=2) or raise timeout, {again}."
         )
     return UserError(
         f"{url} refuses what is asked of model {model!r} ({fault.detail}): change the option that it names, {again}."

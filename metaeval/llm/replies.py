@@ -98,7 +98,7 @@ class ReplyStore:
         except (sqlite3.Error, OSError) as error:
             raise UserError(
                 f"Reply store {self.path}: {error}. The replies that it holds are kept; free space, or name another "
-                "file with the option replies, then run the same command again."
+                "file (-s replies=FILE), then run the same command again."
             ) from error
 
 

@@ -92,6 +92,13 @@ FAULTS = {
     "data is no list": ("a.json", [{"data": 3}], "auto", "field 'data' is 3; allowed: a list of items."),
     "an item is no object": ("a.json", [{"data": [ALCE, 4]}], "auto", "record 2 is 4; allowed: an object."),
     "unknown": ("a.jsonl", [{"answer": "x"}], "auto", "line 1: no known format of answers has the fields answer"),
+    "half of ours": ("a.jsonl", [{"text": "x"}], "auto", "line 1: looks like jsonl and lacks the field passages: add"),
+    "half of two": (
+        "a.json",
+        [[{"output": "x", "question": "Q"}]],
+        "auto",
+        "looks like scholarqa and lacks the field ctxs; or looks like alce and lacks the field docs",
+    ),
     "wrong name": ("a.jsonl", [OWN], "alse", "Unknown format of answers 'alse'. Did you mean 'alce'?"),
     "wrong format": ("a.jsonl", [OWN], "alce", "line 1: field 'docs' is missing"),
     "no passages": ("a.jsonl", [OWN, {"text": "x"}], "auto", "line 2: field 'passages' is missing; the row has text."),

@@ -1,6 +1,7 @@
 """`metaeval cite citeeval` as it is typed: asked of a server with faults, recorded, replayed, and what is refused."""
 
 import json
+import re
 
 import pytest
 
@@ -109,7 +110,15 @@ def test_the_budget_ends_a_run_in_one_sentence(refused, fake, answers, tmp_path)
             *("--budget", "0.001", "--record", tmp_path / "judge.jsonl", *QUICK),
         )
         assert server.attempts.total() == 0  # 4,096 tokens out at $1.5 a million are more than that
-    assert said.startswith("The budget of $0.0010 has no room for one more request")
+    assert said.startswith("The budget of $0.0010 has no room for one more request: $0.0000 was spent in this run")
+    # Running again would change nothing; a budget of what is said would.
+    enough = float(re.search(r"one request may cost up to \$([\d.]+): set a budget of at least that", said)[1])
+    assert enough > 4096 * 1.5 / 1e6
+    with fake.ChatServer(answer=judge) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "concurrency=1")
+        again = refused("cite", "citeeval", answers, *endpoint, "--budget", f"{enough:.4f}", *QUICK)
+        assert server.attempts.total() > 0
+    assert "run the same command again" in again
     assert not (tmp_path / "judge.jsonl").exists()
 
 
@@ -211,7 +220,7 @@ def test_long_answers_are_judged_in_parts(cli, fake, answers, tmp_path):
         ((), "A chat model judges, and none is named: type --model NAME"),
         (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set: type export OPENAI_API_KEY=..."),
         (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
-        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "set the options price_in"),
+        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "set price_in and price_out"),
         (("--replay", "none.jsonl"), "none.jsonl"),
         (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
         (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),

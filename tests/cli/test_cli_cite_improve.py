@@ -217,6 +217,26 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(cli, fake, answ
     assert "without a judgement; with them" in " ".join(ended.out.split())
 
 
+def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(refused, fake, answers, tmp_path):
+    def useless(body):
+        """Contexts can be read; what is said of citations is prose, cut at the limit for the first system."""
+        prompt = body["messages"][0]["content"]
+        if not statements_of(prompt)[0]:
+            return judge(body)
+        return fake.completion("I like\nit.", finish_reason="length" if "of 0," in prompt else "stop")
+
+    with fake.ChatServer(answer=useless) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "max_tokens=300")
+        said = refused("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
+    assert said == (
+        "None of 8 answers was judged, and nothing is written: of 8 requests about their citations 4 cut at the token "
+        "limit, 4 not of the form that was asked for; the first reply begins 'I like it.'; set max_tokens higher "
+        "(-s max_tokens=600), or ask another model (--model NAME)."
+    )
+    assert not (tmp_path / "a.jsonl").exists()
+    assert not (tmp_path / "results").exists()
+
+
 def test_values_of_one_group_alone_have_no_interval(cli, fake, answers, tmp_path):
     def one_group(body):
         return judge(body) if "On day 0 of" in body["messages"][0]["content"] else "I like it."
@@ -259,7 +279,7 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, answers, tmp_pa
         (("--model", "tiny", "--profile", "relaesed"), "Did you mean 'released'"),
         (("--model", "tiny", "--splitter", "rulse"), "Did you mean 'rules'"),
         (("--model", "tiny", "-s", "wieght=1"), "Did you mean 'weight'"),
-        (("--model", "tiny", "--budget", "1"), "set the options price_in and price_out"),
+        (("--model", "tiny", "--budget", "1"), "set price_in and price_out"),
         (("--replay", "none.jsonl"), "none.jsonl"),
         (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
     ],

@@ -59,24 +59,62 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, content
     made = fitted["made"]
     assert (made["judge"], made["options"], made["index_shift"]) == ("tiny-2", "as the profile", False)
     assert (made["statements"], made["groups"]) == (20, 10)
+    sheet = json.loads((tmp_path / "results" / folder / "refit.json").read_text())
+    measured = {(one["coefficients"], one["measure"]): one["value"] for one in sheet["records"]}
+    # The statement about ships is worth 0.0693571 - 0.0109017 by the published coefficients, and 0.2 by the new ones,
+    # as it is rated; the one about the Oder has no edits, and is worth 1 where people say 0.8.
+    assert measured["published", "error"] == pytest.approx((0.2 - 0.0584553912 + 0.2) / 2)
+    assert measured["refit", "error"] == pytest.approx((0 + 0.2) / 2)
+    assert measured["difference", "error"] == pytest.approx((0.0584553912 - 0.2) / 2)
+    # Two values against two ratings, in every group alike: both rank them rightly.
+    assert [measured[name, "kendall"] for name in ("published", "refit", "difference")] == pytest.approx([1, 1, 0])
     answers = tmp_path / "answers.jsonl"
     rows = [json.loads(line) for line in rated.read_text().splitlines()]
     answers.write_text("".join(json.dumps({k: row[k] for k in ("id", "text", "passages")}) + "\n" for row in rows))
     with fake.ChatServer(answer=judge) as server:
         own = tmp_path / "results" / folder / "fitted.json"
         asked = ("--model", "tiny", "--base-url", server.url, "--coefficients", own)
-        assert cli("cite", "citeeval", answers, *asked, *QUICK).code == 0
+        ended = cli("cite", "citeeval", answers, *asked, "--nli", "overlap", *QUICK)
+        assert ended.code == 0
     sheet = json.loads((tmp_path / "results" / "cite" / "citeeval" / "answers" / "citeeval.json").read_text())
     (value,) = [one["value"] for one in sheet["records"] if one["measure"] == "edits"]
     # Ships 0.2 by the new coefficients; the Oder has no edits, and is 1; "Number 3." cites nothing, and the judge, who
     # was not asked what it rests on in this form, leaves it open.
     assert value == pytest.approx((0.2 + 1) / 2)
     assert "|coefficients:refitted@" in sheet["signatures"][0]
+    # In the settings that are printed; not below AutoAIS, which knows no edits.
+    assert ", coefficients refitted@" in " ".join(ended.out.split())
+    made_by = tmp_path / "results" / "cite" / "citeeval" / "answers"
+    texts = {name: (made_by / f"{name}.txt").read_text() for name in ("citeeval", "judging", "autoais")}
+    assert [name for name, text in texts.items() if "coefficients refitted@" in " ".join(text.split())] == [
+        *("citeeval", "judging"),
+    ]
     again = tmp_path / "again"
     assert cli("cite", "refit", rated, "--replay", kept, "--results", again, *QUICK).code == 0
     written = contents(tmp_path / "results" / folder)
     assert contents(again / folder) == written
     assert len(written) == 11  # two sheets in five formats, and the coefficients
+
+
+def test_a_judge_of_whom_nothing_can_be_read_is_not_blamed_on_the_data(refused, fake, rated, tmp_path):
+    with fake.ChatServer(answer=lambda body: "I like it.") as server:
+        said = refused("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK)
+    assert said == (
+        "No statement of 10 answers was edited: of 10 requests 10 not of the form that was asked for; the first reply "
+        "begins 'I like it.'; ask another model (--model NAME)."
+    )
+    assert not (tmp_path / "results").exists()
+
+
+def test_too_little_to_learn_from_says_what_was_left_out(refused, fake, rated):
+    def one(body):
+        return judge(body) if "Number 3." in body["messages"][0]["content"] else "I like it."
+
+    with fake.ChatServer(answer=one) as server:
+        said = refused("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK)
+    assert said.startswith("2 statements with citations, edits and a rating in 1 groups cannot teach coefficients")
+    # Nine answers of two statements with citations each.
+    assert said.endswith("Left out: requests unparsed 9, statements not edited by the judge 18.")
 
 
 @pytest.mark.parametrize(

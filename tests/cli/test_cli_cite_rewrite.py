@@ -159,7 +159,7 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
     [
         ((), "needs a key, and the environment variable OPENAI_API_KEY is not set"),
         (GONE, "Cannot reach http://127.0.0.1:9/v1"),
-        ((*GONE, "--budget", "1"), "set the options price_in and price_out"),
+        ((*GONE, "--budget", "1"), "set price_in and price_out"),
         ((*GONE, "--threshold", "soft"), "'overlap' is asked for soft scores: give a threshold"),
         ((*GONE, "--nli", "overlap,rouge"), "judged by one metric, and 2 are named"),
         ((*GONE, "--profile", "own"), "Unknown profile 'own'"),

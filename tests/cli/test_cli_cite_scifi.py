@@ -164,6 +164,9 @@ def test_a_dry_run_says_what_the_facts_cost_and_asks_nothing(cli, fake, write, t
     # 7 replies of at most 1,024 tokens at 2 USD a million are 0.0143 USD; what is read comes to it.
     assert "at most 7,168 out; at most about $0.01" in ended.out
     assert ended.out.endswith("each fact of 1 sentence with several citations, which the first replies will tell.\n")
+    one_each = cli("cite", "scifi", write(), *asked, *QUICK)
+    assert one_each.out.startswith("7 sentences to decompose: ")
+    assert "one request more" not in one_each.out  # no sentence has several citations
     assert not (tmp_path / "results").exists()
     offline = cli("cite", "scifi", write(), "--dry-run", *QUICK)
     assert offline.out == "A parser makes the facts: no chat model is asked, and nothing is paid for them.\n"
@@ -203,9 +206,9 @@ def test_replies_out_of_schema_are_counted_and_shown_and_never_scored(cli, fake,
     assert "not judged overlap unparsed 2 (of 7 facts); first: rivers, fact 1: Dams store water." in said
     found = values(tmp_path / "results" / "cite" / "scifi" / "samples")
     assert found["m", "entailment_facts"] == pytest.approx((1 + 1 / 3) / 2)
-    # Two values are missing beside the two that are there, and those of the lost sentence, which cites: one at least.
+    # Two values are missing beside the two that are there, and that of the lost sentence, which cites: of one fact.
     ends = f"{100 * (4 / 3) / 5:.1f} to {100 * (13 / 3) / 5:.1f}"
-    assert f"m citation entailment at least {ends} (1 sentence without facts taken as one fact each)" in said
+    assert f"m citation entailment {ends} (if the 1 sentence without facts states one)" in said
 
 
 @pytest.mark.parametrize(
@@ -213,7 +216,7 @@ def test_replies_out_of_schema_are_counted_and_shown_and_never_scored(cli, fake,
     [
         (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set: type export OPENAI_API_KEY=..."),
         (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
-        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "set the options price_in"),
+        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "set price_in and price_out"),
         (("--replay", "none.jsonl"), "none.jsonl"),
         (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
         (("--nli", "overlpa"), "Did you mean 'overlap'"),

@@ -84,8 +84,8 @@ def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
     }
     found = counts(first)
     assert (found["questions"], found["answers"], found["marks"], found["marks that cite no document"]) == (6, 6, 18, 6)
-    # "River 3 is 300 kilometres long [1] and Barges carry coal on it [2], they say [8].": 17 words, marks counted.
-    assert found["words per answer"] == 17
+    # "River 3 is 300 kilometres long and Barges carry coal on it, they say.": 14 words, and none is a mark.
+    assert found["words per answer"] == 14
     assert found["documents shown per answer"] == (3 if strategy == "truncated" else 2)
     # The fake server counts 100 tokens in and 10 out for every reply: 0.5 and 1.5 USD per million.
     assert found["USD for these replies"] == pytest.approx(requests * (100 * 0.5 + 10 * 1.5) / 1e6)
@@ -138,7 +138,40 @@ def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
     with fake.ChatServer(answer=lambda body: fake.completion("It is", finish_reason="length")) as server:
         said = refused("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q")
     assert said.startswith("None of 6 answers came: the first is unparsed at the stage 'answer'")
+    # 1,024 tokens are the default.
+    assert (
+        "6 cut at the token limit; the first reply begins 'It is'; set max_tokens higher (-s max_tokens=2048)" in said
+    )
     assert not (tmp_path / "a.jsonl").exists()
+
+
+@pytest.mark.parametrize(("strategy", "stage"), [("summary", "summary"), ("two-stage", "selection")])
+def test_replies_that_ended_by_themselves_are_not_blamed_on_the_token_limit(
+    refused, fake, questions, tmp_path, strategy, stage
+):
+    def talk(body):
+        return "Certainly! Here is everything that I found out about it."
+
+    with fake.ChatServer(answer=talk) as server:
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", strategy)
+        said = refused("generate", questions, "-o", "a.jsonl", *endpoint)
+    # The first 40 characters.
+    assert said == (
+        f"None of 6 answers came: the first is unparsed at the stage '{stage}', and nothing is written. For 6 "
+        "questions: 6 not of the form that was asked for; the first reply begins 'Certainly! Here is everything that I "
+        "fou...'; ask another model (--model NAME)."
+    )
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_settings_are_broken_behind_commas_and_nowhere_else(cli, fake, questions, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with fake.ChatServer(answer=writer) as server:
+        ended = cli("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url)
+    printed = ended.out.split()
+    assert {"shown", "context_words=3000,", "document_words=300,", "output=json,"} <= set(printed)
+    sheet = json.loads((tmp_path / "results/generate/a/generation.json").read_text())
+    assert "|shown:context_words=3000,document_words=300,answer_words=200|" in sheet["signatures"][0]
 
 
 def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_path):
@@ -151,6 +184,7 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_
         assert summaries.startswith("summary: 18 requests to ask, 0 replies already stored")
         # 1,024 tokens for each reply at the most.
         assert "at most 18,432 out" in summaries
+        assert "(a budget of at least $0.00" in summaries
         assert answers.startswith("then answer, at most: 6 requests to ask")
         assert not (tmp_path / "results").exists()
         cli(*command, "--strategy", "summary")
@@ -165,7 +199,7 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_
         (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set"),
         (("--model", "tiny", "--strategy", "sumary"), "Did you mean 'summary'"),
         (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
-        (("--model", "tiny", "--budget", "1"), "set the options price_in and price_out"),
+        (("--model", "tiny", "--budget", "1"), "set price_in and price_out"),
         (("--model", "tiny", "-s", "anwser_words=3"), "Did you mean 'answer_words'"),
         (("--model", "tiny", "-s", "answer_words=many"), "answer_words should be"),
         (("--model", "tiny", "-s", "context_words=0"), "context_words is 0; allowed: a whole number from 1"),

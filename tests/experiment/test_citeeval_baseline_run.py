@@ -297,6 +297,29 @@ def test_questions_tokens_and_money_of_the_baselines_are_counted_with_the_rest(r
     assert counted["old", "USD for these replies"] == pytest.approx((1300 * 1 + 130 * 2) / 1e6)
 
 
+def test_tables_in_which_nothing_has_a_value_say_of_how_many_answers(rated, monkeypatch):
+    for table in (SUPPORT, RELEVANCE, LABELS, NEEDS):
+        for key in list(table):
+            monkeypatch.delitem(table, key)
+    found = {sheet.name: sheet.grid for sheet in citeeval_sheets(rated(nli=("overlap",)))}
+    assert found["lqac"].headings == ("recall", "precision", "F1", "answers")
+    assert found["attrscore"].headings == ("strict", "relaxed", "answers")
+    shown = {line.name: [cell.number for cell in line.cells] for line in found["lqac"].blocks[0].lines}
+    # b2 cites nothing: its precision and F1 are 0; whether it needs a citation, and its recall, nobody knows.
+    assert shown == {"old": ["–", "–", "–", "0 of 2"], "new": ["–", "0.0", "0.0", "0 to 1 of 2"]}
+    # An uncited statement is 0 whatever the labels; b2 has no other.
+    assert {line.name: line.cells[-1].number for line in found["attrscore"].lines} == {"old": "0 of 2", "new": "1 of 2"}
+    assert [cell.number for cell in found["autoais"].lines[0].cells][-1] == "2 of 2"
+
+
+def test_below_autoais_stands_why_it_is_not_alces(rated):
+    found = {sheet.name: sheet.grid for sheet in citeeval_sheets(rated(nli=("overlap",)))}
+    why = "not ALCE's: a statement without citations is 0 in both, and a response is the mean over its statements"
+    assert {name for name, grid in found.items() if why in str(grid.footer)} == {"autoais"}
+    titles = ("AutoAIS of the same statements (%)", "LQAC of the same statements (%)")
+    assert (found["autoais"].title, found["lqac"].title) == titles
+
+
 def test_the_baselines_change_nothing_of_citeevals_own_table(rated):
     (alone, _), (beside, *_) = (citeeval_sheets(rated(baselines=names))[:2] for names in ((), ("lqac", "attrscore")))
     assert (alone.records, alone.settings, alone.grid) == (beside.records, beside.settings, beside.grid)

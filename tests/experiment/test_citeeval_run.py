@@ -4,6 +4,7 @@ Replies are made by hand and written by `recording`, then read back as a user's 
 """
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -132,6 +133,36 @@ def test_what_could_not_be_judged_is_counted_by_system(rated):
     assert counted["new", "edits: no such passage"] == 1
     assert counted["new", "responses without an answer"] == 1
     assert (counted["old", "questions: read"], counted["new", "questions: not asked"]) == (4, 2)
+
+
+def grid(rated, name):
+    return next(one.grid for one in citeeval_sheets(rated) if one.name == name)
+
+
+def test_the_least_and_the_most_are_shown_where_something_is_missing(rated):
+    found = rated()
+    assert grid(found, "citeeval").title.endswith(", from 0 to 1")
+    assert [block.title for block in grid(found, "citeeval").blocks] == ["", "least to most"]
+    # Without a2, whose statement was skipped, and b1, whose edit cannot be, everything was judged.
+    kept = [0, 3]
+    whole = replace(
+        found, **{name: [getattr(found, name)[n] for n in kept] for name in ("answers", "results", "spent")}
+    )
+    assert [block.title for block in grid(whole, "citeeval").blocks] == [""]
+    assert "least to most" not in str(grid(whole, "citeeval").footer)
+
+
+def test_the_counts_of_a_system_are_one_row_and_those_that_are_0_everywhere_are_left_out(rated):
+    found = grid(rated(), "judging")
+    assert [line.name for line in found.lines] == ["new", "old"]
+    shown = {
+        line.name: dict(zip(found.headings, (cell.number for cell in line.cells), strict=True)) for line in found.lines
+    }
+    # Two questions of each of the answers but b2; it alone says that it found no answer.
+    assert (shown["old"]["questions: read"], shown["new"]["questions: read"]) == ("4", "2")
+    assert (shown["old"]["responses without an answer"], shown["new"]["responses without an answer"]) == ("0", "1")
+    assert "replies without a count of tokens" not in found.headings
+    assert found.headings[-3:] == ("tokens in", "tokens out", "USD for these replies")
 
 
 def test_marks_that_cite_nothing_are_told_by_kind_and_place(tmp_path):

@@ -62,7 +62,7 @@ def rows(answers=ANSWERS):
 def meta(tmp_path):
     """Write rated answers and run on them."""
 
-    def made(*overrides, answers=ANSWERS, files=None, choice=None, **asked):
+    def made(*overrides, answers=ANSWERS, files=None, choice=None, progress=None, **asked):
         path = tmp_path / "rated.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows(answers)))
         given = {"pipelines": ("alce",), "nli": ("overlap",), "threshold": "0.5", **asked}
@@ -70,7 +70,7 @@ def meta(tmp_path):
         prepared = prepare_meta(
             MetaAsked(files or (path,), **given), choice or ChatChoice(), settings, [*QUICK, *overrides]
         )
-        return run_meta(prepared)
+        return run_meta(prepared, progress)
 
     return made
 
@@ -338,8 +338,21 @@ def test_scifi_takes_scores_as_they_are_and_alce_decides(meta):
     # SciFi's fact of a2#1 shares no word with its passage; b2#1's neither; a1's all.
     assert (entailed["a1#1"], entailed["a2#1"], entailed["b2#1"]) == (1.0, 0.0, 0.0)
     verdicts = dict(next(note for note in notes_of(found) if note.label == "verdicts").items)
-    assert verdicts["overlap, scifi"] == "scores as they are (as it is)"
+    assert verdicts["overlap, scifi"] == "scores as they are"
     assert verdicts["overlap"].startswith("supported from ")
+
+
+def test_progress_names_the_pipeline_whose_verdicts_a_metric_gives(meta):
+    told = []
+    meta(pipelines=("alce", "autoais", "scifi"), progress=lambda *said: told.append(said[0]))
+    assert list(dict.fromkeys(told)) == ["alce, overlap", "autoais, overlap", "scifi, overlap"]
+
+
+def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_is_bounded(meta):
+    found = meta()
+    assert {of[0].title for of in found.results} == {"Correlation with human ratings"}
+    (rules,) = (note.text for note in notes_of(found) if note.label == "rules")
+    assert rules.endswith("where a verdict is missing, and where the pipeline gives none")
 
 
 @pytest.mark.parametrize(

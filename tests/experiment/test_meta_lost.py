@@ -103,7 +103,7 @@ def test_an_answer_whose_facts_are_lost_is_missing_and_not_without_a_value(lost,
     assert level.partial == {measure.name: {"part"}}
     # With one fact in each lost sentence: 0.5 and one more of two, both of two.
     assert measure.ends == {"part": (0.25, 0.75), "none": (0.0, 1.0)}
-    assert measure.assumed == "3 sentences without facts taken as one fact each"
+    assert measure.assumed == "if each of 3 sentences without facts states one"
 
 
 def test_over_rated_statements_an_answer_with_lost_sentences_is_in_part_too(lost):

@@ -137,7 +137,7 @@ def test_scores_of_systems_on_paper(assessed):
     # Two facts of one reference; of the other answer one is missing. Answers without a reference have no coverage.
     assert value(found, "old", "coverage_facts") == pytest.approx((1.0 + 0.2) / 2)
     assert value(found, "new", "coverage_answers") == pytest.approx(0.8)
-    counted = [value(found, *which) for which in (("old", "count_judged"), ("new", "count_reference"))]
+    counted = [value(found, *which) for which in (("old", "count_valued"), ("new", "count_reference"))]
     assert counted == [4, 1]
     grid = scifi_sheets(found)[0].grid
     assert [(group.title, group.columns) for group in grid.groups] == [
@@ -175,7 +175,7 @@ def test_the_headline_is_over_facts_or_over_answers(assessed):
     found = assessed(overrides=("interval.resamples=20", "average=answers"))
     assert [one["measure"] for one in records(found)][:2] == ["entailment_answers", "entailment_facts"]
     # Over answers: (1.5 / 3 + (0 + the missing one + the lost sentence's) / 3) / 2.
-    assert "old citation entailment at least 25.0 to 58.3 (1 sentence " in notes(found)["could be"]
+    assert "old citation entailment 25.0 to 58.3 (if the 1 sentence " in notes(found)["could be"]
 
 
 def test_what_is_missing_is_told_by_reason_and_bounded(assessed):
@@ -186,8 +186,7 @@ def test_what_is_missing_is_told_by_reason_and_bounded(assessed):
     )
     # (1.5 + 0 to 2) / 6, with one fact in the sentence that was lost; (0.8 + 0 or 1) / 2.
     assert said["could be"].strip() == (
-        "new coverage 40.0 to 90.0; old citation entailment at least 25.0 to 58.3 (1 sentence without facts taken as "
-        "one fact each)"
+        "new coverage 40.0 to 90.0; old citation entailment 25.0 to 58.3 (if the 1 sentence without facts states one)"
     )
     assert said["without facts"] == "unparsed 1 (of 7 sentences): their facts are unknown; first: 2, sentence 3"
     assert said["problems"] == "fact out of schema 1"
@@ -209,10 +208,8 @@ def test_lost_sentences_alone_are_bounded_too(assessed):
     said = notes(assessed(backend(scores), rows=rows))
     assert "not judged" not in said
     # Facts of 0.5 and 0 and a third one: 0.5 / 3 to 1.5 / 3. One fact of the reference of 1 and another: 1/2 to 2/2.
-    taken = "(1 sentence without facts taken as one fact each)"
-    assert said["could be"].strip() == (
-        f"citation entailment at least 16.7 to 50.0 {taken}, coverage at least 50.0 to 100.0 {taken}"
-    )
+    taken = "(if the 1 sentence without facts states one)"
+    assert said["could be"].strip() == (f"citation entailment 16.7 to 50.0 {taken}, coverage 50.0 to 100.0 {taken}")
 
 
 def test_one_group_with_a_value_has_no_interval_however_many_there_are(assessed):
@@ -272,9 +269,16 @@ def test_where_nothing_is_cited_nothing_has_a_value(assessed):
     rows = [{"id": "1", "system": "a", "text": "Fish swim."}, {"id": "2", "system": "b", "text": ""}]
     found = assessed(backend(name="one"), backend(name="other"), rows=rows)
     assert [sheet.name for sheet in scifi_sheets(found)] == ["scifi-scores", "scifi-answers"]
-    assert (value(found, "a", "entailment_facts"), value(found, "a", "count_judged")) == (None, 0)
+    assert (value(found, "a", "entailment_facts"), value(found, "a", "count_valued")) == (None, 0)
     assert (value(found, "a", "uncited", "scifi-answers"), value(found, "b", "uncited", "scifi-answers")) == (1, None)
     assert value(found, "b", "density", "scifi-answers") is None
+    scores, answers = (sheet.grid for sheet in scifi_sheets(found))
+    assert scores.headings == ("over facts", "over answers", "valued")
+    assert [[cell.number for cell in line.cells] for line in scores.lines] == [["–", "–", "0"]] * 4
+    assert [(group.title, group.columns) for group in scores.groups] == [("entailment", 2), ("facts", 1)]
+    # No segment was looked for, and no citation is there to be used.
+    (reading,) = (note.text for note in answers.footer if note.label == "reading")
+    assert reading.endswith("uncited: facts of sentences without a citation")
 
 
 @pytest.mark.parametrize(

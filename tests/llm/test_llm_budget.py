@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
-from metaeval.llm.budget import Prices, Purse, estimate, prices_of
+from metaeval.llm.budget import Prices, Purse, estimate, prices_of, usd_enough
 from metaeval.llm.replies import ReplyStore
 
 
@@ -18,6 +18,9 @@ def test_the_estimate_counts_what_is_still_to_be_asked(fake, new_session, questi
     # 400 / 4 = 100 and 401 / 4 rounded up = 101 tokens in; max_tokens 64 each out; the third equals the first.
     assert (found.requests, found.stored, found.tokens_in, found.tokens_out) == (2, 1, 201, 128)
     assert found.money == pytest.approx((201 * 0.5 + 128 * 1.5) / 1e6)
+    # At the very worst a token a byte and 64 around them, for the longer text: (64 + 401) * 0.5 + 64 * 1.5 = 328.5.
+    assert found.dearest == pytest.approx(328.5 / 1e6)
+    assert "at most about $0.0003 (a budget of at least $0.0004, for the dearest request at" in str(found)
     assert "2 requests to ask, 1 replies already stored; about 201 tokens in" in str(found)
     assert "set price_in and price_out" in str(estimate(questions, server.url, store, None))
 
@@ -55,6 +58,27 @@ def test_a_run_stops_before_its_budget_and_goes_on_with_the_next(fake, new_sessi
     assert set(server.completed.values()) == {1}
 
 
+@pytest.mark.parametrize(("budget", "answered"), [(0.0025, 0), (0.0026, 1)])
+def test_a_budget_below_one_request_says_what_it_has_to_be(fake, new_session, question, budget, answered):
+    # At the worst (64 + 4) * 10 + 64 * 30 = 0.0026, of which the sentence speaks: running again would change nothing.
+    with fake.ChatServer(answer=lambda body: "2") as server:
+        session = new_session(server.url, prices=(10, 30), budget=budget)
+        if answered:
+            session.ask([question("0123")])
+        else:
+            with pytest.raises(UserError, match=r"may cost up to \$0.0026: set a budget of at least that") as error:
+                session.ask([question("0123")])
+            assert "again" not in str(error.value)
+        assert server.completed.total() == answered
+
+
+@pytest.mark.parametrize("amount", [0.00001, 0.0150400001, 0.3, 0.99999, 1.001, 2.675])
+def test_a_budget_that_is_printed_is_enough(amount):
+    printed = float(usd_enough(amount).strip("$"))
+    # No more than a hundredth of a cent above, and a cent from a dollar on.
+    assert amount <= printed < amount + (0.0101 if amount >= 1 else 0.000101)
+
+
 def test_answers_that_never_came_count_at_their_worst(fake, new_session, question):
     with fake.ChatServer(faults=1, kinds=("timeout",)) as server:
         session = new_session(server.url, prices=(10, 30), budget=0.01, timeout=0.05, retries=20)
@@ -77,7 +101,7 @@ def test_a_reply_without_a_token_count_is_charged_at_its_worst(fake, new_session
 
 @pytest.mark.parametrize("given", [(None, None, 5.0), (0.5, None, None), (None, 1.5, None), (0.5, None, 5.0)])
 def test_a_budget_needs_both_prices(given):
-    with pytest.raises(UserError, match="set the options price_in and price_out"):
+    with pytest.raises(UserError, match="set price_in and price_out"):
         prices_of(*given)
     assert prices_of(None, None, None) is None
 

@@ -15,6 +15,7 @@ from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.strategies import SHOWING, Setup, Shown, selection_requests, summary_requests
 from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer
+from metaeval.llm.answer import Answer as Reply
 from metaeval.llm.request import ChatRequest
 
 _THINKING = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
@@ -25,7 +26,7 @@ class Generated:
     """What came of a question. answer: with its text; None where none came, for the `trouble` of the `stage`.
 
     shown: numbers of the documents that the answer was written from. problems: what was wrong on the way, counted;
-    among them the answer's marks that cite nothing that was shown.
+    among them the answer's marks that cite nothing that was shown. unread: what the model answered at that stage.
     """
 
     question: Answer
@@ -34,6 +35,7 @@ class Generated:
     stage: Stage = "answer"
     trouble: Trouble | None = None
     problems: Counter[str] | None = None
+    unread: Reply | None = None
 
 
 def generate(
@@ -51,10 +53,10 @@ def generate(
     results = []
     for number, (question, own) in enumerate(zip(questions, shown, strict=True)):
         if own.trouble is not None:
-            results.append(Generated(question, None, stage=STAGES[options.strategy][0], trouble=own.trouble))
+            stage = STAGES[options.strategy][0]
+            results.append(Generated(question, None, stage=stage, trouble=own.trouble, unread=own.unread))
             continue
-        text, trouble = text_of(replies[number])
-        results.append(_generated(question, own, text, trouble, system))
+        results.append(_generated(question, own, replies[number], system))
     return results
 
 
@@ -81,13 +83,14 @@ def _request(question: Answer, documents: Sequence[Document], setup: Setup) -> C
     return answer_request(question.question, documents, setup.prompts["answer"], setup.options, setup.chat)
 
 
-def _generated(question: Answer, shown: Shown, text: str | None, trouble: Trouble | None, system: str) -> Generated:
+def _generated(question: Answer, shown: Shown, reply: Reply, system: str) -> Generated:
+    text, trouble = text_of(reply)
     numbers = tuple(one.number for one in shown.documents)
     problems = Counter(shown.problems)
     match = _THINKING.match(text or "")
     written = (text or "")[match.end() if match else 0 :].strip()
     if not written:
-        return Generated(question, None, numbers, "answer", trouble or "unparsed", problems)
+        return Generated(question, None, numbers, "answer", trouble or "unparsed", problems, reply)
     problems["answers behind a block of thinking"] += match is not None
     for mark in find_marks(written):
         if mark.number is None:

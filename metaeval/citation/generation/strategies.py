@@ -18,6 +18,7 @@ from metaeval.citation.generation.asking import (
 from metaeval.citation.generation.documents import Document, fitted, whole_documents
 from metaeval.citation.generation.options import GenerationOptions, Strategy
 from metaeval.citation.model import Answer as Question
+from metaeval.llm.answer import Answer
 from metaeval.llm.prompts import Prompt
 from metaeval.llm.request import ChatRequest
 
@@ -35,12 +36,14 @@ class Setup:
 class Shown:
     """What is shown of a question's documents; trouble: why nothing can be, as what became of an earlier stage.
 
-    problems: what was wrong inside replies that were read, and summaries that are longer than was asked for.
+    problems: what was wrong inside replies that were read, and summaries that are longer than was asked for. unread:
+    the answer of the model that brought the trouble.
     """
 
     documents: tuple[Document, ...] = ()
     trouble: Trouble | None = None
     problems: Counter[str] = field(default_factory=Counter)
+    unread: Answer | None = None
 
 
 def truncated(questions: Sequence[Question], _: Ask, setup: Setup) -> list[Shown]:
@@ -60,20 +63,20 @@ def summarised(questions: Sequence[Question], ask: Ask, setup: Setup) -> list[Sh
     asked = list(summary_requests(questions, setup))
     replies = ask([request for _, _, request in asked])
     found: list[list[Document]] = [[] for _ in questions]
-    troubles: list[list[Trouble]] = [[] for _ in questions]
+    troubles: list[list[tuple[Trouble, Answer]]] = [[] for _ in questions]
     problems = [Counter[str]() for _ in questions]
     for (place, document, _), reply in zip(asked, replies, strict=True):
         text, trouble = text_of(reply)
         summary = None if text is None else read_summary(text)
         if summary is None:
-            troubles[place].append(trouble or "unparsed")
+            troubles[place].append((trouble or "unparsed", reply))
         elif summary:
             found[place].append(Document(document.number, document.title, summary))
             problems[place]["summaries longer than asked"] += len(summary.split()) > setup.options.summary_words
         else:
             problems[place]["documents without a summary"] += 1
     return [
-        Shown(trouble=troubled[0])
+        Shown(trouble=troubled[0][0], unread=troubled[0][1])
         if troubled
         else Shown(tuple(fitted(documents, setup.options.context_words)), problems=+counted)
         for documents, troubled, counted in zip(found, troubles, problems, strict=True)
@@ -88,7 +91,7 @@ def selected(questions: Sequence[Question], ask: Ask, setup: Setup) -> list[Show
         text, trouble = text_of(reply)
         numbers = None if text is None else read_selection(text)
         if numbers is None:
-            shown.append(Shown(trouble=trouble or "unparsed"))
+            shown.append(Shown(trouble=trouble or "unparsed", unread=reply))
             continue
         chosen = [one for one in whole_documents(question.passages) if one.number in numbers]
         problems = Counter({"documents chosen that do not exist": len(numbers) - len(chosen)})

@@ -39,7 +39,10 @@ _TELLING: Mapping[str, tuple[str, ...]] = {
     "jsonl": ("text", "passages"),
 }
 
-HINT = "name a file of answers (ALCE's JSON, JSONL, SCiFi, CRAG-25 or ScholarQABench; metaeval cite alce --help)"
+HINT = (
+    "name a file of answers (ALCE's JSON, JSONL, SCiFi, CRAG-25, ScholarQABench, ExpertQA; "
+    "see docs/citation-pipelines.md)"
+)
 
 
 def read_answers(path: Path, form: str = "auto") -> list[Answer]:
@@ -66,6 +69,10 @@ def _form(row: Row, path: Path) -> str:
     for form, fields in _TELLING.items():
         if all(field in row.fields for field in fields):
             return form
+    # A record that lacks one telling field is more likely half of a known format than of no format.
+    near = {form: [one for one in fields if one not in row.fields] for form, fields in _TELLING.items()}
+    if likely := [f"looks like {form} and lacks the field {left[0]}" for form, left in near.items() if len(left) == 1]:
+        raise UserError(f"{row.where}: {'; or '.join(likely)}: add it, or {HINT}.")
     known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in _TELLING.items())
     raise UserError(
         f"{row.where}: no known format of answers has the fields {', '.join(row.fields) or 'none'}; known are {known}."

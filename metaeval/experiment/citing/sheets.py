@@ -30,7 +30,7 @@ def _scores(cited: Cited, data: Data) -> Sheet:
             Entry(system, one.backend.name, _values(cited, one.quantities, number))
             for number, system in enumerate(cited.systems)
         ]
-    frame = frame_of(cited, data, "citation-scores", "Citation recall and precision")
+    frame = frame_of(cited, data, "citation-scores", "Citation recall and precision (%)")
     return sheet_of(
         cited, data, "citation-scores", _records(entries), scores_grid(frame, list(columns.values()), entries)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank
@@ -33,9 +33,17 @@ class Frame:
     signatures: tuple[str, ...] = ()
 
 
-def scores_grid(frame: Frame, columns: Sequence[Column], entries: Sequence[Entry]) -> Grid:
-    """Systems in blocks by backend; backends alone where there is one system. Columns without a value are left out."""
-    shown = [column for column in columns if any(_value(entry, column) is not None for entry in entries)]
+def shown_columns(columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str] = ()) -> list[Column]:
+    """The columns that have a value, and those whose keys are `kept`."""
+    return [one for one in columns if one.key in kept or any(_value(entry, one) is not None for entry in entries)]
+
+
+def scores_grid(frame: Frame, columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str] = ()) -> Grid:
+    """Systems in blocks by backend; backends alone where there is one system.
+
+    Columns without a value are left out, but for those whose keys are `kept`.
+    """
+    shown = shown_columns(columns, entries, kept)
     backends = list(dict.fromkeys(entry.backend for entry in entries))
     alone = len({entry.system for entry in entries}) == 1 and backends != [""]
     blocks = []

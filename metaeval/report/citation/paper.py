@@ -64,7 +64,8 @@ def side_by_side_grid(frame: Frame, rows: Sequence[PaperRow]) -> Grid:
     )
     groups = (*(Group(title, 2) for title, _ in _SIDES), Group("", 1))
     headings = ("Rec.", "Prec.", "Rec.", "Prec.", "answers")
-    return _grid(frame, "Answers that cite within a sentence", headings, lines, reading, groups)
+    title = "Answers that cite within a sentence: recall and precision (%)"
+    return _grid(frame, title, headings, lines, reading, groups)
 
 
 def _first(row: PaperRow, keys: Sequence[str]) -> Ends | None:

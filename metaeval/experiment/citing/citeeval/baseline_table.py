@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from metaeval.citation.citeeval.baselines import Open
 from metaeval.citation.measures import Estimate, estimate, group_codes, means
@@ -12,17 +12,18 @@ from metaeval.experiment.citing.citeeval.run import Rated
 from metaeval.experiment.citing.making import truncation
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Entry, scores_grid
-from metaeval.report.grid import Note
+from metaeval.report.grid import Cell, Grid, Note
 from metaeval.report.numerals import count, numeral, plain
 from metaeval.report.result import Column, Data
 
 _TITLES = {"autoais": "AutoAIS", "lqac": "LQAC", "attrscore": "AttrScore"}
 _FULL = {
-    "autoais": "all statements count, and one without citations is 0",
+    "autoais": "all statements count",
     "lqac": "all statements count; one without citations has precision 0, and recall 1 if it needs none",
     "attrscore": "all statements count, and one without citations is 0",
 }
 _CITED = "statements without citations are left out; an answer of nothing else is 0, as of CiteEval's own values"
+_UNCITED = "a statement without citations is 0 in both, and "
 _REQUIRED = " where one of its statements needs a citation (none_cited=if required), and here always"
 
 
@@ -59,6 +60,7 @@ def baseline_sheet(
 ) -> Sheet:
     """The sheet of a baseline. stub: what tells its blocks apart, as a field of the records."""
     entries: list[Entry] = []
+    answers: list[str] = []
     records: list[Record] = []
     open_: list[tuple[str, str]] = []
     for one in scored:
@@ -66,6 +68,8 @@ def baseline_sheet(
             of_system = {column: _value(rated, one.values[column.key], numbers) for column in columns}
             ends = {column.key: (own.mean.value, own.mean.low, own.mean.high) for column, own in of_system.items()}
             entries.append(Entry(system, one.name, ends))
+            known = sorted({own.mean.answers for own in of_system.values()})
+            answers.append(f"{' to '.join(f'{one:,}' for one in (known[0], *known[1:][-1:]))} of {len(numbers):,}")
             if said := _could_be(of_system, len(numbers)):
                 open_.append((plain(f"{system}, {one.name}"), said))
             records += [
@@ -88,17 +92,31 @@ def baseline_sheet(
         rated,
         data,
         name,
-        f"{_TITLES[name]} of the same statements",
+        f"{_TITLES[name]} of the same statements (%)",
         [note for note in notes if note.items or note.label in ("judge", "reading")],
         [{**shared, **one.fields} for one in scored],
     )
-    return sheet_of(rated, data, name, records, scores_grid(frame, columns, entries), shared)
+    grid = scores_grid(frame, columns, entries, kept={column.key for column in columns})
+    return sheet_of(rated, data, name, records, _with_answers(grid, answers), shared)
+
+
+def _with_answers(grid: Grid, answers: Sequence[str]) -> Grid:
+    """The grid with one more column: how many answers have a value, of each line."""
+    said = iter(answers)
+    blocks = [
+        replace(block, lines=tuple(replace(line, cells=(*line.cells, Cell(next(said)))) for line in block.lines))
+        for block in grid.blocks
+    ]
+    return replace(grid, headings=(*grid.headings, "answers"), blocks=tuple(blocks))
 
 
 def _reading(rated: Rated, name: str) -> str:
+    full = rated.scenario == "full"
     refusals = sum(result.no_answer for result in rated.results)
     cited = _CITED + (_REQUIRED if rated.options.none_cited == "if required" else "")
-    said = _FULL[name] if rated.scenario == "full" else cited
+    said = _FULL[name] if full else cited
+    if name == "autoais":
+        said = f"not ALCE's: {_UNCITED if full else ''}a response is the mean over its statements; {said}"
     if not refusals:
         return said
     without = "a statement without citations" + (", which needs none" if name == "lqac" else "")

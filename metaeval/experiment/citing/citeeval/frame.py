@@ -35,10 +35,7 @@ def data_of(rated: Rated) -> Data:
 
 def own_fields(rated: Rated) -> dict[str, Scalar]:
     """What CiteEval's numbers depend on beside the answers."""
-    own: dict[str, Scalar] = {}
-    if rated.coefficients != PUBLISHED:
-        own["coefficients"] = f"refitted@{coefficients_fingerprint(rated.coefficients)}"
-    return {**shared_fields(rated), **own, **asked_fields(rated.asking, rated.models)}
+    return {**shared_fields(rated), **_refitted(rated), **asked_fields(rated.asking, rated.models)}
 
 
 def shared_fields(rated: Rated) -> dict[str, Scalar]:
@@ -63,7 +60,8 @@ def frame_of(
     """What stands around a table; made: the fields of each of its signatures, by default CiteEval's own."""
     said = f"{count(len(rated.answers), 'answer')} of {count(len(rated.systems), 'system')}, "
     said += f"{count(data.groups, 'group')}; {count(data.statements, 'statement')}, {count(data.citations, 'citation')}"
-    settings = [f"{key} {plain(str(value))}" for key, value in shared_fields(rated).items() if key != "pipeline"]
+    shown = shared_fields(rated) | (_refitted(rated) if made is None else {})
+    settings = [f"{key} {plain(str(value))}" for key, value in shown.items() if key != "pipeline"]
     footer = (
         Note("data", said),
         Note("settings", ", ".join(settings)),
@@ -92,3 +90,10 @@ def sheet_of(
     """A table of the run with its data and settings; fields: by default CiteEval's own."""
     own = own_fields(rated) if fields is None else fields
     return Sheet(name, data, {**own, **resampled(rated.config.interval)}, records, grid)
+
+
+def _refitted(rated: Rated) -> dict[str, Scalar]:
+    """Whose coefficients the edit distance has, where they are not the published ones."""
+    if rated.coefficients == PUBLISHED:
+        return {}
+    return {"coefficients": f"refitted@{coefficients_fingerprint(rated.coefficients)}"}

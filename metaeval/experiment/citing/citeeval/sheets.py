@@ -25,7 +25,9 @@ COLUMNS: Mapping[Measure, Column] = {
 """The measures in the order of the tables."""
 
 _BOUNDS = "least to most"
+_IN, _OUT, _UNCOUNTED = "tokens in", "tokens out", "replies without a count of tokens"
 _MONEY = "USD for these replies"
+_TOOK = (_IN, _OUT, _UNCOUNTED, _MONEY)
 _EXAMPLES = 3
 
 
@@ -52,40 +54,55 @@ def _scores(rated: Rated, data: Data) -> Sheet:
         found.append((system, [*cells, Cell(f"{values['auto'].answers:,} of {len(answers):,}")]))
         ranges.append((system, [*ends, Cell("")]))
     headings = [*(column.label for column in COLUMNS.values()), "answers"]
-    frame = frame_of(rated, data, "citeeval", "CiteEval: citations as a chat model rates and edits them", _notes(rated))
-    return sheet_of(
-        rated, data, "citeeval", records, lines_grid(frame, "system", headings, [("", found), (_BOUNDS, ranges)])
-    )
+    blocks = [("", found), (_BOUNDS, ranges)] if _incomplete(rated) else [("", found)]
+    title = "CiteEval: citations as a chat model rates and edits them, from 0 to 1"
+    frame = frame_of(rated, data, "citeeval", title, _notes(rated))
+    return sheet_of(rated, data, "citeeval", records, lines_grid(frame, "system", headings, blocks))
+
+
+def _incomplete(rated: Rated) -> bool:
+    """Whether a judgement is missing that could move a mean."""
+    return any(result.values[measure, rated.scenario].missing for result in rated.results for measure in COLUMNS)
 
 
 def _judging(rated: Rated, data: Data) -> Sheet:
     """What became of the questions, what is wrong inside the replies, and what they took."""
-    blocks, records = [], []
+    every: dict[str, dict[str, float | None]] = {}
+    records: list[Record] = []
     for system, numbers in rated.systems.items():
         results, spent = [rated.results[n] for n in numbers], [rated.spent[n] for n in numbers]
-        found: dict[str, float | None] = {
+        every[system] = {
             **counts(results),
             **{f"marks: {why}": times for why, times in sorted(Counter(m.why for m in unread_marks(results)).items())},
             **_baseline_questions(rated, numbers),
-            "tokens in": sum(one.tokens_in for one in spent),
-            "tokens out": sum(one.tokens_out for one in spent),
-            "replies without a count of tokens": sum(one.uncounted for one in spent),
+            _IN: sum(one.tokens_in for one in spent),
+            _OUT: sum(one.tokens_out for one in spent),
+            _UNCOUNTED: sum(one.uncounted for one in spent),
             _MONEY: rated.money(spent),
         }
-        blocks.append((plain(system), [(name, [_amount(name, value)]) for name, value in found.items()]))
-        records += [{"system": system, "count": name, "value": value} for name, value in found.items()]
+        records += [{"system": system, "count": name, "value": value} for name, value in every[system].items()]
+    shown = _differing(every)
+    rows = [(system, [_amount(name, found.get(name, 0)) for name in shown]) for system, found in every.items()]
     paid = Note("money", "what the replies cost when they were asked for; kept ones cost nothing again")
     frame = frame_of(rated, data, "judging", "What was asked, and what came of it", [paid, *_notes(rated)])
-    return sheet_of(rated, data, "judging", records, lines_grid(frame, "count", ["number"], blocks))
+    return sheet_of(rated, data, "judging", records, lines_grid(frame, "system", shown, [("", rows)]))
+
+
+def _differing(every: Mapping[str, Mapping[str, float | None]]) -> list[str]:
+    """The counts that are not 0 of every system; what the replies took comes last."""
+    names = {name for found in every.values() for name, value in found.items() if value != 0}
+    return [*sorted(names.difference(_TOOK)), *(name for name in _TOOK if name in names)]
 
 
 def _notes(rated: Rated) -> list[Note]:
     weight = rated.options.weight
     reading = (
         f"CiteEval-Auto: {weight:g} of the rating and {1 - weight:g} of the edit distance, statement by statement; "
-        "answers: those with a CiteEval-Auto, of all; least to most: the mean over all answers, were no judgement "
-        "missing (the mean above is of what was judged, and can lie outside)"
+        "answers: those with a CiteEval-Auto, of all"
     )
+    if _incomplete(rated):
+        reading += f"; {_BOUNDS}: the mean over all answers, were no judgement missing (the mean above is of what was "
+        reading += "judged, and can lie outside)"
     notes = [
         judge_note(rated, str(own_fields(rated)["prompts"])),
         Note("reading", reading),

@@ -11,6 +11,7 @@ from typing import Any
 
 from metaeval.citation.chat.opening import Progress, Spent, estimate_for, open_chat, spent_on
 from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat.unread import why_unread
 from metaeval.citation.generation.asking import STAGES, load_prompts
 from metaeval.citation.generation.generate import Generated, first_requests, generate, largest_requests
 from metaeval.citation.generation.options import GenerationOptions
@@ -134,10 +135,10 @@ def generate_answers(prepared: Prepared, choice: ChatChoice, progress: Progress 
         _log.info("%s: %s", prepared.chat.model, chat.note())
         written = Written(prepared, results, spent_on(chat.heard), chat.models)
     if not written.answers:
-        first = results[0]
+        first, unread = results[0], [one.unread for one in results if one.unread is not None]
         raise UserError(
-            f"None of {len(results):,} answers came: the first is {first.trouble} at the stage {first.stage!r}, as a "
-            "reply is that the token limit cuts; nothing is written. Set max_tokens=... higher, or ask another model."
+            f"None of {len(results):,} answers came: the first is {first.trouble} at the stage {first.stage!r}, and "
+            f"nothing is written. For {len(results):,} questions: {why_unread(unread, prepared.chat.max_tokens)}."
         )
     return written
 

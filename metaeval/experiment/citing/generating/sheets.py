@@ -7,6 +7,8 @@ from importlib.metadata import version
 
 from metaeval.citation.marks import find_marks
 from metaeval.citation.measures import group_codes
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.sentences import without_marks
 from metaeval.experiment.citing.generating.run import Written
 from metaeval.experiment.citing.notes import fingerprint
 from metaeval.experiment.sheet import Record, Sheet
@@ -62,7 +64,7 @@ def generation_sheet(written: Written) -> Sheet:
 
 def _answers(written: Written) -> _Counts:
     answers, lost = written.answers, [one for one in written.results if one.answer is None]
-    words = [len(one.text.split()) for one in answers]
+    words = [len(without_marks(one.text, ScifiOptions()).split()) for one in answers]
     causes = Counter(f"left out: {one.stage} {one.trouble}" for one in lost)
     return {
         "questions": len(written.results),
@@ -110,13 +112,18 @@ def _notes(written: Written, data: Data, fields: dict[str, str]) -> tuple[Note, 
     more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
     notes = (
         Note("data", f"{count(len(written.results), 'question')}, {count(data.documents, 'document')}"),
-        Note("settings", ", ".join(f"{name} {plain(value)}" for name, value in fields.items())),
+        Note("settings", ", ".join(f"{name} {_spaced(value)}" for name, value in fields.items())),
         Note("left out", f"{some}{more}; they are in no file of answers, and the next run asks for those that failed")
         if lost
         else Note("left out", ""),
         Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
     )
     return tuple(note for note in notes if note.text)
+
+
+def _spaced(value: str) -> str:
+    """A list of settings as lines can be broken at: behind its commas."""
+    return plain(value.replace(",", ", "))
 
 
 def _cell(name: str, value: float | None) -> Cell:

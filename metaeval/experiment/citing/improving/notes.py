@@ -55,7 +55,7 @@ def frame_of(bettered: Bettered, data: Data, name: str, title: str) -> Frame:
     kept = ("profile", "options", "scenario", "splitter")
     notes = (
         Note("data", said),
-        Note("settings", ", ".join(f"{key} {plain(str(fields[key]))}" for key in kept)),
+        Note("settings", ", ".join(f"{key} {plain(str(fields[key]).replace(',', ', '))}" for key in kept)),
         Note("judge", f"{plain(prepared.asking.model)}, answered as {plain(str(fields['answered_as']))}"),
         Note(
             "reading",

@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from metaeval.citation.chat.ask import Ask
-from metaeval.citation.chat.opening import Spent, open_chat, spent_on
+from metaeval.citation.chat.opening import Chat, Spent, open_chat, spent_on
+from metaeval.citation.chat.unread import why_unread
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits
 from metaeval.citation.citeeval.improving import Improved, improved
+from metaeval.citation.citeeval.judge import requests_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.model import Answer
+from metaeval.errors import UserError
 from metaeval.experiment.citing.chat import ChatChoice
 from metaeval.experiment.citing.improving.prepare import Prepared
 from metaeval.experiment.scoring import MetricProgress
@@ -82,12 +85,14 @@ def improve(prepared: Prepared, choice: ChatChoice, progress: MetricProgress | N
     """Judge, edit and judge again, until no edit changes an answer, or for so many rounds.
 
     Nothing is written but the reply store and the file of `choice.record`. An answer that no edit changed is not asked
-    about again. Raises `UserError` when the endpoint cannot go on, or the budget is spent; every reply is kept.
+    about again. Raises `UserError` when the endpoint cannot go on, the budget is spent, or nothing can be
+    read of what the judge says of the citations; every reply is kept.
     """
     with open_chat(prepared.chat, choice.record, choice.replay, progress) as chat:
         heard: dict[bytes, Any] = {}
         ask = _hearing(chat.ask, heard)
         rounds = [_round(prepared, prepared.answers, prepared.splits, ask)]
+        _check_any(prepared, rounds[0], chat)
         seen = [{answer.text} for answer in prepared.answers]
         circling: set[int] = set()
         while True:
@@ -122,6 +127,19 @@ def _round(prepared: Prepared, answers: Sequence[Answer], splits: Sequence[Split
         for answer, split, result in zip(answers, splits, results, strict=True)
     ]
     return Round(answers, splits, results, edits)
+
+
+def _check_any(prepared: Prepared, first: Round, chat: Chat) -> None:
+    """Refuse to file answers as improved where nothing that the judge said of their citations can be read."""
+    if any(result.judged.edits for result in first.results):
+        return
+    asked = requests_of(prepared.answers, prepared.splits, prepared.asking)
+    said = [own for (_, module, _), own in zip(asked, chat.heard, strict=True) if module == "editing"]
+    if said:
+        raise UserError(
+            f"None of {len(prepared.answers):,} answers was judged, and nothing is written: of {len(said):,} requests "
+            f"about their citations {why_unread(said, prepared.asking.max_tokens)}."
+        )
 
 
 def _next(prepared: Prepared, last: Round, moving: Sequence[int], ask: Ask) -> Round:

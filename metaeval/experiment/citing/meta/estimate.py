@@ -30,7 +30,9 @@ def estimate_meta(prepared: MetaPrepared) -> str:
         asked = requests_for(prepared.answers, options, chat, splitter)
         read = [read_sentences(answer, options, splitter) for answer in prepared.answers]
         several = sum(options.map_all or len(one.groups) > 1 for own in read for one in own)
-        then = f"then one request more for each fact of {count(several, 'sentence')}"
-        then += "" if options.map_all else " with several citations"
-        lines.append(f"scifi, {count(len(asked), 'sentence')} to decompose: {estimate_for(asked, chat)}; {then}")
+        line = f"scifi, {count(len(asked), 'sentence')} to decompose: {estimate_for(asked, chat)}"
+        if several:
+            line += f"; then one request more for each fact of {count(several, 'sentence')}"
+            line += "" if options.map_all else " with several citations"
+        lines.append(line)
     return "\n".join(lines)

@@ -20,8 +20,8 @@ from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.citation.scifi.with_parser import read_with_parser
 from metaeval.experiment.citing.meta.settings import MetaPrepared
 from metaeval.experiment.citing.meta.values import Measured, filled_ends, whole_of
+from metaeval.experiment.citing.scifi.missing import one_fact_each
 from metaeval.experiment.verdicts import Backend
-from metaeval.report.numerals import count
 
 _MEASURES: tuple[Measure, ...] = ("auto", "rating", "edits")
 
@@ -56,7 +56,7 @@ def scifi_measure(
         partial=frozenset(name for name, share in own.items() if share.open and share.total),
         ledger=backend.ledger,
         ends={name: ends for name, share in own.items() if share.open and (ends := filled_ends(share)) is not None},
-        assumed=f"{count(lost, 'sentence')} without facts taken as one fact each" if lost else "",
+        assumed=one_fact_each(lost) if lost else "",
     )
 
 

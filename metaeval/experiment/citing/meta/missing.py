@@ -58,7 +58,7 @@ def could_be(meta: Meta) -> tuple[tuple[str, str], ...]:
             if least is None:
                 text += "how far it could move is not known"
             else:
-                text += "with every missing verdict against it or for it " + ("at least " if assumed[name] else "")
+                text += "with every missing verdict against it or for it "
                 text += f"{numeral(least, _MEAN)} to {numeral(most, _MEAN)}"
                 text += f", {assumed[name]}" if assumed[name] else ""
             said.append((plain(name), f"{text} ({number:,} of {len(level.ratings.rows):,} responses)"))

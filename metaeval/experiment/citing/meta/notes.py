@@ -54,6 +54,8 @@ def notes_of(meta: Meta) -> tuple[Note, ...]:
     rules = f"a statement without a value {_none(prepared.options.none)}; "
     rules += f"a response without any {_unrated(prepared.options.unrated)}; a response's value is "
     rules += "the pipeline's own" if prepared.options.responses == "own" else "the mean over its rated statements"
+    rules += "; correlations leave out rows without a value, and their bounds (§) give values to all of these: where a "
+    rules += "verdict is missing, and where the pipeline gives none"
     if prepared.scenario == "cited":
         rules += "; scenario cited: statements without citations have no rating, and CiteEval gives them no value"
     verdicts = tuple((_label(use, one), _verdict(one.cutoff.value, one.cutoff.source)) for use, one in meta.backends)
@@ -86,7 +88,9 @@ def _label(use: str, backend: Backend) -> str:
 
 
 def _verdict(value: float | None, source: str) -> str:
-    return f"scores as they are ({source})" if value is None else f"supported from {value:g} on ({source})"
+    if value is None:
+        return "scores as they are" + ("" if source == "as it is" else f" ({source})")
+    return f"supported from {value:g} on ({source})"
 
 
 def _none(rule: str) -> str:

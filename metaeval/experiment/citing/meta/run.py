@@ -69,25 +69,41 @@ def run_meta(prepared: MetaPrepared, progress: MetricProgress | None = None) -> 
         if chat is not None and prepared.chat is not None:
             _log.info("%s: %s", prepared.chat.model, chat.note())
     backends: list[tuple[str, Backend]] = []
+    asking = [""]
+    told = _naming(progress, asking)
     premise = "max over chunks" if prepared.options.premise == "chunks" else "joint"
     with ScoreStore(prepared.config.store_path) as store:
         for name, cutoff in prepared.cutoffs.items():
-            backend = entailment(name, prepared.config, cutoff, store, premise, progress)  # type: ignore[arg-type]
+            backend = entailment(name, prepared.config, cutoff, store, premise, told)  # type: ignore[arg-type]
             backends.append(("", backend))
             for pipeline in prepared.pipelines:
+                asking[0] = pipeline.name
                 measured += citation_measures(pipeline, backend, prepared.config)
             if "autoais" in prepared.names:
+                asking[0] = "autoais"
                 how = {"splitter": "as published" if prepared.human.splits else prepared.splitter.name}
                 measured += autoais_measures(prepared.answers, splits, how, backend)
         for name, cutoff in prepared.graded.items():
-            backend = entailment(name, prepared.config, cutoff, store, "joint", progress)
+            backend = entailment(name, prepared.config, cutoff, store, "joint", told)
             backends.append(("scifi", backend))
+            asking[0] = "scifi"
             measured.append(scifi_measure(prepared, facts, fields, backend))
     measured.sort(key=_place)
     aligned = alignment(prepared.human, measured)
     levels, left_out = _levels(prepared, measured, aligned)
     results = [_results(prepared, level, tested_of(prepared, measured)) for level in levels]
     return Meta(prepared, measured, aligned, levels, left_out, results, backends, rated)
+
+
+def _naming(progress: MetricProgress | None, asking: Sequence[str]) -> MetricProgress | None:
+    """Progress that names the pipeline with the metric. asking: holds the one that asks now; it changes meanwhile."""
+    if progress is None:
+        return None
+
+    def told(metric: str, done: int, total: int) -> None:
+        progress(f"{asking[0]}, {metric}", done, total)
+
+    return told
 
 
 def _opened(prepared: MetaPrepared, stack: ExitStack, progress: MetricProgress | None) -> Chat | None:
@@ -145,12 +161,17 @@ def _results(prepared: MetaPrepared, level: Level, tested: frozenset[str]) -> li
     rated = RatedSet(prepared.config, prepared.asked.name, level.unit, level.ratings)
     few = [column for column in level.columns if column.name in tested]
     if len(few) in (len(level.columns), 0):
-        return evaluate_rated(rated, level.columns)
+        return [_titled(one) for one in evaluate_rated(rated, level.columns)]
     untested = prepared.config.comparison.model_copy(update={"permutations": 0})
     every = replace(rated, config=prepared.config.model_copy(update={"comparison": untested}))
     alone = replace(rated, config=prepared.config.model_copy(update={"controls": False}))
     both = zip(evaluate_rated(every, level.columns), evaluate_rated(alone, few), strict=True)
-    return [_with_tests(one, other) for one, other in both]
+    return [_titled(_with_tests(one, other)) for one, other in both]
+
+
+def _titled(result: Result) -> Result:
+    """The result under the name of what people gave here: ratings, in no levels."""
+    return result.model_copy(update={"title": result.title.replace("human levels", "human ratings")})
 
 
 def _with_tests(result: Result, tested: Result) -> Result:

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from metaeval.citation.chat.opening import estimate_for, open_chat
+from metaeval.citation.chat.opening import Chat, estimate_for, open_chat
 from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat.unread import why_unread
 from metaeval.citation.citeeval.asking import Asking, load_prompts
 from metaeval.citation.citeeval.coefficients import coefficients_text
-from metaeval.citation.citeeval.evaluate import evaluate_splits
+from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits
 from metaeval.citation.citeeval.judge import requests_of
-from metaeval.citation.citeeval.metaevaluation import Correlation, Name, correlations
 from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human.model import HumanAnswer
@@ -27,11 +25,13 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
-from metaeval.errors import unknown
+from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
 from metaeval.experiment.citing.citeeval.fields import changed_options
 from metaeval.experiment.citing.notes import fingerprint
 from metaeval.experiment.citing.pipelines import SPLITTERS
+from metaeval.experiment.citing.quantities import Interval
+from metaeval.experiment.citing.refitting.agreement import agreement
 from metaeval.experiment.citing.settings import sort_settings
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.files import sha256_json
@@ -70,14 +70,13 @@ class ToRefit:
 class Refitted:
     """The fit, and how far old and new coefficients agree with people. models: the names that replies came under.
 
-    agreement: of "published" and "refit", the latter on groups held out. error: their mean absolute errors.
+    agreement: see there.
     """
 
     plan: ToRefit
     models: Sequence[str]
     fit: Refit
-    agreement: Mapping[str, Mapping[Name, Correlation]]
-    error: Mapping[str, float]
+    agreement: Mapping[str, Mapping[str, Interval]]
 
     @property
     def text(self) -> str:
@@ -140,16 +139,39 @@ def run_refit(plan: ToRefit, choice: ChatChoice, progress: MetricProgress | None
     with open_chat(plan.chat, choice.record, choice.replay, progress) as chat:
         results = evaluate_splits(plan.answers, plan.splits, chat.ask, plan.asking, plan.options)
         _log.info("%s: %s", plan.asking.model, chat.note())
+    _check_any(plan, results, chat)
     group, _ = group_codes(plan.answers)
     interval = plan.config.interval
-    found = fit(*edited_statements(plan.people, results, group, plan.options), plan.options, interval.seed)
-    columns = {"published": found.published, "refit": found.refitted}
-    drawn = np.unique(found.group, return_inverse=True)[1]
-    how = interval.resamples, interval.seed, interval.level
+    statements, left_out = edited_statements(plan.people, results, group, plan.options)
+    try:
+        found = fit(statements, left_out, plan.options, interval.seed)
+    except UserError as error:
+        raise UserError(f"{error} {_left_out(left_out, results)}") from error
     return Refitted(
         plan=plan,
         models=chat.models,
         fit=found,
-        agreement={name: correlations(column, found.rating, drawn, *how) for name, column in columns.items()},
-        error={name: float(np.abs(column - found.rating).mean()) for name, column in columns.items()},
+        agreement=agreement(found, interval),
     )
+
+
+def _check_any(plan: ToRefit, results: Sequence[ResponseValues], chat: Chat) -> None:
+    """Say so where nothing that the judge said of citations can be read: no ratings would mend that."""
+    if any(result.judged.edits for result in results):
+        return
+    asked = requests_of(plan.answers, plan.splits, plan.asking)
+    said = [own for (_, module, _), own in zip(asked, chat.heard, strict=True) if module == "editing"]
+    if said:
+        raise UserError(
+            f"No statement of {len(plan.people):,} answers was edited: of {len(said):,} requests "
+            f"{why_unread(said, plan.asking.max_tokens)}."
+        )
+
+
+def _left_out(reasons: Mapping[str, int], results: Sequence[ResponseValues]) -> str:
+    """Statements with citations that are not learnt from, and requests that nothing came of, by reason."""
+    ended = sum((result.judged.states for result in results), Counter[str]())
+    lost = {f"requests {state}": times for state, times in ended.items() if state not in ("read", "not asked")}
+    statements = {f"statements {reason}": times for reason, times in reasons.items()}
+    counted = [f"{name} {times:,}" for name, times in sorted({**statements, **lost}.items())]
+    return f"Left out: {', '.join(counted) or 'none'}."

@@ -6,6 +6,8 @@ from metaeval.citation.citeeval.editdist import PUBLISHED
 from metaeval.citation.human.refitting import FOLDS
 from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
 from metaeval.experiment.citing.making import resampled, signed, uncertainty
+from metaeval.experiment.citing.quantities import Interval
+from metaeval.experiment.citing.refitting.agreement import MEASURES, ROWS
 from metaeval.experiment.citing.refitting.run import Refitted
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
@@ -14,7 +16,6 @@ from metaeval.report.numerals import count, plain
 from metaeval.report.result import Column, Data
 
 _THREE = Column(key="", label="", digits=3)
-_NAMES = {"published": "published coefficients", "refit": "refitted, on groups held out"}
 _INTERCEPT = "intercept"
 
 
@@ -27,13 +28,12 @@ def _agreement(found: Refitted) -> Sheet:
     rows: list[tuple[str, list[Cell]]] = []
     records: list[Record] = []
     for key, measures in found.agreement.items():
-        ends = [(one.value, one.low, one.high) for one in measures.values()]
-        cells = [interval_cell(each, _THREE, signed=(each[1] or 0) < 0) for each in ends]
-        rows.append((_NAMES[key], [*cells, Cell(f"{found.error[key]:.3f}")]))
-        for measure, (value, low, high) in zip(measures, ends, strict=True):
+        cells = []
+        for measure, (value, low, high) in ((name, _ends(one)) for name, one in measures.items()):
+            cells.append(interval_cell((value, low, high), _THREE, signed=(low or 0) < 0))
             records.append(_record(key, measure, value, low, high))
-        records.append(_record(key, "mean absolute error", found.error[key]))
-    headings = ["Pearson", "Spearman", "Kendall", "error"]
+        rows.append((ROWS[key], cells))
+    headings = list(MEASURES.values())
     reading = Note(
         "reading",
         f"a statement's worth by refitted coefficients comes from a fit on other groups ({FOLDS} folds); one without "
@@ -90,6 +90,10 @@ def _sheet(
         (signed(data, _fields(found), plan.config.interval),),
     )
     return Sheet(name, data, _settings(found), records, lines_grid(frame, stub, headings, [("", rows)]))
+
+
+def _ends(one: Interval) -> tuple[float | None, float | None, float | None]:
+    return one.value, one.low, one.high
 
 
 def _record(

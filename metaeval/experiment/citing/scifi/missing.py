@@ -35,7 +35,7 @@ def missing_values(one: Scored) -> str:
 def bounds(assessed: Assessed, one: Scored) -> str:
     """What citation entailment and coverage of each system could be, were all missing values 0, or 1.
 
-    A sentence without facts is taken as one fact; it may hold more, and the ends then lie further apart: "at least".
+    A sentence without facts is taken as one fact, and the note says so: if it holds more, the ends lie further apart.
     """
     average = averages(assessed.prepared)[0]
     said = []
@@ -49,11 +49,15 @@ def bounds(assessed: Assessed, one: Scored) -> str:
             if any(each.open for each in own):
                 worst, best = (numeral(_mean(assessed, column, shares, number, hit), _PERCENT) for hit in (False, True))
                 unknown = _unknown(assessed, name, number)
-                taken = f" ({count(unknown, 'sentence')} without facts taken as one fact each)" if unknown else ""
-                ends.append(f"{name} {'at least ' if unknown else ''}{worst} to {best}{taken}")
+                ends.append(f"{name} {worst} to {best}" + (f" ({one_fact_each(unknown)})" if unknown else ""))
         if ends:
             said.append(f"{plain(system)} {', '.join(ends)}" if len(assessed.systems) > 1 else ", ".join(ends))
     return "; ".join(said)
+
+
+def one_fact_each(sentences: int) -> str:
+    """What bounds take for granted of sentences whose facts nobody knows."""
+    return f"if {'the' if sentences == 1 else 'each of'} {count(sentences, 'sentence')} without facts states one"
 
 
 def _unknown(assessed: Assessed, measure: str, system: int) -> int:

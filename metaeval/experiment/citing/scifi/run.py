@@ -145,10 +145,13 @@ def estimate_scifi(prepared: Prepared) -> str:
     requests = requests_for(prepared.answers, options, chat, splitter)
     read = [read_sentences(answer, options, splitter) for answer in prepared.answers]
     several = sum(options.map_all or len(one.groups) > 1 for own in read for one in own)
+    first = f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, chat)}."
+    if not several:
+        return first
+    cited = "" if options.map_all else " with several citations"
     return (
-        f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, chat)}. Then one request more for "
-        f"each fact of {count(several, 'sentence')}{'' if options.map_all else ' with several citations'}, which the "
-        "first replies will tell."
+        f"{first} Then one request more for each fact of {count(several, 'sentence')}{cited}, which the first replies "
+        "will tell."
     )
 
 
