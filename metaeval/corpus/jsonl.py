@@ -31,7 +31,7 @@ from metaeval.corpus.jsonl_schema import FORMAT, LEVELS, Record, check_record
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement
 from metaeval.corpus.problems import Problem, shown
 from metaeval.errors import UserError
-from metaeval.files import read_text, write_text
+from metaeval.files import read_text, unique_fields, write_text
 
 # Legal inside a JSON string, but many tools take them for the end of a line.
 _LINE_BREAKS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
@@ -105,19 +105,10 @@ def _check_place(number: int, record: Any, is_first: bool) -> Iterator[Problem]:
 
 
 def _parse(line: str) -> Any:
-    value = json.loads(line, object_pairs_hook=_unique, parse_constant=_no_constant)
+    value = json.loads(line, object_pairs_hook=unique_fields, parse_constant=_no_constant)
     # "\ud800" is legal JSON and no text: it could be neither hashed nor written again.
     json.dumps(value, ensure_ascii=False).encode("utf-8")
     return value
-
-
-def _unique(pairs: Sequence[tuple[str, Any]]) -> Record:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"field {twice!r} stands twice")
-    return record
 
 
 def _no_constant(name: str) -> Any:

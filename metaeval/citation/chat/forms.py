@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
+
+from metaeval.files import unique_fields
 
 _FENCE = "```"
 
@@ -34,16 +35,6 @@ def read_object(text: str, *names: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) and body.keys() == set(names) else None
-
-
-def unique_fields(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, for `object_pairs_hook`. Raises ValueError for one that names a field twice."""
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"field {twice!r} stands twice")
-    return record
 
 
 def _unfenced(text: str) -> str:

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.chat.forms import unique_fields
 from metaeval.citation.citeeval.attribution import CONTEXTS
 from metaeval.citation.citeeval.splitting import NO_ANSWER, Split, Statement
 from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.corpus.problems import shown
 from metaeval.errors import UserError
-from metaeval.files import read_text
+from metaeval.files import read_text, unique_fields
 
 ANNOTATORS = 3
 
