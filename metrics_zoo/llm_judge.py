@@ -62,13 +62,13 @@ class _LLMJudge(Metric):
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Check key, prompt, prices and budget, and open the reply store, before anything is asked."""
-        _ = self.session
+        _ = self._session
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; raises `UserError` when the endpoint cannot go on, or the budget is spent."""
         pairs = list(zip(sources, statements, strict=True))
         requests = self._requests([pair for pair in pairs if _has_words(pair)])
-        answers = list(zip(requests, self.session.ask(requests), strict=True))
+        answers = list(zip(requests, self._session.ask(requests), strict=True))
         self._check_logprobs([answer for _, answer in answers])
         size = self.options.samples
         judged = (self._judge(answers[start : start + size]) for start in range(0, len(answers), size))
@@ -81,18 +81,18 @@ class _LLMJudge(Metric):
 
     def usage(self) -> Mapping[str, int | float]:
         """Requests, attempts, retries, tokens, money and unparsed replies of this object so far."""
-        return self.session.ledger.usage() if self._started else {}
+        return self._session.ledger.usage() if self._started else {}
 
     def note(self) -> str:
         """The same in one line; empty before the first request."""
-        return self.session.ledger.note() if self._started else ""
+        return self._session.ledger.note() if self._started else ""
 
     @property
     def _started(self) -> bool:
-        return "session" in vars(self)
+        return "_session" in vars(self)
 
     @cached_property
-    def session(self) -> ChatSession:
+    def _session(self) -> ChatSession:
         """The conversation with the endpoint of these options, opened when it is first needed."""
         from metaeval.llm.session import ChatSession
 
@@ -152,7 +152,7 @@ class _LLMJudge(Metric):
         if failures:
             return PairScore(None, Status.TOO_LONG if failures == {Cause.TOO_LONG} else Status.FAILED, tokens)
         scores = [score for score in map(self._read, replies) if score is not None]
-        self.session.ledger.unparsed += len(replies) - len(scores)
+        self._session.ledger.unparsed += len(replies) - len(scores)
         return PairScore(fmean(scores), tokens=tokens) if scores else PairScore(None, Status.UNPARSED, tokens)
 
     def _read(self, reply: Reply) -> float | None:

@@ -111,6 +111,13 @@ def group_codes(answers: Sequence[Answer]) -> tuple[Ints, int]:
     return np.array(column, dtype=np.int64), len(codes)
 
 
+def system_codes(answers: Sequence[Answer]) -> tuple[list[str], Ints]:
+    """The systems, sorted, and the code of each answer's, (n,)."""
+    systems = sorted({answer.system for answer in answers})
+    number = {name: code for code, name in enumerate(systems)}
+    return systems, np.array([number[answer.system] for answer in answers], dtype=np.int64)
+
+
 def estimate(
     parts: tuple[Floats, Floats], group: Ints, n_groups: int, resamples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Estimate:

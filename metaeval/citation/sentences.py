@@ -14,9 +14,12 @@ from metaeval.citation.marks import MarkStyles, cited_spans
 from metaeval.citation.model import Span
 from metaeval.citation.reading import Reading, joined, part, span, stripped, whole, without
 from metaeval.corpus.sentences import SPLITTER, split_sentences
+from metaeval.errors import unknown
 
 Leading = Literal["keep", "move first", "move all"]
 """What becomes of marks that open a sentence: kept there, or the first one (ALiiCE) or the whole group moved back."""
+
+_WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules")
 
 END_OF_TURN = "<|im_end|>"
 
@@ -33,12 +36,18 @@ RULES = SentenceSplitter(SPLITTER, split_sentences)
 """The project's rules: no data needed."""
 
 
-def find_sentence_splitter(wish: Literal["auto", "nltk", "rules"] = "auto") -> SentenceSplitter:
-    """NLTK's punkt or the rules; `auto` is punkt where its data are here. Raises `UserError` where punkt cannot be."""
+def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
+    """NLTK's punkt or the rules; `auto` is punkt where its data are here.
+
+    Raises `UserError` for another name than auto, nltk and rules, and where punkt is asked for and cannot be.
+    """
     from metaeval.scoring.backends.sentences import find_splitter
 
-    found = find_splitter(wish)
-    return SentenceSplitter(found.name, found.split)
+    for known in _WISHES:
+        if wish == known:
+            found = find_splitter(known)
+            return SentenceSplitter(found.name, found.split)
+    raise unknown("splitter", wish, _WISHES)
 
 
 def prepare(text: str, lines: Literal["first", "all"] = "all") -> Reading:

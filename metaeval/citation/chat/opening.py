@@ -94,6 +94,13 @@ def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estim
         store.close()
 
 
+def cost_of(spent: Spent, options: ChatOptions) -> float | None:
+    """USD of the replies when they were asked for; None where prices, or counts of tokens, are not known."""
+    if options.price_in is None or options.price_out is None or spent.uncounted:
+        return None
+    return Prices(options.price_in, options.price_out).cost(spent.tokens_in, spent.tokens_out)
+
+
 def spent_on(answers: Iterable[Answer]) -> Spent:
     """Tokens of the replies among some answers, be they asked for in this run or kept from another."""
     replies = [answer for answer in answers if isinstance(answer, Reply)]

@@ -18,7 +18,7 @@ from pathlib import Path
 from metaeval.citation.human.align import SpanValue, Valued
 from metaeval.citation.model import Answer
 from metaeval.corpus.loaders.rows import Row, read_rows
-from metaeval.errors import UserError, did_you_mean
+from metaeval.errors import UserError
 
 _FIELDS = ("answer", "start", "end", "value", "measure")
 _MISSING = Valued(None, "missing", "absent")
@@ -39,10 +39,7 @@ def read_given(path: Path, answers: Mapping[str, Answer]) -> dict[str, Given]:
     """
     found: dict[str, Given] = {}
     for row in read_rows(path, "name a file of scores, one JSON object per line"):
-        unknown = next((name for name in row.fields if name not in _FIELDS), None)
-        if unknown is not None:
-            hint = did_you_mean(unknown, _FIELDS)
-            raise UserError(f"{row.where}: no field {unknown!r}.{hint} Known: {', '.join(_FIELDS)}.")
+        row.only(_FIELDS)
         own, value = row.identifier("answer"), _value(row)
         if own not in answers:
             example = next(iter(answers), "none")

@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 
 from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders.rows import Row
-from metaeval.errors import UserError, did_you_mean
 
 FIELDS = ("id", "question", "text", "passages", "group", "system", "reference", "first", "statements")
 
@@ -27,11 +26,7 @@ FIELDS = ("id", "question", "text", "passages", "group", "system", "reference", 
 def read_own(rows: Sequence[Row]) -> Iterator[Answer]:
     """One answer for each row. Raises `UserError` on a field that the format does not have."""
     for number, row in enumerate(rows, start=1):
-        for name in row.fields:
-            if name not in FIELDS:
-                raise UserError(
-                    f"{row.where}: no field {name!r}.{did_you_mean(name, FIELDS)} Known: {', '.join(FIELDS)}."
-                )
+        row.only(FIELDS)
         own = row.identifier("id") if "id" in row.fields else str(number)
         yield Answer(
             id=own,

@@ -28,7 +28,7 @@ from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders.rows import Row
 from metaeval.corpus.problems import shown
-from metaeval.errors import UserError, did_you_mean
+from metaeval.errors import UserError
 
 FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system")
 
@@ -43,11 +43,7 @@ def read_scifi(rows: Sequence[Row]) -> Iterator[Answer]:
     and on a paragraph that holds marks.
     """
     for number, row in enumerate(rows, start=1):
-        for name in row.fields:
-            if name not in FIELDS:
-                raise UserError(
-                    f"{row.where}: no field {name!r}.{did_you_mean(name, FIELDS)} Known: {', '.join(FIELDS)}."
-                )
+        row.only(FIELDS)
         own = row.identifier("id") if "id" in row.fields else str(number)
         query, paragraph, cited = row.text("query"), row.text("paragraph"), _cited(row)
         given = [name for name in ("output", "text") if row.fields.get(name) is not None]

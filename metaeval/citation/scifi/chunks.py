@@ -63,7 +63,7 @@ def _tokenizer(unit: str) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(unit, local_files_only=True)
-    except Exception:
+    except OSError:  # not in a folder, and not in the cache
         if Path(unit).is_dir():
             raise
     from huggingface_hub import model_info

@@ -23,7 +23,7 @@ from metaeval.corpus.loaders.rated_rows import finite, finite_or_none
 from metaeval.corpus.loaders.rows import Row
 from metaeval.corpus.problems import shown
 from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.errors import UserError, did_you_mean
+from metaeval.errors import UserError
 from metaeval.files import read_text
 
 FIELDS = ("id", "group", "gold", "system", "subset", "text", "scores")
@@ -34,10 +34,7 @@ def read_ratings(path: Path) -> Ratings:
     rows: list[Rating] = []
     scores: dict[str, dict[str, float | None]] = {}
     for row in _lines(path):
-        unknown = next((name for name in row.fields if name not in FIELDS), None)
-        if unknown is not None:
-            hint = did_you_mean(unknown, FIELDS)
-            raise UserError(f"{row.where}: unknown field {unknown!r}.{hint} Known: {', '.join(FIELDS)}.")
+        row.only(FIELDS)
         optional = {name: row.optional_text(name) for name in ("system", "subset", "text")}
         rows.append(Rating(row.identifier("id"), row.identifier("group"), _number(row, "gold"), **optional))
         for metric, score in _scores(row):

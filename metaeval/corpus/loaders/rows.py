@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from metaeval.corpus.problems import shown
-from metaeval.errors import UserError
+from metaeval.errors import UserError, did_you_mean
 
 T = TypeVar("T")
 
@@ -40,6 +40,13 @@ class Row:
         if not isinstance(value, int):
             raise self.error(name, "a whole number")
         return value
+
+    def only(self, known: Sequence[str]) -> None:
+        """Raise `UserError` for a field that is not among those known."""
+        for name in self.fields:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise UserError(f"{self.where}: no field {name!r}.{hint} Known: {', '.join(known)}.")
 
     def identifier(self, name: str) -> str:
         """A string or a whole number, as a string that is not empty."""

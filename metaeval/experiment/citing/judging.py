@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.citation.aliice.scores import group_precisions
-from metaeval.citation.measures import Share, group_codes, precisions, recalls, zero_where_undefined
+from metaeval.citation.measures import Share, group_codes, precisions, recalls, system_codes, zero_where_undefined
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.table import Line, unjudged_claim
@@ -121,15 +121,14 @@ def _check_systems(read: Mapping[str, Sequence[Answer]]) -> None:
 def judge(pipeline: Pipeline, backends: Iterable[Backend], config: RunConfig) -> Cited:
     """Judge the pipeline's answers with each backend in turn."""
     answers = pipeline.answers
-    systems = sorted({answer.system for answer in answers})
-    number = {name: code for code, name in enumerate(systems)}
+    systems, system = system_codes(answers)
     group, n_groups = group_codes(answers)
     interval = config.interval
     return Cited(
         pipeline=pipeline,
         config=config,
         systems=systems,
-        system=np.array([number[answer.system] for answer in answers], dtype=np.int64),
+        system=system,
         group=group,
         draws=bootstrap(n_groups, interval.resamples, interval.seed),
         judged=[_judged(pipeline, backend) for backend in backends],

@@ -22,7 +22,7 @@ from metaeval.citation.measures import Share
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.premises import Untitled, Zero
-from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.citation.table import Line
 from metaeval.errors import unknown
 from metaeval.experiment.citing.correctness import TEXT_MEASURES, claim_recaller, wanted
@@ -32,7 +32,6 @@ from metaeval.report.result import Column
 
 Name = Literal["alce", "aliice"]
 NAMES: tuple[Name, ...] = ("alce", "aliice")
-SPLITTERS = ("auto", "nltk", "rules")
 _LIST = "list items"
 _WORD = re.compile(r"\w")
 
@@ -83,8 +82,7 @@ def read_pipeline(
 
     Raises `UserError` for an unknown pipeline, profile, parser, splitter, unit or measure.
     """
-    if splitter not in SPLITTERS:
-        raise unknown("splitter", splitter, SPLITTERS)
+    cutter = find_sentence_splitter(splitter)
     known = (*TEXT_MEASURES, MAUVE.key)
     for measure in measures:
         if measure not in known:
@@ -92,25 +90,24 @@ def read_pipeline(
     if name == "aliice":
         aliice_profile(profile)
         by_model = model_measures(answers, measures, reader, mauve_model, alce_options())
-        return _aliice(answers, profile, parser, splitter, measures, by_model)
+        return _aliice(answers, profile, parser, cutter, measures, by_model)
     if name != "alce":
         raise unknown("pipeline", name, NAMES)
     if units not in ("sentences", _LIST):
         raise unknown("units", units, ("sentences", _LIST))
     by_model = model_measures(answers, measures, reader, mauve_model, alce_options(profile))
-    return _alce(answers, profile, splitter, units, measures, by_model)
+    return _alce(answers, profile, cutter, units, measures, by_model)
 
 
 def _alce(
     answers: Sequence[Answer],
     profile: str,
-    splitter: str,
+    cutter: SentenceSplitter,
     units: str,
     measures: Sequence[str],
     by_model: ModelMeasures,
 ) -> Pipeline:
     options = alce_options(profile, statements=units)
-    cutter = find_sentence_splitter(splitter)  # type: ignore[arg-type]
     values = wanted({**answer_values(answers, options, cutter), **by_model.values}, measures)
     stated = [statements(answer, options, cutter) for answer in answers]
     own = {"statements": [float(sum(one.counts for one in each)) for each in stated]}
@@ -145,12 +142,11 @@ def _aliice(
     answers: Sequence[Answer],
     profile: str,
     parser: str,
-    splitter: str,
+    cutter: SentenceSplitter,
     measures: Sequence[str],
     by_model: ModelMeasures,
 ) -> Pipeline:
     options = aliice_profile(profile)
-    cutter = find_sentence_splitter(splitter)  # type: ignore[arg-type]
     parses = find_parser(parser, options.one_root)
     read = read_answers(answers, parses, options, cutter)
     values = wanted({**answer_values(answers, splitter=cutter), **by_model.values}, measures)

@@ -16,7 +16,7 @@ from metaeval.experiment.citing.agreement import gather_labels
 from metaeval.experiment.citing.agreement_sheet import agreement_sheet
 from metaeval.experiment.citing.human_labels import read_labels
 from metaeval.experiment.citing.judging import Cited, gather, judge
-from metaeval.experiment.citing.pipelines import SPLITTERS, read_pipeline
+from metaeval.experiment.citing.pipelines import read_pipeline
 from metaeval.experiment.citing.rows import write_rows
 from metaeval.experiment.citing.sheets import citation_sheets
 from metaeval.experiment.columns import check_names
@@ -131,10 +131,8 @@ def run_agreement(
     cutoffs = find_cutoffs(names, config, threshold, calibrations) if names else {}
     if soft := [name for name, cutoff in cutoffs.items() if cutoff.value is None]:
         raise UserError(f"Agreement is between decisions, and {soft[0]!r} is asked for soft scores: give a threshold.")
-    if splitter not in SPLITTERS:
-        raise unknown("splitter", splitter, SPLITTERS)
+    cutter = find_sentence_splitter(splitter)
     labelled = read_labels(file)
-    cutter = find_sentence_splitter(splitter)  # type: ignore[arg-type]
     with ScoreStore(config.store_path) as store:
         backends = list(backends_of(cutoffs, config, store, "joint", progress))
         labels = gather_labels(labelled, backends, cutter)

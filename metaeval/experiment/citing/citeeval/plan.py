@@ -9,22 +9,20 @@ from typing import Any
 
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.aggregate import Scenario
-from metaeval.citation.citeeval.asking import Asking, load_prompts
+from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.baseline_options import BaselineOptions, baseline_options
 from metaeval.citation.citeeval.coefficients import read_coefficients
 from metaeval.citation.citeeval.editdist import PUBLISHED, Coefficients
-from metaeval.citation.citeeval.evaluate import SCENARIOS
 from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
-from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
+from metaeval.errors import UserError
+from metaeval.experiment.citing.chat import ChatChoice
 from metaeval.experiment.citing.citeeval.baselines import Wanted, decisive_cutoffs, wanted
-from metaeval.experiment.citing.citeeval.settings import citeeval_settings
+from metaeval.experiment.citing.citeeval.settings import citeeval_settings, judge_of, scenario_of
 from metaeval.experiment.citing.judging import gather
-from metaeval.experiment.citing.pipelines import SPLITTERS
 from metaeval.experiment.citing.run import Asked
 from metaeval.experiment.cutoffs import Cutoff
 
@@ -60,14 +58,10 @@ def plan_citeeval(
     given = citeeval_settings(overrides)
     names = tuple(dict.fromkeys(asked.nli))
     config = load_run(None, {**settings, **({"metrics": names} if names else {})}, given.run)
-    known = _scenario(scenario)
+    known = scenario_of(scenario)
     options = citeeval_options(asked.profile, **given.options)
-    asking = Asking(**{**given.asking, "model": model_of(choice, given.asking)})
-    load_prompts(asking)
-    endpoint = chat_options(ChatOptions, choice, {**given.chat, "model": asking.model}, config.budget)
-    if asked.splitter not in SPLITTERS:
-        raise unknown("splitter", asked.splitter, SPLITTERS)
-    cutter = find_sentence_splitter(asked.splitter)  # type: ignore[arg-type]
+    asking, endpoint = judge_of(choice, given.asking, given.chat, config.budget)
+    cutter = find_sentence_splitter(asked.splitter)
     cutoffs = decisive_cutoffs(names, config, asked.threshold, asked.calibrations)
     own = wanted(baselines, config)
     answers = gather(asked.files, asked.form)
@@ -87,10 +81,3 @@ def plan_citeeval(
         answers=answers,
         splits=[split_response(answer, options, cutter) for answer in answers],
     )
-
-
-def _scenario(name: str) -> Scenario:
-    for known in SCENARIOS:
-        if name == known:
-            return known
-    raise unknown("scenario", name, SCENARIOS)

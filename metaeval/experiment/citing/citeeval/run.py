@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.chat.opening import Spent, estimate_for, open_chat, spent_on
+from metaeval.citation.chat.opening import Spent, cost_of, estimate_for, open_chat, spent_on
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.asking import Asking
@@ -75,10 +75,8 @@ class Rated:
 
     def money(self, spent: Sequence[Spent]) -> float | None:
         """USD of what some answers took; None where prices, or counts of tokens, are not known."""
-        price_in, price_out = self.chat.price_in, self.chat.price_out
-        if price_in is None or price_out is None or any(one.uncounted for one in spent):
-            return None
-        return sum(one.tokens_in * price_in + one.tokens_out * price_out for one in spent) / 1e6
+        costs = [cost_of(one, self.chat) for one in spent]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def run_citeeval(

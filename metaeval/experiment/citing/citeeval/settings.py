@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.citeeval.aggregate import Scenario
+from metaeval.citation.citeeval.asking import Asking, load_prompts
 from metaeval.citation.citeeval.baseline_options import BaselineOptions
+from metaeval.citation.citeeval.evaluate import SCENARIOS
 from metaeval.citation.citeeval.options import CiteEvalOptions
+from metaeval.errors import unknown
+from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
 from metaeval.experiment.citing.settings import sort_settings
 
 
@@ -22,6 +26,26 @@ class Given:
     baselines: dict[str, Any]
     chat: dict[str, Any]
     run: list[str]
+
+
+def scenario_of(name: str) -> Scenario:
+    """The scenario of this name; `UserError` for one that is not known."""
+    for known in SCENARIOS:
+        if name == known:
+            return known
+    raise unknown("scenario", name, SCENARIOS)
+
+
+def judge_of(
+    choice: ChatChoice, asking: Mapping[str, Any], chat: Mapping[str, Any], budget: float | None
+) -> tuple[Asking, ChatOptions]:
+    """What is asked, and of whom; asking, chat: what --set says of each.
+
+    Raises `UserError` where no model is named, for a wrong option, and for a prompt file that cannot be used.
+    """
+    asked = Asking(**{**asking, "model": model_of(choice, asking)})
+    load_prompts(asked)
+    return asked, chat_options(ChatOptions, choice, {**chat, "model": asked.model}, budget)
 
 
 def citeeval_settings(overrides: Sequence[str]) -> Given:

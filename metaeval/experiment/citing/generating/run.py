@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.chat.opening import Progress, Spent, estimate_for, open_chat, spent_on
+from metaeval.citation.chat.opening import Progress, Spent, cost_of, estimate_for, open_chat, spent_on
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.chat.unread import why_unread
 from metaeval.citation.generation.asking import STAGES, load_prompts
@@ -74,10 +74,7 @@ class Written:
     @property
     def money(self) -> float | None:
         """USD of the replies when they were asked for; None where prices, or counts of tokens, are not known."""
-        price_in, price_out = self.prepared.chat.price_in, self.prepared.chat.price_out
-        if price_in is None or price_out is None or self.spent.uncounted:
-            return None
-        return (self.spent.tokens_in * price_in + self.spent.tokens_out * price_out) / 1e6
+        return cost_of(self.spent, self.prepared.chat)
 
 
 def prepare_generation(

@@ -9,19 +9,17 @@ from typing import Any
 from metaeval.citation.chat.opening import estimate_for
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.aggregate import Scenario
-from metaeval.citation.citeeval.asking import Asking, load_prompts
-from metaeval.citation.citeeval.evaluate import SCENARIOS
+from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.judge import requests_of
 from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run
-from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
-from metaeval.experiment.citing.citeeval.settings import citeeval_settings
+from metaeval.errors import UserError
+from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.citeeval.settings import citeeval_settings, judge_of, scenario_of
 from metaeval.experiment.citing.judging import gather
-from metaeval.experiment.citing.pipelines import SPLITTERS
 from metaeval.experiment.citing.run import Asked
 
 
@@ -62,16 +60,12 @@ def prepare_improving(
     """
     if rounds < 1:
         raise UserError(f"--rounds is {rounds}; allowed: a whole number from 1.")
-    wanted = _scenario(scenario)
+    wanted = scenario_of(scenario)
     given = citeeval_settings(overrides)
     config = load_run(None, settings, given.run)
     options = citeeval_options(asked.profile, **given.options)
-    asking = Asking(**{**given.asking, "model": model_of(choice, given.asking)})
-    load_prompts(asking)
-    chat = chat_options(ChatOptions, choice, {**given.chat, "model": asking.model}, config.budget)
-    if asked.splitter not in SPLITTERS:
-        raise unknown("splitter", asked.splitter, SPLITTERS)
-    cutter = find_sentence_splitter(asked.splitter)  # type: ignore[arg-type]
+    asking, chat = judge_of(choice, given.asking, given.chat, config.budget)
+    cutter = find_sentence_splitter(asked.splitter)
     answers = gather(asked.files, asked.form)
     if not any(answer.passages for answer in answers):
         raise UserError(f"No answer of {asked.name} comes with passages: there is nothing that its citations point at.")
@@ -90,10 +84,3 @@ def estimate_improving(prepared: Prepared) -> str:
         f"then, in each of {prepared.rounds:,} rounds, at most {editing:,} requests of about the same size: for every "
         "answer that was changed, about its citations alone (their contexts too, where an edit moved a sentence's end)"
     )
-
-
-def _scenario(name: str) -> Scenario:
-    for known in SCENARIOS:
-        if name == known:
-            return known
-    raise unknown("scenario", name, SCENARIOS)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from metaeval.citation.chat.ask import Ask
-from metaeval.citation.chat.opening import Chat, Spent, open_chat, spent_on
+from metaeval.citation.chat.opening import Chat, Spent, cost_of, open_chat, spent_on
 from metaeval.citation.chat.unread import why_unread
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits
 from metaeval.citation.citeeval.improving import Improved, improved
@@ -75,10 +75,7 @@ class Bettered:
     @property
     def money(self) -> float | None:
         """USD of the replies when they were asked for; None where prices, or counts of tokens, are not known."""
-        price_in, price_out = self.prepared.chat.price_in, self.prepared.chat.price_out
-        if price_in is None or price_out is None or self.spent.uncounted:
-            return None
-        return (self.spent.tokens_in * price_in + self.spent.tokens_out * price_out) / 1e6
+        return cost_of(self.spent, self.prepared.chat)
 
 
 def improve(prepared: Prepared, choice: ChatChoice, progress: MetricProgress | None = None) -> Bettered:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from metaeval.citation.chat.opening import Chat
 from metaeval.citation.citeeval.aggregate import Scenario, in_scenario
-from metaeval.citation.citeeval.asking import Asking, load_prompts
+from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
-from metaeval.citation.citeeval.options import PROFILES
 from metaeval.citation.citeeval.rating import Value
 from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, mean_of
 from metaeval.citation.scifi.entailment import fact_lines
@@ -18,6 +16,7 @@ from metaeval.citation.scifi.shares import entailments, lost_citing
 from metaeval.citation.scifi.signature import facts_signature
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.citation.scifi.with_parser import read_with_parser
+from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
 from metaeval.experiment.citing.meta.settings import MetaPrepared
 from metaeval.experiment.citing.meta.values import Measured, filled_ends, whole_of
 from metaeval.experiment.citing.scifi.missing import one_fact_each
@@ -64,18 +63,13 @@ def citeeval_measures(
     prepared: MetaPrepared, asking: Asking, results: Sequence[ResponseValues], models: Sequence[str]
 ) -> list[Measured]:
     """CiteEval-Auto, its rating and its edit distance, in the run's scenario."""
-    preset, own = asdict(PROFILES["paper"]), asdict(prepared.citeeval)
-    changed = [f"{name}={value}" for name, value in own.items() if value != preset[name]]
-    kept = {name: value for name, value in asdict(asking).items() if not name.endswith("_file")}
-    prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
     fields = {
         "pipeline": "citeeval",
-        "options": ",".join(changed) or "paper",
+        "profile": "paper",
+        "options": changed_options("paper", prepared.citeeval),
         "scenario": prepared.scenario,
         "splitter": "as published" if prepared.human.splits else prepared.splitter.name,
-        "answered_as": ", ".join(models) or asking.model,
-        "prompts": ",".join(prompts),
-        "asking": ",".join(f"{name}={value}" for name, value in kept.items()),
+        **asked_fields(asking, models),
     }
     return [
         Measured(

@@ -25,11 +25,11 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
-from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
+from metaeval.errors import UserError
+from metaeval.experiment.citing.chat import ChatChoice
 from metaeval.experiment.citing.citeeval.fields import changed_options
+from metaeval.experiment.citing.citeeval.settings import judge_of
 from metaeval.experiment.citing.notes import fingerprint
-from metaeval.experiment.citing.pipelines import SPLITTERS
 from metaeval.experiment.citing.quantities import Interval
 from metaeval.experiment.citing.refitting.agreement import agreement
 from metaeval.experiment.citing.settings import sort_settings
@@ -113,12 +113,8 @@ def prepare_refit(
     config = load_run(None, settings, of_run)
     options = citeeval_options(profile, **given["options"])
     # What a statement rests on has no part in what its edits are worth.
-    asking = Asking(**{"contexts": "never", **given["asking"], "model": model_of(choice, given["asking"])})
-    load_prompts(asking)
-    chat = chat_options(ChatOptions, choice, {**given["chat"], "model": asking.model}, config.budget)
-    if splitter not in SPLITTERS:
-        raise unknown("splitter", splitter, SPLITTERS)
-    cutter = find_sentence_splitter(splitter)  # type: ignore[arg-type]
+    asking, chat = judge_of(choice, {"contexts": "never", **given["asking"]}, given["chat"], config.budget)
+    cutter = find_sentence_splitter(splitter)
     found = read_human_set(files, form, human)
     splits = [found.splits.get(one.answer.id) or split_response(one.answer, options, cutter) for one in found.answers]
     name = "+".join(path.name.split(".")[0] or path.name for path in files)

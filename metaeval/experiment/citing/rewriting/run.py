@@ -21,10 +21,9 @@ from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.citation.table import Line, claims_of, unjudged
 from metaeval.config import RunConfig, load_run, validated
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError
 from metaeval.experiment.citing.agreement import Labels
 from metaeval.experiment.citing.judging import gather
-from metaeval.experiment.citing.pipelines import SPLITTERS
 from metaeval.experiment.citing.run import DEFAULT_BACKEND, Asked, find_cutoffs
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.scoring import MetricProgress
@@ -131,12 +130,10 @@ def prepare(
     cutoff = find_cutoffs(names, config, asked.threshold, asked.calibrations)[names[0]]
     if cutoff.value is None:
         raise UserError(f"Verdicts are compared, and {names[0]!r} is asked for soft scores: give a threshold.")
-    if asked.splitter not in SPLITTERS:
-        raise unknown("splitter", asked.splitter, SPLITTERS)
+    splitter = find_sentence_splitter(asked.splitter)
     profile = aliice_profile(asked.profile)
     answers = gather(asked.files, asked.form)
     parser = find_parser(asked.parser, profile.one_root)
-    splitter = find_sentence_splitter(asked.splitter)  # type: ignore[arg-type]
     read = read_answers(answers, parser, profile, splitter)
     cut = fragments(read, whole)
     if not cut:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.citation.chat.opening import estimate_for, open_chat
-from metaeval.citation.measures import Share, group_codes
+from metaeval.citation.measures import Share, group_codes, system_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.scifi.coverage import coverage_lines
 from metaeval.citation.scifi.entailment import fact_lines
@@ -120,15 +120,14 @@ def value_facts(
 ) -> Assessed:
     """The facts valued by each backend in turn."""
     answers, interval = prepared.answers, prepared.config.interval
-    systems = sorted({answer.system for answer in answers})
-    number = {name: code for code, name in enumerate(systems)}
+    systems, system = system_codes(answers)
     group, n_groups = group_codes(answers)
     return Assessed(
         prepared=prepared,
         read=read,
         models=models,
         systems=systems,
-        system=np.array([number[answer.system] for answer in answers], dtype=np.int64),
+        system=system,
         group=group,
         draws=bootstrap(n_groups, interval.resamples, interval.seed),
         scored=[_scored(prepared, read, backend) for backend in backends],

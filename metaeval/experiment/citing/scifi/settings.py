@@ -17,10 +17,9 @@ from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.with_parser import PROFILE
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError
 from metaeval.experiment.citing.chat import ChatChoice, chat_options
 from metaeval.experiment.citing.judging import gather
-from metaeval.experiment.citing.pipelines import SPLITTERS
 from metaeval.experiment.citing.run import DEFAULT_BACKEND, Asked
 from metaeval.experiment.citing.settings import sort_settings
 from metaeval.experiment.columns import check_names
@@ -68,9 +67,7 @@ def prepare_scifi(
     chat = chat_options(ChatOptions, choice, given["chat"], config.budget, "makes the facts") if by_model else None
     if choice.record is not None and choice.replay is not None:
         raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
-    if asked.splitter not in SPLITTERS:
-        raise unknown("splitter", asked.splitter, SPLITTERS)
-    splitter = find_sentence_splitter(asked.splitter)  # type: ignore[arg-type]
+    splitter = find_sentence_splitter(asked.splitter)
     cutoffs = _cutoffs(names, config, options, asked.threshold, asked.calibrations)
     answers = gather(asked.files, asked.form)
     if not any(answer.passages for answer in answers):
