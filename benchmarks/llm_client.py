@@ -30,10 +30,10 @@ import httpx2
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from metaeval.llm.budget import Purse
-from metaeval.llm.conduct import Conduct
 from metaeval.llm.endpoint import Endpoint
 from metaeval.llm.replies import ReplyStore
 from metaeval.llm.request import ChatRequest
+from metaeval.llm.request_policy import Conduct
 from metaeval.llm.session import ChatSession
 
 IN_FLIGHT = 256

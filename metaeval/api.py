@@ -12,7 +12,7 @@ from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import Pair
 from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
-from metaeval.experiment import job as jobs
+from metaeval.experiment import prepared_run
 from metaeval.experiment import run as runs
 from metaeval.experiment.citing import calls
 from metaeval.experiment.citing.calls import Answers, CitationResult
@@ -40,13 +40,13 @@ def run(corpus: Corpus | None = None, **settings: Any) -> list[Result]:
 
 def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
     """The documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
-    corpus, _, _ = jobs.load_corpus(_config({"dataset": dataset, **settings}))
+    corpus, _, _ = prepared_run.load_corpus(_config({"dataset": dataset, **settings}))
     return corpus
 
 
 def pairs(corpus: Corpus | None = None, **settings: Any) -> list[Pair]:
     """The (statement, chunk) pairs of a run, with ids, gold levels and texts: what a metric has to score."""
-    return list(jobs.prepare(_config(settings), corpus).pairs)
+    return list(prepared_run.prepare(_config(settings), corpus).pairs)
 
 
 def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> list[PairScore]:
@@ -61,7 +61,7 @@ def score(metric: str, sources: Sequence[str], statements: Sequence[str], **opti
 
 def load_ratings(dataset: str, **settings: Any) -> Ratings:
     """The rated texts of a data set, with the scores published beside them. settings: as in `load_corpus`."""
-    ratings, _, _ = jobs.load_ratings(_config({"dataset": dataset, **settings}))
+    ratings, _, _ = prepared_run.load_ratings(_config({"dataset": dataset, **settings}))
     return ratings
 
 
@@ -84,13 +84,13 @@ def evaluate_scores(
         (ScoreFile(Path(name), _answers(name, values), {"metric": name}), f"sha256:{_hash(values)}")
         for name, values in scores.items()
     ]
-    if ratings is not None or (corpus is None and jobs.find_dataset(config.dataset)[0].kind == "ratings"):
+    if ratings is not None or (corpus is None and prepared_run.find_dataset(config.dataset)[0].kind == "ratings"):
         rated = prepare_ratings(config, ratings)
         columns = published_columns(rated)
         for file, content in files:
             columns.append(named_apart(rating_column(rated, file, content), columns, file.metric))
         return runs.evaluate_rated(rated, columns)
-    job = jobs.prepare(config, corpus)
+    job = prepared_run.prepare(config, corpus)
     return runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files])
 
 

@@ -12,13 +12,13 @@ from metaeval.errors import UserError
 from metaeval.llm.answer import Answer, Failure
 from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
 from metaeval.llm.endpoint import open_endpoint
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.logprobs import TOP_LOGPROBS, expected_score
-from metaeval.llm.numbers import CONTINUOUS, DISCRETE, Scale, find_score
 from metaeval.llm.prompts import Prompt, read_prompt
 from metaeval.llm.replies import ReplyStore, replies_path
 from metaeval.llm.reply import Reply
 from metaeval.llm.request import ChatRequest
+from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, Scale, find_score
 from metaeval.llm.structured import read_judgement, score_schema
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
 from metrics_zoo import llm_prompts

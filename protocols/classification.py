@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.auc import average_precision, roc_auc
-from metaeval.stats.draws import Draws, replicate, value
 from metaeval.stats.level_wins import count_wins
+from metaeval.stats.missing_score_bounds import extreme_ranks
 from metaeval.stats.rank_correlation import concordance
-from metaeval.stats.refill import extreme_ranks
+from metaeval.stats.resampling import Draws, replicate, value
 from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import (
     NO_SCORES,

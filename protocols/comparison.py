@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from metaeval.stats.draws import bootstrap, swaps
+from metaeval.stats.resampling import bootstrap, swaps
 from protocols.contract import Judgements, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import ONE_GROUP, interval_of, regroup
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats.draws import Draws
+from metaeval.stats.resampling import Draws
 
 Replicates = Mapping[str, NDArray[np.float64]]
 """Of each measure, its value on the input and then under each weighting of the groups; NaN where undefined."""

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from metaeval.stats.ceilings import attainable, perfect
-from metaeval.stats.draws import Draws, replicate
+from metaeval.stats.missing_score_bounds import extreme_scores
 from metaeval.stats.partial_weighted import partial_correlation, residual_correlation
 from metaeval.stats.pearson import pearson
 from metaeval.stats.rank_correlation import rank_correlations
-from metaeval.stats.refill import extreme_scores
+from metaeval.stats.resampling import Draws, replicate
 from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import (
     NO_SCORES,
@@ -35,7 +35,8 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     (ranks first, then the systems' means taken out), and the Spearman of what is left of score and gold without those
     means, which FRANK's authors (arXiv 2104.13346) report as partial Spearman. Undefined, with a note, where the score
     or the gold is constant. `bounds` give each unscored row the lowest or the highest observed score, against or with
-    its level: a bound by assignment of observed extremes, not a proof (see `metaeval.stats.refill.extreme_scores`).
+    its level: a bound by assignment of observed extremes, not a proof (see `extreme_scores` in
+    `metaeval.stats.missing_score_bounds`).
     Raises ValueError on an infinite score or a level not finite.
     """
     check(judgements, resampling)

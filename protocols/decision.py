@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from metaeval.stats.confusion import accuracy, balanced_accuracy, decision_counts, macro_f1, quadratic_kappa
 from metaeval.stats.decisions import Objective, nested_decisions
-from metaeval.stats.draws import Draws
+from metaeval.stats.resampling import Draws
 from metaeval.stats.sums import weighted_sums
 from protocols.classification import LEVELS, OTHER_LEVEL
 from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling

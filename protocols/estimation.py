@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats.collapse import float32_collapse
-from metaeval.stats.draws import Draws, bootstrap, jackknife
+from metaeval.stats.float32_ties import float32_collapse
 from metaeval.stats.intervals import bca_interval, percentile_interval
+from metaeval.stats.resampling import Draws, bootstrap, jackknife
 from protocols.contract import Estimate, Judgements, Replicates, Resampling
 
 # Chance alone makes some of many continuous scores coincide in float32: about 4 % of 300,000 within one octave.

@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats.draws import Draws, replicate, value
+from metaeval.stats.missing_score_bounds import extreme_ranks
 from metaeval.stats.ndcg import Gains, ndcg, ndcg_at
 from metaeval.stats.ndcg_range import ndcg_range
 from metaeval.stats.pools import RankedPools, pool_mean, rank_pools
 from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
-from metaeval.stats.refill import extreme_ranks
+from metaeval.stats.resampling import Draws, replicate, value
 from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import (
     NO_SCORES,

@@ -16,8 +16,8 @@ from metaeval.config import (
 )
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.job import find_dataset
 from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.prepared_run import find_dataset
 from metaeval.experiment.suites.suite import read_suite
 from metaeval.scoring.contract import Metric
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from metaeval.citation.model import Answer
 from metaeval.citation.table import Line, claims_of, unjudged_claim
-from metaeval.stats.columns import Floats, Ints, ratio
-from metaeval.stats.draws import Prepared, bootstrap, replicate
 from metaeval.stats.intervals import percentile_interval
+from metaeval.stats.resample_sums import Floats, Ints, ratio
+from metaeval.stats.resampling import Prepared, bootstrap, replicate
 from metaeval.stats.sums import group_totals, weighted_sums
 
 

@@ -8,8 +8,8 @@ import typer
 
 from metaeval.cli import options as opt
 from metaeval.cli.compare import Metrics, configured, run_options
+from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
-from metaeval.cli.written import say_written
 
 
 def calibrate(

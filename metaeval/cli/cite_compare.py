@@ -9,8 +9,8 @@ import typer
 
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
+from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import show_grids, write_sheets
-from metaeval.cli.written import say_written
 
 
 def agreement(

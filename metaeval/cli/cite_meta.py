@@ -9,8 +9,8 @@ import typer
 
 from metaeval.cli import cite_options as how
 from metaeval.cli import options as opt
+from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import show_grids
-from metaeval.cli.written import say_written
 
 RatedFiles = Annotated[list[Path], typer.Argument(help="Files of answers with people's ratings.", metavar="FILE")]
 Human = Annotated[Path | None, typer.Option(help="CiteBench's judgements, for its .citeeval file.", metavar="FILE")]
@@ -60,12 +60,12 @@ def meta(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.citing.chat import ChatChoice
-    from metaeval.experiment.citing.meta.brief import brief_grids
     from metaeval.experiment.citing.meta.estimate import estimate_meta
     from metaeval.experiment.citing.meta.files import meta_sheets, write_meta
     from metaeval.experiment.citing.meta.run import run_meta
     from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
     from metaeval.experiment.citing.meta.sheets import open_sheets
+    from metaeval.experiment.citing.meta.summary_table import brief_grids
 
     asked = MetaAsked(
         files=tuple(files),

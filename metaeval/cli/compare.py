@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
+from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
-from metaeval.cli.written import say_written
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
     from metaeval.experiment.comparing.pair_sheets import Pairs
-    from metaeval.experiment.panel import Panel
+    from metaeval.experiment.metric_scores import Panel
     from metaeval.experiment.sheet import Sheet
 
 Metrics = Annotated[
@@ -84,7 +84,7 @@ def compare(
 
 def run_options(given: dict[str, object], metrics: list[str] | None) -> dict[str, object]:
     """The settings of a run among a command's own options, its metrics as they were named."""
-    from metaeval.experiment.panel import as_metrics
+    from metaeval.experiment.metric_scores import as_metrics
 
     names = {"protocol": "protocols"}
     own = ("protocol", "dataset", "split", "data", "unit", "pool", "results", "store", "budget")
@@ -108,7 +108,7 @@ def _panels(given: dict[str, object], margin: float | None) -> list[Panel]:
     from metaeval.errors import UserError
     from metaeval.experiment.comparing.pair_sheets import check_comparison
     from metaeval.experiment.comparing.parts import check_division
-    from metaeval.experiment.panel import load_panel
+    from metaeval.experiment.metric_scores import load_panel
 
     by, metrics = given["by"], given["metrics"]
     names = metrics if isinstance(metrics, list) else None
@@ -134,7 +134,7 @@ def _panels(given: dict[str, object], margin: float | None) -> list[Panel]:
 
 def _pairs(panel: Panel, margin: float) -> list[Pairs]:
     from metaeval.experiment.comparing.pair_sheets import compare_pairs
-    from metaeval.experiment.panel import protocols_of
+    from metaeval.experiment.metric_scores import protocols_of
 
     return [compare_pairs(panel, asked, margin) for asked in protocols_of(panel)]
 
@@ -163,11 +163,11 @@ def _together(panel: Panel) -> list[Sheet]:
 
 def _others(panels: list[Panel], by: str | None, bias: bool, agreement: bool, complementarity: bool) -> list[Sheet]:
     from metaeval.experiment.comparing.bias import bias_sheet
-    from metaeval.experiment.comparing.likeness import agreement_sheet
+    from metaeval.experiment.comparing.metric_agreement import agreement_sheet
     from metaeval.experiment.comparing.parts import check_division
+    from metaeval.experiment.comparing.stacking_gain import complementarity_sheet
     from metaeval.experiment.comparing.subgroups import by_part
-    from metaeval.experiment.comparing.together import complementarity_sheet
-    from metaeval.experiment.panel import protocols_of
+    from metaeval.experiment.metric_scores import protocols_of
 
     sheets = by_part(panels, check_division(by, panels[0].config)) if by else []
     for panel in panels:

@@ -52,7 +52,7 @@ def show(name: Name) -> None:
       metaeval data show wice
     """
     from metaeval.cli.listing import show_card
-    from metaeval.experiment.job import find_dataset
+    from metaeval.experiment.prepared_run import find_dataset
 
     card, split, options = find_dataset(name)
     lines = [
@@ -87,9 +87,9 @@ def fetch(name: Name, split: opt.Split = None) -> None:
       metaeval data fetch wice
       metaeval data fetch gensearch --split test
     """
-    from metaeval.corpus.mirror import locate
+    from metaeval.corpus.file_locations import locate
     from metaeval.errors import unknown
-    from metaeval.experiment.job import find_dataset
+    from metaeval.experiment.prepared_run import find_dataset
 
     card, _, _ = find_dataset(name)
     if split is not None and split not in card.files:
@@ -112,8 +112,8 @@ def verify(name: Name, data: opt.Data = None) -> None:
       metaeval data verify wice --data ../shared/data
       metaeval data verify wice        (what is in the cache)
     """
-    from metaeval.corpus.mirror import verify as check
-    from metaeval.experiment.job import find_dataset
+    from metaeval.corpus.file_locations import verify as check
+    from metaeval.experiment.prepared_run import find_dataset
 
     card, _, _ = find_dataset(name)
     rows = check(card, data)
@@ -149,7 +149,7 @@ def convert(
     """
     from metaeval.config import load_run
     from metaeval.corpus.jsonl import write_corpus
-    from metaeval.experiment.job import load_corpus
+    from metaeval.experiment.prepared_run import load_corpus
 
     config = load_run(None, opt.settings(dataset=name, split=split, data=data), set_ or [])
     corpus, _, _ = load_corpus(config)

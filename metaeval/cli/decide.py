@@ -9,8 +9,8 @@ import typer
 
 from metaeval.cli import options as opt
 from metaeval.cli.compare import Metrics, configured, run_options
+from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
-from metaeval.cli.written import say_written
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
@@ -51,7 +51,7 @@ def decide(
     from metaeval.experiment.decisions.deciding import decided, decision_table, prepare_decisions
     from metaeval.experiment.decisions.decision_pictures import write_pictures
     from metaeval.experiment.decisions.decision_sheets import decision_sheets
-    from metaeval.experiment.panel import load_panel
+    from metaeval.experiment.metric_scores import load_panel
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import write_tables
     from metaeval.report.result import save_result

@@ -107,7 +107,7 @@ def _everywhere(found: Mapping[str, Sequence[Change]]) -> list[Change]:
 
 
 def _changes(changes: Sequence[Change]) -> None:
-    from metaeval.cli.aligned import aligned
+    from metaeval.cli.text_columns import aligned
 
     rows = [
         (

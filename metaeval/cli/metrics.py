@@ -50,8 +50,8 @@ def show(name: Name, set_: Options = None) -> None:
     from metaeval.cli.listing import show_card
     from metaeval.config import metric_variant
     from metaeval.errors import UserError
-    from metaeval.experiment.job import variant_path
     from metaeval.experiment.metrics import load_metric
+    from metaeval.experiment.prepared_run import variant_path
     from metaeval.experiment.readiness import readiness, with_options
 
     config, path = with_options(name, set_ or []), variant_path("metric", name)

@@ -36,7 +36,7 @@ def doctor(
 
 
 def _machine(seen: Diagnosis) -> list[str]:
-    from metaeval.cli.aligned import aligned
+    from metaeval.cli.text_columns import aligned
 
     rows = [("metaeval", f"{seen.metaeval} on Python {seen.python}, {seen.system}")]
     rows += [(name, found or "not installed") for name, found in seen.packages.items()]
@@ -56,7 +56,7 @@ def _machine(seen: Diagnosis) -> list[str]:
 
 
 def _metrics(seen: Diagnosis) -> list[str]:
-    from metaeval.cli.aligned import aligned
+    from metaeval.cli.text_columns import aligned
 
     rows = [("metric", "state", "download, licence", "model", "fits")]
     rows += [(metric.name, metric.state, _needs(metric), _parameters(metric), _fits(metric)) for metric in seen.metrics]

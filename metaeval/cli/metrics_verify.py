@@ -53,7 +53,7 @@ def verify(
 
 
 def _table(verified: Verified, compared: Compared | None) -> list[str]:
-    from metaeval.cli.aligned import aligned
+    from metaeval.cli.text_columns import aligned
     from metaeval.experiment.verify import difference
     from metaeval.scoring.contract import Status
 
@@ -76,7 +76,7 @@ def _table(verified: Verified, compared: Compared | None) -> list[str]:
 
 def _verdicts(verified: Verified, compared: Compared | None) -> list[str]:
     """One line for each thing that was compared."""
-    from metaeval.cli.aligned import aligned
+    from metaeval.cli.text_columns import aligned
     from metaeval.experiment.verify import BATCH_TOLERANCE, OFFICIAL_TOLERANCE
 
     rows = []

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.written import say_written
+from metaeval.cli.output_summary import say_written
 
 
 def multiverse(

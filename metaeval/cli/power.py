@@ -9,8 +9,8 @@ import typer
 
 from metaeval.cli import options as opt
 from metaeval.cli.compare import Metrics, configured, run_options
+from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
-from metaeval.cli.written import say_written
 
 
 def power(
@@ -50,7 +50,7 @@ def power(
     from metaeval.errors import UserError
     from metaeval.experiment.comparing.plan_request import planned, read_differences
     from metaeval.experiment.comparing.planning import plan_sheet
-    from metaeval.experiment.panel import load_panel
+    from metaeval.experiment.metric_scores import load_panel
 
     given = locals()
     names = metrics or []

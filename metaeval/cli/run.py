@@ -76,7 +76,7 @@ def evaluate(
       metaeval evaluate mine.jsonl -d ratings --data my_ratings.jsonl
     """
     from metaeval.experiment.columns import FILE_PREFIX
-    from metaeval.experiment.job import find_dataset
+    from metaeval.experiment.prepared_run import find_dataset
     from metaeval.experiment.run import run_scores
 
     metric = [f"{FILE_PREFIX}{file}" for file in files or ()]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metaeval.cli.written import say_written
+from metaeval.cli.output_summary import say_written
 
 if TYPE_CHECKING:
     from metaeval.experiment.sheet import Sheet

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.written import say_written
+from metaeval.cli.output_summary import say_written
 
 if TYPE_CHECKING:
-    from metaeval.experiment.suites.able import LeftOut
+    from metaeval.experiment.suites.skip_unavailable import LeftOut
     from metaeval.experiment.suites.suite import Suite
     from metaeval.report.result import Result
 
@@ -162,7 +162,7 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
 
 def _write_tables(suite: Suite, found: Sequence[Sequence[Result]], left_out: Sequence[LeftOut], quiet: bool) -> None:
     from metaeval.errors import UserError
-    from metaeval.report.page import draw, write_page
+    from metaeval.report.html_report import draw, write_page
     from metaeval.report.paper.files import write_paper
 
     results = [result for part in found for result in part]

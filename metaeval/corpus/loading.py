@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus import mirror
+from metaeval.corpus import file_locations
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
@@ -29,7 +29,7 @@ def load_dataset(
         raise unknown(f"split of {dataset.name}", chosen, dataset.files)
     values = check_options(dataset, options or {})
     if dataset.files[chosen]:
-        paths: Mapping[str, Path] = mirror.locate(dataset, chosen, data)
+        paths: Mapping[str, Path] = file_locations.locate(dataset, chosen, data)
     else:
         paths = {} if data is None or data.is_dir() else {"corpus": data}
     return dataset.load(chosen, paths, values)

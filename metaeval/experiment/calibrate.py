@@ -15,16 +15,16 @@ from metaeval.experiment.columns import Column
 from metaeval.experiment.cutoffs import find_cutoff, identity_of
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.job import find_dataset
-from metaeval.experiment.panel import Panel, frame_of, judged, load_panel
+from metaeval.experiment.metric_scores import Panel, frame_of, judged, load_panel
+from metaeval.experiment.prepared_run import find_dataset
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import load_judge
 from metaeval.scoring.contract import Metric
 from metaeval.stats.confusion import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
 from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
-from metaeval.stats.draws import bootstrap, replicate
 from metaeval.stats.intervals import percentile_interval
 from metaeval.stats.kappa import cohen_kappa
+from metaeval.stats.resampling import bootstrap, replicate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metaeval.experiment.account import THREE, cell, make_sheet
 from metaeval.experiment.calibrate import MEASURES, Calibrated, Rated, decision_frame
 from metaeval.experiment.cutoffs import SHEET
-from metaeval.experiment.panel import Panel
+from metaeval.experiment.metric_scores import Panel
+from metaeval.experiment.provenance import THREE, cell, make_sheet
 from metaeval.experiment.sheet import Record, Sheet, known
 from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import Block, Cell, Line, Note
-from metaeval.report.numerals import plain
+from metaeval.report.number_format import plain
 
 
 def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, objective: str, folds: int) -> Sheet:

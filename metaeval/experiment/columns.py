@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.job import Job
 from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.prepared_run import Job
 from metaeval.experiment.scoring import MetricProgress, check_metric, score_metrics
 from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger

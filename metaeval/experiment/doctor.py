@@ -15,7 +15,7 @@ from pathlib import Path
 
 from metaeval.cache import cache_folder
 from metaeval.experiment.readiness import Readiness, judges_keys, registered
-from metaeval.experiment.traps import TrapHere, traps_here
+from metaeval.experiment.version_issues import TrapHere, traps_here
 from metaeval.scoring.backends.models import free_memory
 from metaeval.scoring.backends.sentences import find_splitter
 

@@ -10,7 +10,7 @@ from typing import Any
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.columns import FILE_PREFIX, check_names
-from metaeval.experiment.job import Job, prepare
+from metaeval.experiment.prepared_run import Job, prepare
 from metaeval.experiment.scoring import MetricProgress, score_metrics
 from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.scoring.scorefile import write_scores

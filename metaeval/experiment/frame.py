@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
-from metaeval.experiment.job import Job
+from metaeval.experiment.prepared_run import Job
 from metaeval.report import result as results
 from protocols.contract import Protocol
 

@@ -13,7 +13,7 @@ from typing import Any
 from metaeval import registry
 from metaeval.config import MetricVariant, RunConfig, metric_variant, validated
 from metaeval.errors import UserError
-from metaeval.experiment.job import variant_path
+from metaeval.experiment.prepared_run import variant_path
 from metaeval.files import sha256_file
 from metaeval.scoring.contract import Metric, MetricCard
 

@@ -9,8 +9,8 @@ from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus
 from metaeval.experiment.columns import FILE_PREFIX, check_names
 from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.job import prepare
 from metaeval.experiment.metrics import load_metric, plug_in
+from metaeval.experiment.prepared_run import prepare
 from metaeval.experiment.readiness import Readiness, State, readiness
 from metaeval.scoring.contract import Combination
 from metaeval.scoring.engine import job_identity

@@ -13,7 +13,7 @@ from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.units import UnitRow
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column, column_of, direction_of, oriented
-from metaeval.experiment.job import load_ratings
+from metaeval.experiment.prepared_run import load_ratings
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.controls import CONTROLS

@@ -20,8 +20,8 @@ from metaeval.experiment.columns import (
 )
 from metaeval.experiment.evaluation import evaluate, find_protocols
 from metaeval.experiment.frame import from_job, from_ratings, no_candidates
-from metaeval.experiment.job import Job, find_dataset, prepare
 from metaeval.experiment.manifest import write_manifests
+from metaeval.experiment.prepared_run import Job, find_dataset, prepare
 from metaeval.experiment.rated import RatedSet, prepare_ratings, published_columns, rating_column, rating_controls
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.files import safe_name, sha256_file

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.canary import CANARIES, PUBLISHED, Canary, Published
 from metaeval.experiment.metrics import check_modules, load_metric, plug_in
 from metaeval.experiment.official.environment import Say
 from metaeval.experiment.official.recipes import RECIPES, official_metric
+from metaeval.experiment.probe_pairs import CANARIES, PUBLISHED, Canary, Published
 from metaeval.scoring.contract import Combination, Metric, PairScore
 from metaeval.scoring.engine import Texts, score_pairs
 

@@ -8,15 +8,15 @@ from time import monotonic
 
 from metaeval.errors import UserError
 from metaeval.llm.answer import Answer, Failure
-from metaeval.llm.conduct import Conduct
 from metaeval.llm.endpoint import Endpoint
-from metaeval.llm.faults import ENDING, MAYBE_CHARGED, PASSING, Cause, Fault, ending_error
-from metaeval.llm.ledger import Ledger
-from metaeval.llm.pace import LONGEST_WAIT, Pace, Stopping
+from metaeval.llm.errors import ENDING, MAYBE_CHARGED, PASSING, Cause, Fault, ending_error
+from metaeval.llm.rate_limit import LONGEST_WAIT, Pace, Stopping
 from metaeval.llm.replies import ReplyStore
 from metaeval.llm.reply import Reply
 from metaeval.llm.request import ChatRequest
+from metaeval.llm.request_policy import Conduct
 from metaeval.llm.transport import Transport
+from metaeval.llm.usage import Ledger
 
 GRACE = 5.0
 """Seconds that a run which ends waits for replies in flight: they may have been paid for."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import exp
 from typing import Any
 
-from metaeval.llm.numbers import FoundScore, Scale
+from metaeval.llm.score_parsing import FoundScore, Scale
 
 TOP_LOGPROBS = 20
 """Alternatives asked for at each position: the most that OpenAI's interface allows."""

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from metaeval.llm.conduct import Conduct
 from metaeval.llm.endpoint import KEY_NAME
+from metaeval.llm.request_policy import Conduct
 
 
 class EndpointOptions(BaseModel):

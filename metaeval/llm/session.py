@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 from metaeval.llm.answer import Answer
 from metaeval.llm.budget import Purse
 from metaeval.llm.client import GRACE, ChatClient, Progress
-from metaeval.llm.conduct import Conduct
 from metaeval.llm.endpoint import Endpoint
-from metaeval.llm.ledger import Ledger
 from metaeval.llm.replies import ReplyStore
 from metaeval.llm.request import ChatRequest
+from metaeval.llm.request_policy import Conduct
+from metaeval.llm.usage import Ledger
 
 T = TypeVar("T")
 

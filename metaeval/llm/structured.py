@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from metaeval.llm.numbers import Scale
+from metaeval.llm.score_parsing import Scale
 
 
 def score_schema(scale: Scale) -> dict[str, Any]:

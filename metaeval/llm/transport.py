@@ -11,7 +11,7 @@ import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAioHttpClient
 
 from metaeval.llm.endpoint import Endpoint
-from metaeval.llm.faults import Cause, Fault, fault_of_status, shortened
+from metaeval.llm.errors import Cause, Fault, fault_of_status, shortened
 from metaeval.llm.reply import Reply, read_reply
 from metaeval.llm.request import ChatRequest
 

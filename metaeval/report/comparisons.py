@@ -14,9 +14,9 @@ from metaeval.report.cells import units
 from metaeval.report.footer import footer
 from metaeval.report.footnotes import letters, reason_of
 from metaeval.report.grid import Block, Cell, Grid, Line, Note
-from metaeval.report.numerals import UNDEFINED, chance, numeral, one_line, plain
+from metaeval.report.number_format import UNDEFINED, chance, numeral, one_line, plain
 from metaeval.report.result import Column, Comparison, Result, Significance, Value
-from metaeval.report.standing import differs, settings
+from metaeval.report.significance_note import differs, settings
 
 FIELDS = (
     "protocol",

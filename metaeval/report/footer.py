@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from metaeval.report.asides import aside_notes
+from metaeval.report.cell_notes import aside_notes
 from metaeval.report.grid import Note
-from metaeval.report.numerals import count, plain, share
+from metaeval.report.number_format import count, plain, share
 from metaeval.report.result import Data, Interval, Result, Row, Unit
-from metaeval.report.standing import standing
+from metaeval.report.significance_note import standing
 
 _LEVELS = ("full", "partial", "none")
 

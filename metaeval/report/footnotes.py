@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, product
 
 from metaeval.report.grid import Note
-from metaeval.report.numerals import numeral, plain, span, value_of
+from metaeval.report.number_format import numeral, plain, span, value_of
 from metaeval.report.result import Column, Row, Value
 
 LEVEL = "†"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metaeval.errors import unknown
 from metaeval.files import write_text
-from metaeval.report import delimited, latex, markdown, terminal
+from metaeval.report import csv_table, latex, markdown, terminal
 from metaeval.report.result import Result
 
 
@@ -24,7 +24,7 @@ FORMATS = {
     "terminal": Format(".txt", terminal.text),
     "markdown": Format(".md", markdown.render),
     "latex": Format(".tex", latex.render),
-    "csv": Format(".csv", delimited.render),
+    "csv": Format(".csv", csv_table.render),
 }
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from metaeval.report.cells import lay_out
-from metaeval.report.fitting import GAP, Shape, packed, shapes_of
+from metaeval.report.column_layout import GAP, Shape, packed, shapes_of
 from metaeval.report.grid import Cell, Grid, Line, Note
 from metaeval.report.result import Result
 from metaeval.report.tex_escape import escape

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from metaeval.report.cells import lay_out
-from metaeval.report.fitting import GAP, Fit, Shape, aside_lines, broken, fit, superscript
+from metaeval.report.column_layout import GAP, Fit, Shape, aside_lines, broken, fit, superscript
 from metaeval.report.grid import Cell, Grid, Line, Note
 from metaeval.report.result import Result
 

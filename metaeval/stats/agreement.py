@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from metaeval.stats.columns import Floats
+from metaeval.stats.resample_sums import Floats
 
 
 def rank_correlation_matrix(scores: Floats) -> Floats:

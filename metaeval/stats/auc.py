@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.columns import Bools, Floats, Ints, column_sum, in_strips, ratio
-from metaeval.stats.draws import Prepared, Tile
 from metaeval.stats.kernels import compiled
 from metaeval.stats.level_wins import count_wins
+from metaeval.stats.resample_sums import Bools, Floats, Ints, column_sum, in_strips, ratio
+from metaeval.stats.resampling import Prepared, Tile
 from metaeval.stats.rows import check_rows
 from metaeval.stats.ties import block_sizes, run_starts
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from metaeval.stats.columns import Bools, Floats, Ints
+from metaeval.stats.resample_sums import Bools, Floats, Ints
 from metaeval.stats.rows import check_finite, check_lengths
 from metaeval.stats.ties import run_starts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.columns import Bools, Floats, Ints
+from metaeval.stats.resample_sums import Bools, Floats, Ints
 
 
 def significance_clusters(value: Floats, significant: Bools) -> Ints:

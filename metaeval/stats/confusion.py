@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, Ints, ratio
-from metaeval.stats.draws import Prepared, Tile
+from metaeval.stats.resample_sums import Floats, Ints, ratio
+from metaeval.stats.resampling import Prepared, Tile
 from metaeval.stats.rows import check_codes, check_lengths
 
 

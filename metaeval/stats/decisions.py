@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, Ints
 from metaeval.stats.confusion import level_f1, level_recall
+from metaeval.stats.resample_sums import Floats, Ints
 from metaeval.stats.rows import check_codes, check_finite, check_lengths
 from metaeval.stats.ties import tie_blocks
 

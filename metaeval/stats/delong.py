@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from metaeval.stats.columns import Bools, Floats
+from metaeval.stats.resample_sums import Bools, Floats
 from metaeval.stats.rows import check_finite, check_lengths
 
 

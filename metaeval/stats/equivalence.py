@@ -6,8 +6,8 @@ import math
 
 from scipy.stats import norm
 
-from metaeval.stats.columns import Floats
 from metaeval.stats.intervals import percentile_interval
+from metaeval.stats.resample_sums import Floats
 
 
 def tost(difference: float, standard_error: float, margin: float) -> float:

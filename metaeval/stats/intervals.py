@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from metaeval.stats.columns import Floats
+from metaeval.stats.resample_sums import Floats
 
 
 def percentile_interval(values: Floats, level: float) -> tuple[float, float] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, ratio
+from metaeval.stats.resample_sums import Floats, ratio
 
 
 def cohen_kappa(counts: Floats) -> Floats:

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.stats.columns import Bools, Floats, Ints, column_sum, ratio
-from metaeval.stats.draws import Prepared, Tile, value
+from metaeval.stats.resample_sums import Bools, Floats, Ints, column_sum, ratio
+from metaeval.stats.resampling import Prepared, Tile, value
 from metaeval.stats.rows import check_codes, check_lengths
 from metaeval.stats.sums import group_totals, weighted_sums
 

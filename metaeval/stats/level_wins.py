@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from metaeval.stats.columns import STRIP_FLOATS, Floats, Ints, column_sum, ratio
-from metaeval.stats.draws import Tile
-from metaeval.stats.entries import Entries, self_ties, sorted_entries
+from metaeval.stats.concordance_counts import Orders
 from metaeval.stats.kernels import compiled
-from metaeval.stats.orders import Orders
+from metaeval.stats.resample_sums import STRIP_FLOATS, Floats, Ints, column_sum, ratio
+from metaeval.stats.resampling import Tile
+from metaeval.stats.row_aggregation import Entries, self_ties, sorted_entries
 from metaeval.stats.rows import check_rows
 from metaeval.stats.sums import group_totals, weighted_sums
 from metaeval.stats.ties import tie_blocks

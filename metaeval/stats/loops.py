@@ -60,7 +60,7 @@ def count_wins(group, level, count, start, weights, n_levels, ties, wins, square
 
 @_compiled
 def count_orders(group, level, count, start, weights, n_levels, over, upward, squares, cubes):  # type: ignore[no-untyped-def]
-    """One pass over tie blocks in ascending order of score; see `metaeval.stats.orders`.
+    """One pass over tie blocks in ascending order of score; see `metaeval.stats.concordance_counts`.
 
     Entries of a block lie between start[b] and start[b + 1], sorted by level.
     """

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, Ints, ratio
 from metaeval.stats.kernels import compiled
 from metaeval.stats.pools import RankedPools, check_pools, pool_starts, rank_pools
+from metaeval.stats.resample_sums import Floats, Ints, ratio
 
 Gains = Literal["linear", "exponential"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, Ints, ratio
 from metaeval.stats.ndcg import Gains, discounts_up_to, ideal_dcg, level_gains
 from metaeval.stats.pools import rank_pools
+from metaeval.stats.resample_sums import Floats, Ints, ratio
 from metaeval.stats.ties import run_starts
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from metaeval.stats.columns import Floats, Ints
+from metaeval.stats.resample_sums import Floats, Ints
 from metaeval.stats.rows import check_finite, check_lengths
 from metaeval.stats.ties import tie_blocks
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_array
 
-from metaeval.stats.columns import Bools, Floats, Ints, column_sum, in_strips, ratio
-from metaeval.stats.draws import Prepared, Tile
 from metaeval.stats.partial import RESIDUAL_TIES, within_strata
 from metaeval.stats.pearson import SUSPICIOUS
+from metaeval.stats.resample_sums import Bools, Floats, Ints, column_sum, in_strips, ratio
+from metaeval.stats.resampling import Prepared, Tile
 from metaeval.stats.rows import check_lengths, check_rows
 from metaeval.stats.ties import block_sizes, centred_midranks, tie_blocks
 

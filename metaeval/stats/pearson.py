@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.columns import Bools, Floats, Ints, ratio
-from metaeval.stats.draws import Prepared, Tile
+from metaeval.stats.resample_sums import Bools, Floats, Ints, ratio
+from metaeval.stats.resampling import Prepared, Tile
 from metaeval.stats.rows import check_rows
 from metaeval.stats.sums import group_totals, weighted_sums
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, Ints, ratio
-from metaeval.stats.draws import Prepared, Tile
 from metaeval.stats.kernels import compiled
+from metaeval.stats.resample_sums import Floats, Ints, ratio
+from metaeval.stats.resampling import Prepared, Tile
 from metaeval.stats.rows import check_codes, check_finite, check_lengths
 from metaeval.stats.sums import group_totals, weighted_sums
 from metaeval.stats.ties import run_starts

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, Ints
-from metaeval.stats.draws import Prepared, Tile
+from metaeval.stats.concordance_counts import Orders, count_orders
 from metaeval.stats.level_wins import MAX_LEVELS, count_wins
-from metaeval.stats.orders import Orders, count_orders
+from metaeval.stats.resample_sums import Floats, Ints
+from metaeval.stats.resampling import Prepared, Tile
 
 
 def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:

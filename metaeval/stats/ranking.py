@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from metaeval.stats.columns import Bools, Floats, Ints, ratio
 from metaeval.stats.pools import RankedPools
+from metaeval.stats.resample_sums import Bools, Floats, Ints, ratio
 
 
 @dataclass(frozen=True)

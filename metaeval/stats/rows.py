@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, Ints
+from metaeval.stats.resample_sums import Floats, Ints
 
 
 def check_finite(name: str, values: Floats) -> None:

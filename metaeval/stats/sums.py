@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.columns import Floats, column_sum
-from metaeval.stats.draws import Tile
 from metaeval.stats.kernels import compiled
+from metaeval.stats.resample_sums import Floats, column_sum
+from metaeval.stats.resampling import Tile
 
 
 def weighted_sums(moments: Floats, tile: Tile | Floats) -> Floats:

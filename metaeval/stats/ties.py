@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_array
 
-from metaeval.stats.columns import Bools, Floats, Ints, column_sum
+from metaeval.stats.resample_sums import Bools, Floats, Ints, column_sum
 
 
 def tie_blocks(values: Floats) -> tuple[Ints, int]:

@@ -6,7 +6,7 @@ import pytest
 
 from metaeval.citation.chat.unread import why_unread
 from metaeval.llm.answer import Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.reply import read_reply
 
 

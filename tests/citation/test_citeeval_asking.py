@@ -14,7 +14,7 @@ from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.answer import Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.reply import read_reply
 
 PROMPTS = Path(__file__).parents[2] / "metaeval" / "citation" / "citeeval" / "prompts"

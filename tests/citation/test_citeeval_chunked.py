@@ -12,7 +12,7 @@ from metaeval.citation.citeeval.judge import requests_of
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.llm.answer import Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.reply import read_reply
 
 PASSAGES = (

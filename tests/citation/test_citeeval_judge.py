@@ -16,9 +16,9 @@ from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.budget import Prices, Purse, estimate
-from metaeval.llm.conduct import Conduct
 from metaeval.llm.endpoint import Endpoint
 from metaeval.llm.replies import ReplyStore
+from metaeval.llm.request_policy import Conduct
 from metaeval.llm.session import ChatSession
 
 PASSAGES = (

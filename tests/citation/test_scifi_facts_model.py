@@ -14,7 +14,7 @@ from metaeval.citation.scifi.shares import citations_without_facts, entailments,
 from metaeval.citation.scifi.with_model import read_with_model, requests_for
 from metaeval.errors import UserError
 from metaeval.llm.answer import Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.reply import read_reply
 
 CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1")

@@ -11,8 +11,8 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.calibrate import calibrate, decision_frame
 from metaeval.experiment.calibration_sheet import calibration_sheet
+from metaeval.experiment.metric_scores import judged
 from metaeval.experiment.metrics import load_metric
-from metaeval.experiment.panel import judged
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

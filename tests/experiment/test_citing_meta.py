@@ -12,7 +12,7 @@ from scipy import stats
 from metaeval.citation.chat.replay import recording
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import evaluate_splits
-from metaeval.citation.citeeval.people import agreement
+from metaeval.citation.citeeval.human_agreement import agreement
 from metaeval.citation.human.align import Valued
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.model import Verdict

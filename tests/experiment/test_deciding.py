@@ -10,7 +10,7 @@ from metaeval.experiment.columns import column_of
 from metaeval.experiment.decisions.deciding import check_scored, decided, decision_table, prepare_decisions
 from metaeval.experiment.decisions.decision_sheets import decision_sheets
 from metaeval.experiment.decisions.transfer import carried_over, transfers
-from metaeval.experiment.panel import load_panel
+from metaeval.experiment.metric_scores import load_panel
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.decisions import best_thresholds, decide
 from protocols.contract import Resampling

@@ -14,7 +14,7 @@ from metaeval.experiment import readiness as ready
 from metaeval.experiment.doctor import examine, model_bytes
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.readiness import State, readiness, registered, with_options
-from metaeval.experiment.traps import TRAPS, traps_here
+from metaeval.experiment.version_issues import TRAPS, traps_here
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 
 from metaeval.config import RunConfig, load_run
 from metaeval.corpus.jsonl import write_corpus
-from metaeval.experiment.job import load_corpus
 from metaeval.experiment.manifest import Kept, check, manifest, write_manifests
+from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run, write_results
 from metaeval.report.result import save_result
 from metaeval.scoring.scorefile import manifest_path

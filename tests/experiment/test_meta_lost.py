@@ -16,7 +16,7 @@ from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.answer import Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.reply import read_reply
 
 # Of each answer the first two statements cite. Sentences with "Lost" are not decomposed.

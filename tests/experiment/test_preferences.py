@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from metaeval.experiment.comparing.bias import WITHIN, preferences
-from metaeval.stats.draws import bootstrap
+from metaeval.stats.resampling import bootstrap
 from protocols.contract import Judgements, Resampling
 
 NAMES = ["full", "partial", "none"]

@@ -8,10 +8,10 @@ import pytest
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.job import find_dataset
 from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.prepared_run import find_dataset
 from metaeval.experiment.run import run
-from metaeval.experiment.suites.able import LeftOut, run_able
+from metaeval.experiment.suites.skip_unavailable import LeftOut, run_able
 from metaeval.experiment.suites.suite import read_suite, run_suite
 from metaeval.experiment.suites.suite_files import read_record, write_part, write_record
 

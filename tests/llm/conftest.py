@@ -12,9 +12,9 @@ def always_own_environment(own_environment):
 def new_session(tmp_path):
     """Make a session with an endpoint: quick back-off, a reply store in the test's folder."""
     from metaeval.llm.budget import Prices, Purse
-    from metaeval.llm.conduct import Conduct
     from metaeval.llm.endpoint import Endpoint
     from metaeval.llm.replies import ReplyStore
+    from metaeval.llm.request_policy import Conduct
     from metaeval.llm.session import ChatSession
 
     made = []

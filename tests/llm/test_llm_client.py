@@ -10,7 +10,7 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
 from metaeval.llm.answer import Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.reply import Reply
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.llm.logprobs import expected_score
-from metaeval.llm.numbers import CONTINUOUS, DISCRETE, find_score
 from metaeval.llm.prompts import Prompt, read_prompt
 from metaeval.llm.reply import read_reply
+from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, find_score
 from metaeval.llm.structured import read_judgement, score_schema
 
 JUDGEMENTS = [

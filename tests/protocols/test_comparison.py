@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import cohen_kappa_score, f1_score, ndcg_score, roc_auc_score
 
-from metaeval.stats.draws import bootstrap, swaps
+from metaeval.stats.resampling import bootstrap, swaps
 from protocols import classification, correlation, decision, retrieval
 from protocols.comparison import NOT_BOTH, Difference, compare
 from protocols.contract import Judgements, Protocol, Resampling

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa_score, f1_score
 
-from metaeval.stats.draws import bootstrap
+from metaeval.stats.resampling import bootstrap
 from protocols.comparison import compare
 from protocols.contract import Estimate, Judgements, Outcome, Resampling
 from protocols.decision import MEASURES, PROTOCOL, decide, evaluate

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from metaeval.stats.draws import bootstrap
+from metaeval.stats.resampling import bootstrap
 from protocols.classification import PROTOCOL as CLASSIFICATION
 from protocols.contract import Judgements, Outcome, Protocol, Resampling
 from protocols.correlation import PROTOCOL as CORRELATION

@@ -10,7 +10,7 @@ from metaeval.errors import UserError
 from metaeval.report import comparisons, latex, markdown, terminal
 from metaeval.report.cells import lay_out
 from metaeval.report.comparisons import comparison_grid, write_comparisons
-from metaeval.report.numerals import chance
+from metaeval.report.number_format import chance
 from metaeval.report.result import Comparison, Significance
 
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from metaeval.report import terminal
-from metaeval.report.fitting import broken
+from metaeval.report.column_layout import broken
 
 AT_100 = """\
 Retrieval of supporting chunks

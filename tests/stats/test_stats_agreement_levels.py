@@ -15,10 +15,10 @@ from scipy import stats as scipy_stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from metaeval.stats.auc import average_precision, roc_auc
-from metaeval.stats.draws import Draws, bootstrap, replicate
 from metaeval.stats.partial_weighted import partial_correlation
 from metaeval.stats.pearson import pearson
 from metaeval.stats.rank_correlation import concordance, rank_correlations
+from metaeval.stats.resampling import Draws, bootstrap, replicate
 
 pytestmark = pytest.mark.usefixtures("both_paths")
 

@@ -16,7 +16,7 @@ from metaeval.stats.confusion import (
     quadratic_kappa,
     resampled,
 )
-from metaeval.stats.draws import bootstrap, replicate
+from metaeval.stats.resampling import bootstrap, replicate
 
 
 def _official(name, gold, predicted, n_levels=3):

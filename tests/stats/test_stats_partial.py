@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
-from metaeval.stats.draws import bootstrap, replicate
 from metaeval.stats.partial import partial_pearson, partial_spearman, residual_spearman, within_strata
 from metaeval.stats.partial_weighted import partial_correlation, residual_correlation
+from metaeval.stats.resampling import bootstrap, replicate
 
 
 def _residuals(values, stratum):

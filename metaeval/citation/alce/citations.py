@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from metaeval.citation.alce.options import PAPER, AlceOptions
 from metaeval.citation.alce.statements import Cited, Statement, statements
+from metaeval.citation.batched_entailment import Judgement, Question, judge, needed
 from metaeval.citation.lines import claim_line, lines_not_read
 from metaeval.citation.model import Answer, Entails, Verdict
 from metaeval.citation.sentences import RULES, SentenceSplitter
 from metaeval.citation.table import Line, State, reason_of
-from metaeval.citation.waves import Judgement, Question, judge, needed
 
 
 def alce_lines(

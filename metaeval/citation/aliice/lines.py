@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from metaeval.citation.aliice.answers import AnswerClaims, CitedClaim
 from metaeval.citation.aliice.profile import Profile
+from metaeval.citation.batched_entailment import Judgement, Question, judge, needed
 from metaeval.citation.lines import claim_line, lines_not_read
 from metaeval.citation.model import Answer, Entails, Mark, Problem, Verdict
 from metaeval.citation.premises import find_place
 from metaeval.citation.table import Line, State, reason_of
-from metaeval.citation.waves import Judgement, Question, judge, needed
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from metaeval.llm.answer import Answer, Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.request import ChatRequest
 
 Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]

@@ -19,7 +19,7 @@ from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, write_text
 from metaeval.llm.answer import Answer, Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.reply import read_reply
 from metaeval.llm.request import ChatRequest
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from metaeval.llm.answer import Answer, Failure
-from metaeval.llm.faults import Cause
+from metaeval.llm.errors import Cause
 from metaeval.llm.reply import Reply
 
 _BEGINNING = 40  # characters

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from metaeval.citation.citeeval.attribution import CONTEXTS
 from metaeval.citation.citeeval.editing import Action, Edit
+from metaeval.citation.citeeval.judge_output import Said, once
 from metaeval.citation.citeeval.rating import STARS
-from metaeval.citation.citeeval.said import Said, once
 from metaeval.errors import UserError
 
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)

@@ -2,7 +2,7 @@
 
     {"id": "q1", "question": "Who built it?", "passages": [{"title": "Bridge", "text": "A Dane built the bridge."}]}
 
-One's own form of answers (`readers/own.py`) without `text`, and ALCE's form without `output`, are read as well.
+One's own form of answers (`readers/jsonl.py`) without `text`, and ALCE's form without `output`, are read as well.
 """
 
 from __future__ import annotations

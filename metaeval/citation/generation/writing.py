@@ -1,4 +1,4 @@
-"""Answers in one's own form (`readers/own.py`), one JSON object a line, as every citation pipeline reads them."""
+"""Answers in one's own form (`readers/jsonl.py`), one JSON object a line, as every citation pipeline reads them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Files of answers with people's ratings: ExpertQA's, CiteBench's, and a format of one's own.
 
-One's own is the JSONL of answers (see `metaeval.citation.readers.own`) with one more field:
+One's own is the JSONL of answers (see `metaeval.citation.readers.jsonl`) with one more field:
 
     {"id": "a1", "text": "A Dane built it [1]. It is red.", "passages": [{"text": "..."}], "group": "q1",
      "statements": [{"start": 0, "end": 20, "ratings": [1, 0.5, null]}, {"start": 21, "end": 31, "ratings": [0]}]}
@@ -21,7 +21,7 @@ from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.model import HumanAnswer, HumanSet, RatedStatement
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.expertqa import URLS_ALONE, JudgedClaim, read_judged
-from metaeval.citation.readers.own import read_own
+from metaeval.citation.readers.jsonl import read_own
 from metaeval.citation.readers.written import written
 from metaeval.corpus.loaders.marks import strip_marks
 from metaeval.corpus.loaders.rows import Row, read_rows

@@ -11,7 +11,7 @@ from metaeval.citation.model import Answer
 from metaeval.citation.readers.alce import read_alce
 from metaeval.citation.readers.crag25 import read_crag25
 from metaeval.citation.readers.expertqa import read_expertqa
-from metaeval.citation.readers.own import read_own
+from metaeval.citation.readers.jsonl import read_own
 from metaeval.citation.readers.scholarqa import read_scholarqa
 from metaeval.citation.readers.scifi import read_scifi
 from metaeval.corpus.loaders.rows import Row, read_rows

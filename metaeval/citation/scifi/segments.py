@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from metaeval.citation.scifi.likest import likest_run
+from metaeval.citation.scifi.fuzzy_span import likest_run
 from metaeval.citation.scifi.model import Segment
 from metaeval.citation.scifi.options import ScifiOptions
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval.corpus.dataset import Dataset, Option, SourceFile
-from metaeval.corpus.loaders.draft import Draft, content_id
+from metaeval.corpus.loaders.corpus_builder import Draft, content_id
 from metaeval.corpus.loaders.marks import strip_marks
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.corpus.model import Corpus, Statement, SupportLevel

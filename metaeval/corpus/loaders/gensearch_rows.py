@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metaeval.corpus.loaders.draft import Draft, content_id
+from metaeval.corpus.loaders.corpus_builder import Draft, content_id
 from metaeval.corpus.loaders.marks import strip_marks
 from metaeval.corpus.loaders.rows import Row
 from metaeval.corpus.model import Evidence, Statement, SupportLevel

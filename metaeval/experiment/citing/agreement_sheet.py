@@ -12,7 +12,7 @@ from metaeval.experiment.sheet import Record, Sheet
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note
-from metaeval.report.numerals import count, plain
+from metaeval.report.number_format import count, plain
 from metaeval.report.result import Column, Data
 
 _TWO = Column(key="", label="", digits=2)

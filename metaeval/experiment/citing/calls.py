@@ -30,7 +30,7 @@ _MORE = ("splitter", "premise", "units", "measures", "reader", "mauve_model", "c
 
 Rows = Mapping[str, Sequence[Record]]
 Answers = str | Path | Sequence[str | Path] | Sequence[Mapping[str, Any]]
-"""A file of answers, several, or answers as objects with the fields of the JSONL format (`citation/readers/own.py`)."""
+"""A file of answers, several, or answers as objects with the fields of the JSONL format (`readers/jsonl.py`)."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from metaeval.experiment.citing.quantities import (
 from metaeval.experiment.citing.soft import SoftLine, filled, settled, soft_precisions, soft_recalls, soften
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.result import Column
-from metaeval.stats.draws import Draws, bootstrap
+from metaeval.stats.resampling import Draws, bootstrap
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

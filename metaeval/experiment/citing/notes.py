@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from metaeval.citation.model import Answer
 from metaeval.citation.table import Line, counts, unjudged
 from metaeval.experiment.citing.judging import RECALL, Cited, Judged, bounds_of
-from metaeval.experiment.citing.making import resampled, signed, truncation, uncertainty
+from metaeval.experiment.citing.provenance import resampled, signed, truncation, uncertainty
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Frame
 from metaeval.report.grid import Grid, Note
-from metaeval.report.numerals import count, numeral, plain
+from metaeval.report.number_format import count, numeral, plain
 from metaeval.report.result import Data
 
 _PIPELINES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from metaeval.citation.measures import Share, macro, means, micro
 from metaeval.report.result import Column
-from metaeval.stats.columns import ratio
-from metaeval.stats.draws import Draws, Prepared, Tile, replicate
 from metaeval.stats.intervals import percentile_interval
+from metaeval.stats.resample_sums import ratio
+from metaeval.stats.resampling import Draws, Prepared, Tile, replicate
 from metaeval.stats.sums import group_totals, weighted_sums
 
 Floats = NDArray[np.float64]

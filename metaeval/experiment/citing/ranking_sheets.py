@@ -13,7 +13,7 @@ from metaeval.experiment.citing.quantities import Interval
 from metaeval.experiment.sheet import Record, Sheet, known
 from metaeval.report.citation.layout import interval_cell, lines_grid, ranks_grid
 from metaeval.report.grid import Cell, Note
-from metaeval.report.numerals import plain
+from metaeval.report.number_format import plain
 from metaeval.report.result import Column, Data
 
 _LABELS: Mapping[str, str] = {column.key: column.label for column in HEADLINES}

@@ -13,18 +13,18 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.experiment.account import cell, make_sheet
 from metaeval.experiment.comparing.parts import statement_words
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.panel import Asked, Panel, frame_of, judged
+from metaeval.experiment.metric_scores import Asked, Panel, frame_of, judged
+from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Sheet
 from metaeval.report.grid import Block, Line, Note
-from metaeval.report.numerals import plain
-from metaeval.stats.columns import ratio
-from metaeval.stats.draws import bootstrap, replicate
+from metaeval.report.number_format import plain
 from metaeval.stats.intervals import percentile_interval
 from metaeval.stats.rank_correlation import rank_correlations
+from metaeval.stats.resample_sums import ratio
+from metaeval.stats.resampling import bootstrap, replicate
 from metaeval.stats.sums import weighted_sums
 from protocols.contract import Judgements, Resampling
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from metaeval.stats.delong import delong
-from metaeval.stats.dependent import steiger, williams
-from metaeval.stats.draws import bootstrap
+from metaeval.stats.dependent_correlations import steiger, williams
 from metaeval.stats.equivalence import equivalent_within, tost
 from metaeval.stats.intervals import percentile_interval
 from metaeval.stats.power import required_groups
+from metaeval.stats.resampling import bootstrap
 from protocols.contract import Judgements, Protocol, Replicates, Resampling
 
 # Levels of the AUCs that one test of DeLong's covers; the mean of several AUCs has no closed form.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.panel import Panel, frame_of
+from metaeval.experiment.metric_scores import Panel, frame_of
 from metaeval.experiment.rated import RatedSet
 from protocols.contract import Protocol
 

@@ -8,7 +8,7 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.panel import Asked, measure_of
+from metaeval.experiment.metric_scores import Asked, measure_of
 from metaeval.experiment.suites.multiverse import HEADLINE
 from protocols.contract import Measure, Protocol
 

@@ -9,15 +9,15 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from metaeval.errors import UserError
-from metaeval.experiment.account import cell, make_sheet
 from metaeval.experiment.comparing.contrasts import Spread, spreads
 from metaeval.experiment.comparing.plan_request import raw_difference
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.panel import Asked, Panel, frame_of, headline, judged, measure_of
+from metaeval.experiment.metric_scores import Asked, Panel, frame_of, headline, judged, measure_of
+from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Sheet
 from metaeval.report.cells import units
 from metaeval.report.grid import Block, Cell, Group, Line, Note
-from metaeval.report.numerals import count, numeral, plain
+from metaeval.report.number_format import count, numeral, plain
 from metaeval.report.result import Column
 from metaeval.stats.power import detectable_difference, power_at, required_groups
 from protocols.contract import Measure

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from metaeval.errors import UserError
-from metaeval.experiment.account import cell, make_sheet
 from metaeval.experiment.comparing.parts import Division, Part, parts_of
-from metaeval.experiment.panel import Asked, Panel, headline, judged, protocols_of
+from metaeval.experiment.metric_scores import Asked, Panel, headline, judged, protocols_of
+from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import sha256_json
 from metaeval.report.footnotes import letters
 from metaeval.report.grid import Block, Cell, Line, Note
-from metaeval.report.numerals import count, plain
+from metaeval.report.number_format import count, plain
 from metaeval.report.result import Column, Data, Value
 from protocols.contract import Judgements
 

@@ -12,7 +12,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.columns import Column, control_columns
 from metaeval.experiment.evaluation import evaluate, find_protocols
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.panel import Asked, Panel, frame_of, judged
+from metaeval.experiment.metric_scores import Asked, Panel, frame_of, judged
 from metaeval.experiment.rated import RatedSet
 from metaeval.report.result import Result
 from metaeval.stats.calibration import brier, calibrated, expected_calibration_error, reliability

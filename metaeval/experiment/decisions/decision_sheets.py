@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.experiment.account import cell, make_sheet
 from metaeval.experiment.decisions.deciding import LEVELS, TARGETS, Calibration, Decided
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.panel import Panel
+from metaeval.experiment.metric_scores import Panel
+from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Record, Sheet, known
 from metaeval.report.grid import Block, Cell, Group, Line, Note
-from metaeval.report.numerals import UNDEFINED, plain
+from metaeval.report.number_format import UNDEFINED, plain
 
 Floats = NDArray[np.float64]
 

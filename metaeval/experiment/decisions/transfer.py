@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.experiment.account import cell, make_sheet
 from metaeval.experiment.columns import Column
 from metaeval.experiment.decisions.deciding import (
     SEED,
@@ -19,16 +18,17 @@ from metaeval.experiment.decisions.deciding import (
     scored_rows,
 )
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.panel import Panel
+from metaeval.experiment.metric_scores import Panel
+from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Sheet, known
 from metaeval.files import safe_name
 from metaeval.report.cells import units
 from metaeval.report.grid import Block, Line, Note
-from metaeval.report.numerals import plain
+from metaeval.report.number_format import plain
 from metaeval.stats.confusion import balanced_accuracy, decision_counts, macro_f1, quadratic_kappa, resampled
 from metaeval.stats.decisions import best_thresholds, decide, nested_decisions
-from metaeval.stats.draws import bootstrap, replicate
 from metaeval.stats.intervals import percentile_interval
+from metaeval.stats.resampling import bootstrap, replicate
 from protocols.contract import Resampling
 
 MEASURES = {"macro_f1": macro_f1, "balanced_accuracy": balanced_accuracy, "kappa": quadratic_kappa}

@@ -10,7 +10,7 @@ from metaeval.experiment.explaining.citing_recipe import citing_recipe
 from metaeval.experiment.explaining.command_line import Recipe, of_models
 from metaeval.experiment.explaining.commands import RUN, command_of
 from metaeval.experiment.explaining.meanings import CHUNKS, DATA, SCORE_FILE, metric_parts
-from metaeval.experiment.job import find_dataset
+from metaeval.experiment.prepared_run import find_dataset
 
 _NO_METRIC = "overlap"  # a run needs a metric, and a control is a row of any run
 _ELSEWHERE = {

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from metaeval.config import RunConfig
 from metaeval.experiment.columns import FILE_PREFIX
-from metaeval.experiment.job import prepare
 from metaeval.experiment.metrics import load_metric, plug_in
+from metaeval.experiment.prepared_run import prepare
 from metaeval.files import write_text
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import Texts, score_pairs

@@ -12,7 +12,7 @@ from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import check_names
 from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.job import load_corpus
+from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run
 from metaeval.report.result import Result, Value
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.experiment.suites.multiverse import Multiverse, Outlook
-from metaeval.experiment.suites.spread import (
+from metaeval.experiment.suites.rank_stability import (
     Influence,
     Standing,
     Swap,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from metaeval.experiment.suites.cost import Cost
 from metaeval.experiment.suites.multiverse import HEADLINE, Multiverse, Outlook
-from metaeval.experiment.suites.spread import by_protocol, specification
+from metaeval.experiment.suites.rank_stability import by_protocol, specification
 from metaeval.files import safe_name
 from metaeval.report.result import Result, Value
 

@@ -10,7 +10,7 @@ from typing import Any
 from metaeval.config import RunConfig, experiment_file, load_run, read_yaml
 from metaeval.errors import UserError
 from metaeval.experiment.scoring import MetricProgress
-from metaeval.experiment.suites.able import LeftOut, run_able
+from metaeval.experiment.suites.skip_unavailable import LeftOut, run_able
 from metaeval.files import safe_name
 from metaeval.report.result import Result
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from metaeval.errors import UserError
 from metaeval.experiment.run import write_results
-from metaeval.experiment.suites.able import LeftOut
+from metaeval.experiment.suites.skip_unavailable import LeftOut
 from metaeval.experiment.suites.suite import Part, Suite
 from metaeval.files import read_text, write_text
 from metaeval.report.result import Result, load_result

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank
-from metaeval.report.numerals import UNDEFINED, numeral, plain
+from metaeval.report.number_format import UNDEFINED, numeral, plain
 from metaeval.report.result import Column
 
 Ends = tuple[float | None, float | None, float | None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from metaeval.errors import UserError
 from metaeval.report.figures.canvas import INK, axes, styled
 from metaeval.report.figures.wording import wrapped
-from metaeval.report.numerals import plain, value_of
+from metaeval.report.number_format import plain, value_of
 from metaeval.report.result import Column, Result, Row
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from metaeval.report.fitting import broken
-from metaeval.report.numerals import plain
+from metaeval.report.column_layout import broken
+from metaeval.report.number_format import plain
 
 _WIDTH = 24
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name, write_text
-from metaeval.report import delimited, latex, markdown, terminal
+from metaeval.report import csv_table, latex, markdown, terminal
 from metaeval.report.grid import Grid, Note
 from metaeval.report.paper.level_counts import LEVELS, level_counts
 from metaeval.report.paper.scores import score_table, shown
@@ -70,7 +70,7 @@ def _scores_csv(results: Sequence[Result]) -> str:
             row.model_copy(update={"values": {key: value for key, value in row.values.items() if key in keys}})
             for row in result.rows
         ]
-        texts.append(delimited.render(result.model_copy(update={"rows": rows, "columns": shown(result)})))
+        texts.append(csv_table.render(result.model_copy(update={"rows": rows, "columns": shown(result)})))
     return texts[0] + "".join(text.split("\r\n", 1)[1] for text in texts[1:])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metaeval.report.grid import Block, Cell, Grid, Line
-from metaeval.report.numerals import UNDEFINED, plain
+from metaeval.report.number_format import UNDEFINED, plain
 from metaeval.report.paper.sources import named
 from metaeval.report.result import Data, Result
 

@@ -8,10 +8,10 @@ from metaeval.report.cells import CONTROLS, legend, rank, units
 from metaeval.report.footer import in_blocks
 from metaeval.report.footnotes import LEVEL, letters, reason_of
 from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank
-from metaeval.report.numerals import numeral, plain, value_of
+from metaeval.report.number_format import numeral, plain, value_of
 from metaeval.report.paper.sources import named, shared_footer, signatures
 from metaeval.report.result import Column, Result, Row
-from metaeval.report.standing import cluster, settings
+from metaeval.report.significance_note import cluster, settings
 
 # The measures of the paper's tables; a protocol that is not here shows all that its table shows.
 MEASURES = {

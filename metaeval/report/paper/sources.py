@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from metaeval.errors import UserError
 from metaeval.report.footer import footer
 from metaeval.report.grid import Note
-from metaeval.report.numerals import one_line, plain
+from metaeval.report.number_format import one_line, plain
 from metaeval.report.result import Result
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric")

@@ -14,7 +14,7 @@ from metaeval.experiment.citing.citeeval.fields import asked_fields
 from metaeval.experiment.citing.citeeval.run import Rated
 from metaeval.experiment.citing.judging import F1, PRECISION, RECALL
 from metaeval.experiment.sheet import Sheet
-from metaeval.report.numerals import count
+from metaeval.report.number_format import count
 from metaeval.report.result import Column, Data
 
 HEADLINES = (RECALL, PRECISION, F1)

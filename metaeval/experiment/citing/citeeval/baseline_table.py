@@ -9,11 +9,11 @@ from metaeval.citation.citeeval.baselines import Open
 from metaeval.citation.measures import Estimate, estimate, group_codes, means
 from metaeval.experiment.citing.citeeval.frame import frame_of, judge_note, shared_fields, sheet_of
 from metaeval.experiment.citing.citeeval.run import Rated
-from metaeval.experiment.citing.making import truncation
+from metaeval.experiment.citing.provenance import truncation
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Entry, scores_grid
 from metaeval.report.grid import Cell, Grid, Note
-from metaeval.report.numerals import count, numeral, plain
+from metaeval.report.number_format import count, numeral, plain
 from metaeval.report.result import Column, Data
 
 _TITLES = {"autoais": "AutoAIS", "lqac": "LQAC", "attrscore": "AttrScore"}

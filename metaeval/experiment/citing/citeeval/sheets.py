@@ -14,7 +14,7 @@ from metaeval.experiment.citing.citeeval.run import Rated
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.citation.layout import interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note
-from metaeval.report.numerals import UNDEFINED, numeral, plain
+from metaeval.report.number_format import UNDEFINED, numeral, plain
 from metaeval.report.result import Column, Data
 
 COLUMNS: Mapping[Measure, Column] = {

@@ -19,9 +19,9 @@ from metaeval.experiment.citing.quantities import Interval, interval_of, mean_of
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import interval_cell, lines_grid
 from metaeval.report.grid import Cell
-from metaeval.report.numerals import UNDEFINED, plain
+from metaeval.report.number_format import UNDEFINED, plain
 from metaeval.report.result import Column, Data
-from metaeval.stats.draws import bootstrap
+from metaeval.stats.resampling import bootstrap
 
 Ints = NDArray[np.int64]
 

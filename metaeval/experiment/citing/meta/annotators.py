@@ -11,8 +11,8 @@ from metaeval.citation.human.model import HumanSet
 from metaeval.experiment.citing.meta.run import Meta
 from metaeval.experiment.citing.quantities import Interval, interval_of
 from metaeval.experiment.sheet import known
-from metaeval.stats.draws import bootstrap, replicate
 from metaeval.stats.krippendorff import Distance, alpha_by_groups
+from metaeval.stats.resampling import bootstrap, replicate
 
 _RETRIEVAL = 2.0
 
@@ -45,7 +45,7 @@ def alphas(meta: Meta) -> dict[str, tuple[Interval, int]]:
 
 def _published(meta: Meta, human: HumanSet, of: dict[str, str]) -> dict[str, tuple[Interval, int]]:
     """As CiteEval publishes it: of ratings with their gaps filled, which has no interval here, and of contexts."""
-    from metaeval.citation.citeeval.people import annotator_agreement
+    from metaeval.citation.citeeval.human_agreement import annotator_agreement
 
     filled = annotator_agreement(human.people)["ratings"]
     said = [(one.contexts, of[answer]) for answer, own in human.people.items() for one in own]

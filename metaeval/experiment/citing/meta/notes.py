@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from metaeval.experiment.citing.making import resampled, signed, uncertainty
 from metaeval.experiment.citing.meta.missing import could_be
 from metaeval.experiment.citing.meta.run import Meta
 from metaeval.experiment.citing.notes import fingerprint
+from metaeval.experiment.citing.provenance import resampled, signed, uncertainty
 from metaeval.experiment.sheet import Scalar
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
 from metaeval.report.grid import Note
-from metaeval.report.numerals import count, plain, share
+from metaeval.report.number_format import count, plain, share
 from metaeval.report.result import Data
 
 

@@ -24,7 +24,7 @@ from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.chat import ChatChoice, chat_options
-from metaeval.experiment.citing.meta.given import read_measures
+from metaeval.experiment.citing.meta.external_scores import read_measures
 from metaeval.experiment.citing.meta.ratings import MetaOptions
 from metaeval.experiment.citing.meta.values import Measured
 from metaeval.experiment.citing.pipelines import Pipeline, read_pipeline

@@ -9,14 +9,14 @@ from metaeval.citation.human.align import Valued
 from metaeval.experiment.citing.meta.annotators import alphas
 from metaeval.experiment.citing.meta.missing import mean_ends, open_values
 from metaeval.experiment.citing.meta.notes import data_of, notes_of, settings_of, signatures_of
+from metaeval.experiment.citing.meta.per_system import over_systems, systems_of, within_systems
 from metaeval.experiment.citing.meta.ratings import Level
 from metaeval.experiment.citing.meta.run import Meta
-from metaeval.experiment.citing.meta.within import over_systems, systems_of, within_systems
 from metaeval.experiment.citing.quantities import Interval
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note
-from metaeval.report.numerals import count, plain
+from metaeval.report.number_format import count, plain
 from metaeval.report.result import Column
 
 CORRELATIONS = (

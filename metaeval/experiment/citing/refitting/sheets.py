@@ -5,14 +5,14 @@ from __future__ import annotations
 from metaeval.citation.citeeval.editdist import PUBLISHED
 from metaeval.citation.human.refitting import FOLDS
 from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
-from metaeval.experiment.citing.making import resampled, signed, uncertainty
+from metaeval.experiment.citing.provenance import resampled, signed, uncertainty
 from metaeval.experiment.citing.quantities import Interval
 from metaeval.experiment.citing.refitting.agreement import MEASURES, ROWS
 from metaeval.experiment.citing.refitting.run import Refitted
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note
-from metaeval.report.numerals import count, plain
+from metaeval.report.number_format import count, plain
 from metaeval.report.result import Column, Data
 
 _THREE = Column(key="", label="", digits=3)

@@ -13,16 +13,16 @@ from metaeval.citation.measures import Share, group_codes, precisions, recalls
 from metaeval.citation.table import Line, claims_of, counts
 from metaeval.experiment.citing.agreement import agreement
 from metaeval.experiment.citing.judging import F1, PRECISION, RECALL
-from metaeval.experiment.citing.making import resampled, signed, uncertainty
 from metaeval.experiment.citing.notes import fingerprint
+from metaeval.experiment.citing.provenance import resampled, signed, uncertainty
 from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_of, macro_of, replicates
 from metaeval.experiment.citing.rewriting.run import Rejudged
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note
-from metaeval.report.numerals import count, numeral, plain, share
+from metaeval.report.number_format import count, numeral, plain, share
 from metaeval.report.result import Column, Data
-from metaeval.stats.draws import bootstrap
+from metaeval.stats.resampling import bootstrap
 
 Ints = NDArray[np.int64]
 

@@ -11,7 +11,7 @@ from metaeval.citation.measures import Share
 from metaeval.citation.scifi.shares import lost_citing
 from metaeval.experiment.citing.quantities import Quantity, macro_of, micro_of
 from metaeval.experiment.citing.scifi.run import Assessed, Scored, averages, coverage_column, entailment_column
-from metaeval.report.numerals import count, numeral, plain
+from metaeval.report.number_format import count, numeral, plain
 from metaeval.report.result import Column
 
 _EXAMPLES = 3

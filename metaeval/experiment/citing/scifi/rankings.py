@@ -14,7 +14,7 @@ from metaeval.experiment.citing.scifi.run import Assessed, averages, coverage_co
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.citation.layout import interval_cell, lines_grid, ranks_grid
 from metaeval.report.grid import Cell
-from metaeval.report.numerals import plain
+from metaeval.report.number_format import plain
 from metaeval.report.result import Column, Data
 from metaeval.stats.rank_flips import pair_signs, rank_agreement
 

@@ -30,10 +30,10 @@ from metaeval.experiment.citing.run import Asked, backends_of
 from metaeval.experiment.citing.scifi.settings import Prepared, prepare_scifi
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend
-from metaeval.report.numerals import count
+from metaeval.report.number_format import count
 from metaeval.report.result import Column
 from metaeval.scoring.store import ScoreStore
-from metaeval.stats.draws import Draws, bootstrap
+from metaeval.stats.resampling import Draws, bootstrap
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

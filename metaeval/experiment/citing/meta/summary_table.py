@@ -1,0 +1,132 @@
+"""A meta-evaluation as it is read on a terminal: what answers the question, of the measures that stand for a pipeline.
+
+The files hold every measure, coefficient and control; what is left out here is said below the last table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from metaeval.experiment.citing.meta.run import Meta, tested_of
+from metaeval.experiment.citing.meta.sheets import CORRELATIONS, RANKS_DIGITS
+from metaeval.experiment.citing.meta.summary_rows import cleared, few_rows, told_apart, unmarked
+from metaeval.experiment.sheet import Record, Sheet
+from metaeval.report.cells import lay_out
+from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
+from metaeval.report.grid import Block, Cell, Grid, Note
+from metaeval.report.number_format import plain
+from metaeval.report.result import Result
+
+_KEPT = ("perfect metric",)
+"""Of the footer of a result; the rest is told for all tables at once, or stands in the files."""
+
+_PEOPLE = "people"
+_WITHIN = "spearman"
+
+
+def brief_grids(meta: Meta, sheets: Mapping[str, Sequence[Sheet]]) -> list[Grid]:
+    """The tables to print, in the order in which they are read. sheets: all of the run, by folder."""
+    names = tested_of(meta.prepared, meta.measured)
+    grids: list[Grid] = []
+    of_statements = any(level.unit == "statements" for level in meta.levels)
+    for level, results in zip(meta.levels, meta.results, strict=True):
+        grids += _results(results, names)
+        for sheet in sheets[level.unit]:
+            if sheet.name == "within-systems" and (level.unit == "statements" or not of_statements):
+                grids.append(_within(sheet, names, level.unit))
+            if sheet.name == "systems":
+                grids.append(_few(sheet, names))
+    rest = {sheet.name: sheet for sheet in sheets[""]}
+    measures = rest.pop("measures")
+    whole = [one for one in measures.records if _has_all(one)]
+    grids += [sheet.grid for sheet in rest.values()]
+    if len(whole) < len(measures.records):
+        grids.append(_without(measures, {(one["level"], str(one["measure"])) for one in whole}))
+    notes = (Note("values", _valued(meta, len(whole), len(measures.records))), Note("more", _more(meta, names)))
+    known = [note for note in measures.grid.footer if note.label != "reading"]
+    last = grids[-1]
+    footer = (*(note for note in last.footer if note not in known), *known, *(note for note in notes if note.text))
+    return [*grids[:-1], replace(last, footer=footer)]
+
+
+def _results(results: Sequence[Result], names: frozenset[str]) -> list[Grid]:
+    """Correlations; other protocols where correlations were not asked for."""
+    chosen = [one for one in results if one.protocol == "correlation"] or list(results)
+    return [_result(one, names) for one in chosen]
+
+
+def _result(result: Result, names: frozenset[str]) -> Grid:
+    keys = {column.key for column in CORRELATIONS}
+    columns = [one for one in result.columns if one.key in keys] or result.columns
+    few = few_rows(result.model_copy(update={"columns": columns}), names)
+    notes = (cleared(few), told_apart(few))
+    grid = lay_out(unmarked(few))
+    kept = (note for note in grid.footer if note.label in _KEPT)
+    return replace(grid, footer=(*kept, *(note for note in notes if note.text or note.items)))
+
+
+def _within(sheet: Sheet, names: frozenset[str], unit: str) -> Grid:
+    """One coefficient, with the systems side by side."""
+    own = [one for one in sheet.records if one["measure"] in names]
+    systems = list(dict.fromkeys(str(one["system"]) for one in own))
+    rows: dict[str, list[Cell]] = {}
+    for one in own:
+        ends = [_number(one, f"{_WITHIN}{end}") for end in ("", "_low", "_high")]
+        cell = interval_cell((ends[0], ends[1], ends[2]), RANKS_DIGITS, signed=True)
+        rows.setdefault(str(one["measure"]), []).append(cell)
+    of = {str(one["system"]): one["of"] for one in own}
+    headings = [f"{plain(system)} ({of[system]:,})" for system in systems]
+    grid = sheet.grid
+    title = f"Agreement with people within each system, over {unit} (Spearman)"
+    return lines_grid(
+        Frame(grid.key, title, grid.subtitle, grid.footer), "measure", headings, [("", list(rows.items()))]
+    )
+
+
+def _few(sheet: Sheet, names: frozenset[str]) -> Grid:
+    """The table with the lines of these measures, and people's, alone."""
+    shown = {_PEOPLE, *map(plain, names)}
+    blocks = (
+        Block(block.title, tuple(line for line in block.lines if line.name in shown)) for block in sheet.grid.blocks
+    )
+    return replace(sheet.grid, blocks=tuple(block for block in blocks if block.lines))
+
+
+def _without(sheet: Sheet, whole: set[tuple[object, str]]) -> Grid:
+    """The table of what has values, without the measures that nothing is missing of."""
+    levels = list(dict.fromkeys(one["level"] for one in sheet.records))
+    blocks = []
+    for level, block in zip(levels, sheet.grid.blocks, strict=True):
+        complete = {plain(name) for own, name in whole if own == level}
+        blocks.append(Block(block.title, tuple(line for line in block.lines if line.name not in complete)))
+    return replace(sheet.grid, blocks=tuple(block for block in blocks if block.lines))
+
+
+def _has_all(record: Record) -> bool:
+    open_ = ("no_value", "missing", "valued_in_part", "sentences_outside_statements")
+    return not any(record[name] for name in open_)
+
+
+def _valued(meta: Meta, whole: int, every: int) -> str:
+    rows = " and ".join(f"{len(level.ratings.rows):,} rated {level.unit}" for level in meta.levels)
+    if whole == every:
+        return f"every measure has a value of each of the {rows}"
+    return f"measures that are not named in the last table have a value of each of the {rows}" if whole else ""
+
+
+def _more(meta: Meta, names: frozenset[str]) -> str:
+    """What the files hold beside what is printed."""
+    left = sum(one.name not in names for one in meta.measured)
+    measures = f"{left} more measures (recall, precision and the like; -s tested=all prints and tests them)"
+    protocols = dict.fromkeys(one.protocol for few in meta.results for one in few)
+    others = [
+        f"the protocol {plain(name)}" for name in protocols if "correlation" in protocols and name != "correlation"
+    ]
+    said = [measures] if left else []
+    return "in the files: " + ", ".join([*said, "partial correlations, all controls, more within systems", *others])
+
+
+def _number(record: Record, name: str) -> float | None:
+    value = record[name]
+    return None if value is None else float(value)

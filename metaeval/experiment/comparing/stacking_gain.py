@@ -1,0 +1,186 @@
+"""What a stack of metrics gains over the best one alone, on groups that nothing was learnt from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.errors import UserError
+from metaeval.experiment.metric_scores import Asked, Panel, frame_of
+from metaeval.experiment.provenance import cell, make_sheet
+from metaeval.experiment.sheet import Sheet, known
+from metaeval.report.grid import Block, Line, Note
+from metaeval.report.number_format import count, plain
+from metaeval.stats.complementarity import Objective, StackGain, stack_gain
+from metaeval.stats.intervals import percentile_interval
+from metaeval.stats.resampling import bootstrap
+
+FOLDS = 5
+
+RESAMPLES = 100
+"""Resamples of the gain at most: each learns every stack anew in every fold."""
+
+PARTITIONS = 10
+"""Ways of cutting the groups into folds."""
+
+Kind = Literal["pair", "everything"]
+
+_OBJECTIVES = {"spearman": "Spearman", "auc": "ROC-AUC, top level v. rest"}
+_KINDS: Mapping[Kind, str] = {"pair": "best pair", "everything": "all metrics"}
+_OF_TWO: Mapping[Kind, str] = {"pair": "both metrics"}
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What one kind of stack gains under one objective, held out.
+
+    single, stack, gain: of the best single metric and of the stack, and their difference; means over `PARTITIONS`
+    ways of cutting the folds. low, high: the gain's cluster interval. least, most: the gain over the partitions.
+    best_single, best_stack: what the folds chose most often, with the share of the folds.
+    """
+
+    objective: str
+    kind: Kind
+    single: float | None
+    stack: float | None
+    gain: float | None
+    low: float | None
+    high: float | None
+    least: float | None
+    most: float | None
+    best_single: str
+    best_single_share: float
+    best_stack: str
+    best_stack_share: float
+
+
+def complementarity_sheet(panel: Panel, asked: Asked) -> Sheet:
+    """What the best pair and all metrics gain over the best single one, on the rows that all of them scored.
+
+    Raises `UserError` with fewer groups than folds.
+    """
+    frame = frame_of(panel, asked[0])
+    scores = np.array([column.score[frame.numbers] for column in panel.columns])
+    whole = ~np.isnan(scores).any(axis=0)
+    groups = int(np.unique(frame.group[whole]).size)
+    if groups < FOLDS:
+        raise UserError(
+            f"Complementarity takes {FOLDS} groups or more in which every metric scored a row, one for each fold; "
+            f"{frame.name} has {groups}."
+        )
+    names = [plain(column.name) for column in panel.columns]
+    interval = panel.config.interval
+    resamples = min(RESAMPLES, interval.resamples)
+    called = _KINDS if len(names) > 2 else _OF_TWO
+    gains: list[Gain] = []
+    for objective in get_args(Objective):
+        given = scores[:, whole], frame.gold[whole], frame.group[whole]
+        cut = [stack_gain(*given, FOLDS, interval.seed + number, objective) for number in range(PARTITIONS)]
+        drawn = resampled_gains(*given, objective, resamples, interval.seed)
+        gains += [_gain(objective, kind, cut, drawn, names, interval.level) for kind in called]
+    return make_sheet(
+        panel,
+        frame,
+        "complementarity",
+        "What a stack of metrics gains over the best one alone, on groups that it did not see",
+        {"analysis": "complementarity", "folds": FOLDS, "partitions": PARTITIONS, "gain-resamples": resamples},
+        ("stack", ("best single", "stack", "gain"), _blocks(gains, called)),
+        [asdict(gain) for gain in gains],
+        notes=_notes(gains, called, resamples, int(whole.sum())),
+    )
+
+
+def resampled_gains(
+    scores: Floats, gold: Floats, group: Ints, objective: Objective, resamples: int, seed: int
+) -> list[StackGain]:
+    """The gains of resampled groups, everything learnt anew; scores (m, n), gold, group (n,).
+
+    A group drawn twice stays in one fold, so that no fold is judged by rows that it learnt from. Resamples with fewer
+    distinct groups than folds are left out.
+    """
+    codes, compact = np.unique(group, return_inverse=True)
+    found: list[StackGain] = []
+    columns = [column for tile in bootstrap(codes.size, resamples, seed) for column in tile.T]
+    for column in columns[1:]:
+        rows = np.repeat(np.arange(group.size), column[compact].astype(np.int64))
+        if np.count_nonzero(column) >= FOLDS:
+            found.append(stack_gain(scores[:, rows], gold[rows], group[rows], FOLDS, seed, objective))
+    return found
+
+
+def _gain(
+    objective: str, kind: Kind, cut: Sequence[StackGain], drawn: Sequence[StackGain], names: Sequence[str], level: float
+) -> Gain:
+    gains = np.array([_of(one, kind)[1] for one in cut])
+    resampled = np.array([_of(one, kind)[1] for one in drawn])
+    low, high = (percentile_interval(resampled, level) if drawn else None) or (None, None)
+    singles = Counter(names[chosen] for one in cut for chosen in one.singles)
+    pairs = Counter(" + ".join(names[chosen] for chosen in both) for one in cut for both in one.pairs)
+    (single, times), (pair, pair_times) = singles.most_common(1)[0], pairs.most_common(1)[0]
+    folds = FOLDS * len(cut)
+    return Gain(
+        objective=objective,
+        kind=kind,
+        single=known(float(np.mean([one.single for one in cut]))),
+        stack=known(float(np.mean([_of(one, kind)[0] for one in cut]))),
+        gain=known(float(gains.mean())),
+        low=low,
+        high=high,
+        least=known(gains.min()),
+        most=known(gains.max()),
+        best_single=single,
+        best_single_share=times / folds,
+        best_stack=pair if kind == "pair" else " + ".join(names),
+        best_stack_share=pair_times / folds if kind == "pair" else 1.0,
+    )
+
+
+def _of(one: StackGain, kind: Kind) -> tuple[float, float]:
+    """A stack's value and its gain."""
+    return (one.pair, one.pair_gain) if kind == "pair" else (one.everything, one.everything_gain)
+
+
+def _blocks(gains: Sequence[Gain], called: Mapping[Kind, str]) -> list[Block]:
+    blocks = []
+    for objective, title in _OBJECTIVES.items():
+        own = [one for one in gains if one.objective == objective]
+        lines = [
+            Line(called[one.kind], (cell(one.single), cell(one.stack), cell(one.gain, one.low, one.high, signed=True)))
+            for one in own
+        ]
+        blocks.append(Block(title, tuple(lines)))
+    return blocks
+
+
+def _notes(gains: Sequence[Gain], called: Mapping[Kind, str], resamples: int, rows: int) -> list[Note]:
+    chosen, spread = [], []
+    for one in gains:
+        objective = _OBJECTIVES[one.objective]
+        if one.kind == "pair":
+            single = f"alone {one.best_single} ({100 * one.best_single_share:.0f} % of the folds)"
+            stack = f"; pair {one.best_stack} ({100 * one.best_stack_share:.0f} %)" if len(called) > 1 else ""
+            chosen.append((objective, single + stack))
+        least, most = (cell(end, signed=True).number for end in (one.least, one.most))
+        spread.append((f"{objective}, {called[one.kind]}", f"{least} to {most}"))
+    interval = (
+        f"{count(resamples, 'resample')} of groups, everything learnt anew in each; percentiles; a "
+        "resample has fewer different groups to learn from, which holds its gains down"
+    )
+    return [
+        Note(
+            "held out",
+            f"{FOLDS} folds that split no group; metric, pair and weights (least squares on ranks) are chosen on the "
+            f"other folds; means over {PARTITIONS} ways of cutting them; {count(rows, 'row')} that all metrics scored",
+        ),
+        Note("chosen", "", tuple(chosen)),
+        Note("gain", interval if resamples else "no interval: resampling is switched off"),
+        Note("cutting", "the gain from the least to the most over the ways of cutting:", tuple(spread)),
+    ]

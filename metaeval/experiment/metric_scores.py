@@ -1,0 +1,145 @@
+"""The metrics that are held against each other: their scores on the rows of one data set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, metric_columns, named_apart, score_path
+from metaeval.experiment.evaluation import find_protocols
+from metaeval.experiment.frame import Frame, from_job, from_ratings, no_candidates
+from metaeval.experiment.prepared_run import Job, find_dataset, prepare
+from metaeval.experiment.rated import RatedSet, prepare_ratings, published_columns, rating_column
+from metaeval.experiment.scoring import MetricProgress
+from metaeval.experiment.suites.multiverse import HEADLINE
+from metaeval.files import sha256_file
+from metaeval.scoring.scorefile import read_scores
+from metaeval.scoring.store import ScoreStore
+from protocols.contract import Judgements, Measure, Protocol, Resampling
+
+_SCORE_FILES = (".jsonl", ".parquet")
+
+Asked = tuple[Protocol, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Metrics in the order asked for, and what they were asked about: pairs, or rated texts."""
+
+    config: RunConfig
+    source: Job | RatedSet
+    columns: list[Column]
+
+    @property
+    def resampling(self) -> Resampling:
+        """How the run's intervals are made."""
+        interval = self.config.interval
+        return Resampling(interval.resamples, interval.seed, interval.level, interval.method)
+
+
+def as_metrics(names: Sequence[str]) -> list[str]:
+    """Metrics as a run names them: a path to scores gets its prefix, everything else is a name already."""
+    return [f"{FILE_PREFIX}{name}" if name.endswith(_SCORE_FILES) and ":" not in name else name for name in names]
+
+
+def load_panel(config: RunConfig, asked: bool, least: int = 2, progress: MetricProgress | None = None) -> Panel:
+    """Score the data with the run's metrics; on a rated set, take their published scores.
+
+    asked: the metrics were named; else all those of a rated set are taken. least: how many there must be. Raises
+    `UserError` for a wrong setting, a metric named twice, and fewer metrics than `least`, before anything is scored.
+    """
+    find_protocols(config)
+    rated = find_dataset(config.dataset)[0].kind == "ratings"
+    names = config.metrics if asked or not rated else ()
+    if asked or not rated:
+        _check_number(names, least)
+    if rated:
+        source = prepare_ratings(config)
+        columns = _rated_columns(source, names)
+        _check_number([column.name for column in columns], least)
+        return Panel(config, source, columns)
+    check_names(config)
+    job = prepare(config)
+    with ExitStack() as stack:
+        needs_store = any(not name.startswith(FILE_PREFIX) for name in names)
+        store = stack.enter_context(ScoreStore(config.store_path)) if needs_store else None
+        return Panel(config, job, metric_columns(job, store, progress))
+
+
+def protocols_of(panel: Panel) -> list[Asked]:
+    """The run's protocols that can read the data.
+
+    Raises `UserError` for one asked for by its name that cannot, and for data of one level.
+    """
+    readable: list[Asked] = []
+    for protocol, options in find_protocols(panel.config):
+        obstacle = ""
+        if isinstance(panel.source, RatedSet) and protocol.uses_pool:
+            obstacle = no_candidates(frame_of(panel, protocol))
+        if obstacle and protocol.name in panel.config.protocols:
+            raise UserError(f"Protocol {protocol.name} cannot read {panel.source.name}: {obstacle}.")
+        if not obstacle:
+            readable.append((protocol, options))
+    frame = frame_of(panel, readable[0][0])
+    if np.ptp(frame.gold) == 0:
+        raise UserError(
+            f"All {frame.gold.size:,} rows of {frame.name} are of one level: nothing there tells metrics apart."
+        )
+    return readable
+
+
+def frame_of(panel: Panel, protocol: Protocol) -> Frame:
+    """The rows that a protocol sees."""
+    source = panel.source
+    if isinstance(source, RatedSet):
+        return from_ratings(source.ratings, source.name, source.split, source.config.dataset_options)
+    return from_job(source, protocol)
+
+
+def judged(frame: Frame, column: Column) -> Judgements:
+    """A metric's scores beside the gold."""
+    score = column.score[frame.numbers]
+    return Judgements(frame.gold, score, frame.group, frame.pool, frame.system, levels=frame.unit != "rating")
+
+
+def headline(protocol: Protocol, frame: Frame, column: Column) -> Measure:
+    """The measure that the protocol's metrics are ranked by on these rows: its usual one, or the first of its table."""
+    shown = protocol.shown(judged(frame, column))
+    key = HEADLINE.get(protocol.name, "")
+    return measure_of(protocol, key if key in shown else shown[0])
+
+
+def measure_of(protocol: Protocol, key: str) -> Measure:
+    """A measure by its key."""
+    return next(measure for measure in protocol.measures if measure.key == key)
+
+
+def _rated_columns(rated: RatedSet, names: Sequence[str]) -> list[Column]:
+    published = {column.name: column for column in published_columns(rated)}
+    columns: list[Column] = []
+    for name in names or published:
+        if name.startswith(FILE_PREFIX):
+            path = score_path(name)
+            column = rating_column(rated, read_scores(path), f"sha256:{sha256_file(path)[:12]}")
+            columns.append(named_apart(column, columns, name))
+        elif name in published:
+            columns.append(published[name])
+        else:
+            then = "Or give a score file (.jsonl or .parquet): the texts' sources are not in the files."
+            raise unknown(f"metric published with {rated.name}", name, published, then)
+    return columns
+
+
+def _check_number(names: Sequence[str], least: int) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UserError(f"{twice[0].removeprefix(FILE_PREFIX)!r} is named twice: name every metric once.")
+    if len(names) < least:
+        named = f": {names[0].removeprefix(FILE_PREFIX)!r}" if names else ""
+        raise UserError(f"This takes {least} metrics or more, and {len(names)} is given{named}.")

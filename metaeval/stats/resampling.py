@@ -1,0 +1,150 @@
+"""Weightings of groups: bootstrap resamples, the jackknife, and the exchanges of a paired permutation test.
+
+Groups (a query, a response, a source document) are what is drawn, because the rows inside one are not independent. A
+group that is drawn three times has weight three, so that a resample is a re-weighting and never a re-sort: each
+measure sorts its rows once and is then evaluated for many weightings. The first weighting is the input itself.
+
+Weightings come in tiles of up to 128 columns. A tile depends on the seed and its own number alone, and no measure lets
+one column touch another, so that no digit depends on how many weightings are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.stats.resample_sums import Floats, Weights
+
+Tile = Weights
+
+TILE = 128
+"""Weightings in a tile."""
+
+_KEPT_BYTES = 256_000_000
+"""Tiles of one set of draws are kept for the next measure up to this size, and drawn anew beyond it."""
+
+# The streams of random numbers that one seed feeds.
+_BOOTSTRAP, _SWAPS = 0, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """`n` weightings of `n_groups` groups, the first of them the input itself.
+
+    make: number of a tile -> counts (n_groups, R), R <= TILE, the same for the same number.
+    """
+
+    n: int
+    n_groups: int
+    make: Callable[[int], Tile]
+
+    def __iter__(self) -> Iterator[Tile]:
+        """The tiles in order."""
+        return iter(self._kept) if self.n * self.n_groups <= _KEPT_BYTES else map(self.make, range(self._n_tiles))
+
+    @property
+    def _n_tiles(self) -> int:
+        return -(-self.n // TILE)
+
+    @cached_property
+    def _kept(self) -> tuple[Tile, ...]:
+        return tuple(map(self.make, range(self._n_tiles)))
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A measure, or several on the same rows, sorted and counted and ready for any weighting.
+
+    evaluate: tile (n_groups, R) -> values (R,), or (K, R) for K measures; NaN where undefined.
+    groups: number of distinct groups that hold a row of the measure.
+    """
+
+    evaluate: Callable[[Tile], Floats]
+    groups: int
+
+
+def value(prepared: Prepared, n_groups: int) -> float:
+    """Value of a measure on the input itself; NaN where undefined."""
+    return float(prepared.evaluate(np.ones((n_groups, 1), dtype=np.uint8))[0])
+
+
+def replicate(prepared: Prepared, draws: Draws) -> Floats:
+    """Value of a measure under each weighting, (n,), or (K, n) for K measures; NaN where undefined."""
+    return np.concatenate([prepared.evaluate(tile) for tile in draws], axis=-1)
+
+
+@lru_cache(maxsize=4)
+def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
+    """The input, then `resamples` times `n_groups` groups drawn with replacement: the cluster bootstrap.
+
+    Depends on the three arguments alone: every measure on the same groups sees the same resamples, and the first k of
+    a longer run are those of a run of k. Raises ValueError on a negative argument.
+    """
+    _check(n_groups, resamples, seed, "resamples")
+
+    def make(number: int) -> Tile:
+        generator = np.random.default_rng([seed, _BOOTSTRAP, number])
+        counts = np.zeros((n_groups, TILE), dtype=np.int64)
+        if n_groups:
+            drawn = generator.integers(n_groups, size=(TILE, n_groups)) + n_groups * np.arange(TILE)[:, None]
+            counts = np.bincount(drawn.ravel(), minlength=n_groups * TILE).reshape(TILE, n_groups).T
+        return _tile(counts, number, resamples + 1, first=1)
+
+    return Draws(resamples + 1, n_groups, make)
+
+
+def jackknife(n_groups: int) -> Draws:
+    """The input, then the input without each group in turn. Raises ValueError on a negative number."""
+    _check(n_groups, 0, 0, "resamples")
+
+    def make(number: int) -> Tile:
+        counts = np.ones((n_groups, TILE), dtype=np.int64)
+        left_out = np.arange(number * TILE, (number + 1) * TILE) - 1
+        columns = np.flatnonzero((left_out >= 0) & (left_out < n_groups))
+        counts[left_out[columns], columns] = 0
+        return _tile(counts, number, n_groups + 1, first=1)
+
+    return Draws(n_groups + 1, n_groups, make)
+
+
+@lru_cache(maxsize=4)
+def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
+    """Exchanges of two metrics' scores, group by group, for a paired permutation test.
+
+    Rows are those of the one metric with group codes 0 .. G-1, then those of the other with codes G .. 2G-1.
+    Weightings come in twos: the even one takes every group from one of the two metrics at random, the odd one takes
+    it from the other. The first two exchange nothing; `permutations` pairs follow. Raises ValueError on a negative
+    argument.
+    """
+    _check(n_groups, permutations, seed, "permutations")
+
+    def make(number: int) -> Tile:
+        generator = np.random.default_rng([seed, _SWAPS, number])
+        from_other = generator.integers(2, size=(TILE // 2, n_groups)).T
+        if number == 0:
+            from_other[:, 0] = 0
+        counts = np.empty((2, n_groups, TILE // 2, 2), dtype=np.int64)
+        counts[0, :, :, 0] = counts[1, :, :, 1] = 1 - from_other
+        counts[1, :, :, 0] = counts[0, :, :, 1] = from_other
+        return _tile(counts.reshape(2 * n_groups, TILE), number, 2 * (permutations + 1))
+
+    return Draws(2 * (permutations + 1), 2 * n_groups, make)
+
+
+def _tile(counts: NDArray[np.int64], number: int, n: int, first: int | None = None) -> Tile:
+    """The columns that are among the `n` weightings, in the smallest unsigned type; `first` fills the very first."""
+    used = counts[:, : n - number * TILE]
+    tile = used.astype(np.min_scalar_type(int(used.max(initial=1))), order="C")
+    if number == 0 and first is not None:
+        tile[:, 0] = first
+    tile.flags.writeable = False
+    return tile
+
+
+def _check(n_groups: int, n: int, seed: int, name: str) -> None:
+    if min(n_groups, n, seed) < 0:
+        raise ValueError(f"groups, {name} and seed must not be negative, got {n_groups}, {n}, {seed}")

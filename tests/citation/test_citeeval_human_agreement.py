@@ -1,0 +1,211 @@
+"""Values held against people's, from the published files' form to correlations."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.citeeval.bench import read_human, read_statements
+from metaeval.citation.citeeval.evaluate import evaluate_splits, values_of
+from metaeval.citation.citeeval.human_agreement import agreement, agreement_on_contexts, annotator_agreement
+from metaeval.citation.citeeval.judge import Judged
+from metaeval.citation.citeeval.metaevaluation import correlations
+from metaeval.citation.citeeval.options import PAPER, RELEASED
+from metaeval.errors import UserError
+from metaeval.llm.reply import read_reply
+from metaeval.stats.krippendorff import krippendorff_alpha
+
+# Four responses: citations of each statement, the judge's contexts and stars (0: it says nothing), people's ratings.
+RESPONSES = {
+    "r1": [([1], 2, 4, (0.75, 1, 0.5)), ([2], 2, 2, (0.25, 0.25, None)), ([], 1, 0, (None, None, None))],
+    "r2": [([1, 2], 4, 5, (1, 1, 1)), ([], 2, 0, (0, 0, 0.25))],
+    "r3": [([2], 2, 1, (0.25, 0, 0)), ([1], 2, 3, (0.5, 0.75, 0.5))],
+    "r4": [([], 3, 0, (None, None, 0))],
+}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The statements and the human judgements, as CiteBench writes them."""
+    published = [
+        {
+            "sample_idx": name,
+            "query": "q",
+            "passages": [{"id": 1, "title": "t", "text": "one"}, {"id": 2, "title": "", "text": "two"}],
+            "prediction": "as cut",
+            "prediction_sentences_and_citations": [
+                {"id": n, "sentence": f"{name} says {n}.", "citations": cited, "concat": ""}
+                for n, (cited, *_) in enumerate(own, start=1)
+            ],
+        }
+        for name, own in RESPONSES.items()
+    ]
+    human = {
+        name: {
+            "statements": {
+                str(n): {
+                    "citations": cited,
+                    "types": [context, context, 2],
+                    "ratings": list(ratings),
+                    "edits": [[]] * 3,
+                }
+                for n, (cited, context, _, ratings) in enumerate(own, start=1)
+            }
+        }
+        for name, own in RESPONSES.items()
+    }
+    for name, content in (("statements.citeeval", published), ("human.json", human)):
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+    return read_statements(tmp_path / "statements.citeeval"), read_human(tmp_path / "human.json")
+
+
+def judged(name, without=()):
+    own = dict(enumerate(RESPONSES[name], start=1))
+    return Judged(
+        "read",
+        "read",
+        {n: context for n, (_, context, _, _) in own.items()},
+        dict.fromkeys(own, ()),
+        {n: stars for n, (_, _, stars, _) in own.items() if stars and n not in without},
+        Counter(),
+    )
+
+
+def results_of(files, options=PAPER, without=()):
+    answers = [answer for answer, _ in files[0]]
+    return answers, [values_of(answer, split, judged(answer.id, without), options) for answer, split in files[0]]
+
+
+def test_correlations_over_statements_and_responses_are_those_of_columns_written_by_hand(files):
+    answers, results = results_of(files)
+    found = agreement(answers, results, files[1], "rating", resamples=0)
+    # Ours: stars to quarters; r1's third and r4's only statement need none and take 0.5 = mean(0.75, 0.25), and 1.
+    ours = [0.75, 0.25, 0.5, 1, 0, 0, 0.5, 1]
+    # People: means of those there; fewer than two of three is none, which takes 0.5 = mean(0.75, 0.25), and 1.
+    people = [0.75, 0.25, 0.5, 1, 0.25 / 3, 0.25 / 3, 1.75 / 3, 1]
+    assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
+    assert found.statements["kendall"].value == pytest.approx(stats.kendalltau(ours, people).statistic, abs=1e-12)
+    ours, people = [0.5, 0.5, 0.25, 1], [0.5, 3.25 / 6, 1 / 3, 1]
+    assert found.responses["spearman"].value == pytest.approx(stats.spearmanr(ours, people).statistic, abs=1e-12)
+    assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
+    assert (found.n_statements, found.n_responses, found.statements_left_out) == (8, 4, 0)
+    cited = agreement(answers, results, files[1], "rating", "cited", resamples=0)
+    ours, people = [0.5, 1, 0.25, 0], [0.5, 1, 1 / 3, 0]  # r4 has no citation at all: 0 on both sides
+    assert cited.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
+
+
+def test_resampling_draws_the_groups_of_the_answers(files):
+    answers, results = results_of(files)
+    together = [replace(answer, group="q1" if answer.id in ("r1", "r2") else "q2") for answer in answers]
+    for own, codes in ((answers, [0, 0, 0, 1, 1, 2, 2, 3]), (together, [0, 0, 0, 0, 0, 1, 1, 1])):
+        found = agreement(own, results, files[1], "rating", resamples=100, seed=4).statements["pearson"]
+        ours = np.array([0.75, 0.25, 0.5, 1, 0, 0, 0.5, 1])
+        people = np.array([0.75, 0.25, 0.5, 1, 0.25 / 3, 0.25 / 3, 1.75 / 3, 1])
+        expected = correlations(ours, people, np.array(codes), resamples=100, seed=4)["pearson"]
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_what_the_judge_left_out_is_left_out_and_filled_only_as_released(files):
+    answers, results = results_of(files, without=(1,))
+    found = agreement(answers, results, files[1], "rating", resamples=0)
+    # The first statements of r1, r2 and r3, so that the value of none of these is known; and r1's third statement,
+    # which needs no rating and would take r1's. Left are r1.2, r2.2 (it lacks a citation: 0), r3.2 and r4.1.
+    assert (found.n_statements, found.statements_left_out) == (4, 4)
+    assert (found.n_responses, found.responses_left_out) == (1, 3)
+    ours, people = [0.25, 0, 0.5, 1], [0.25, 0.25 / 3, 1.75 / 3, 1]
+    assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
+    answers, results = results_of(files, RELEASED, without=(1,))
+    assert agreement(answers, results, files[1], "rating", resamples=0).statements_left_out == 0
+    answers, results = results_of(files, without=(1, 2))
+    found = agreement(answers, results, files[1], "rating", resamples=0)
+    assert (found.statements_left_out, found.responses_left_out) == (6, 3)
+
+
+def test_in_the_scenario_of_cited_statements_a_missing_word_is_no_0_and_a_masked_one_costs_nothing(files):
+    answers, results = results_of(files, without=(1,))
+    found = agreement(answers, results, files[1], "rating", "cited", resamples=0)
+    # Masked: r1.3, r2.2, r4.1. The first statements of r1, r2, r3 are missing. Left are r1.2 = 0.25, r3.2 = 0.5, and
+    # r4, which cites nothing: 0 on both sides. r2.2 would take r2's value, which would be 0, since its only cited
+    # statement was not judged.
+    assert (found.n_statements, found.statements_left_out) == (3, 5)
+    assert (found.n_responses, found.responses_left_out) == (1, 3)
+    ours, people = [0.25, 0.5, 0], [0.25, 1.75 / 3, 0]
+    assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
+    # Contexts alone are missing: of statements without citations, which are masked.
+    silent = [values_of(answer, split, replace(judged(answer.id), contexts={}), PAPER) for answer, split in files[0]]
+    whole = agreement(answers, results_of(files)[1], files[1], "rating", "cited", resamples=0)
+    assert agreement(answers, silent, files[1], "rating", "cited", resamples=0) == whole
+    assert (whole.n_statements, whole.n_responses) == (8, 4)
+    # Nothing else is in the full scenario's r4: it is left out there, and so are r1 and r2.
+    full = agreement(answers, silent, files[1], "rating", resamples=0)
+    assert (full.n_responses, full.n_statements) == (1, 5)
+
+
+def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_citations(files):
+    answers, results = results_of(files)
+    expected = agreement(answers, results, files[1], "rating", resamples=0)
+    turned = {name: own[::-1] for name, own in files[1].items()}
+    assert agreement(answers, results, turned, "rating", resamples=0) == expected
+    renamed = {**files[1], "r2": [replace(files[1]["r2"][0], id="7"), files[1]["r2"][1]]}
+    with pytest.raises(UserError, match="'r2' has a statement '1' here, and the judgements are of 7, 2: give"):
+        agreement(answers, results, renamed)
+    recited = {**files[1], "r2": [replace(files[1]["r2"][0], citations=(2,)), files[1]["r2"][1]]}
+    with pytest.raises(UserError, match="Statement '1' of sample 'r2' cites 1, 2 here and 2 in the judgements"):
+        agreement(answers, results, recited)
+
+
+def test_contexts_against_most_people(files):
+    _, results = results_of(files)
+    # Most people say 2 for r1.1, r1.2, r2.2, r3.1, r3.2 (5 of 8), as the judge does; forced, r2.1 counts as well.
+    assert agreement_on_contexts(results, files[1], forced=False)["f1"] == 1.0
+    assert agreement_on_contexts(results, files[1])["precision"] == pytest.approx(5 / 6)
+
+
+def test_annotators_agree_with_themselves_by_krippendorffs_alpha(files):
+    found = annotator_agreement(files[1])
+    # Contexts: the units are five of (2, 2, 2), and (1, 1, 2), (4, 4, 2), (3, 3, 2), each with 4 of 6 ordered pairs
+    # unlike: D_o = 3 x 4 / 2 / 24 = 1/4. Counts 18, 2, 2, 2 of 24: unlike 576 - 324 - 12 = 240 of 552.
+    assert found["contexts"] == pytest.approx(1 - (1 / 4) / (240 / 552), abs=1e-12)
+    # Retrieval or not: the same three units, counts 18 and 6: unlike 2 x 18 x 6 = 216 of 552.
+    assert found["needs citation"] == pytest.approx(1 - (1 / 4) / (216 / 552), abs=1e-12)
+    # The annotators' means of r1 are 0.5, 0.625 and 0.5.
+    by_hand = [
+        (0.75, 1, 0.5),
+        (0.25, 0.25, 0.5),
+        (0.5, 0.625, 0.5),
+        (1, 1, 1),
+        (0, 0, 0.25),
+        (0.25, 0, 0),
+        (0.5, 0.75, 0.5),
+    ]
+    assert found["ratings"] == krippendorff_alpha(np.array(by_hand), "interval")
+    by_hand[1:3] = [(0.25, 0.25, np.nan)]
+    assert found["ratings as given"] == krippendorff_alpha(np.array(by_hand), "interval") != found["ratings"]
+    assert np.isnan(annotator_agreement({})["ratings"])
+
+
+def test_other_responses_than_people_judged_are_refused(files):
+    answers, results = results_of(files)
+    with pytest.raises(UserError, match="hold no sample 'r1'"):
+        agreement(answers, results, {})
+    with pytest.raises(UserError, match="'r1' has 3 statements here and 2 in the judgements"):
+        agreement(answers, results, {**files[1], "r1": files[1]["r1"][:2]})
+
+
+def test_published_statements_are_judged_as_they_are_cut(files):
+    answers, splits = zip(*files[0], strict=True)
+    asked = []
+
+    def ask(requests):
+        asked.extend(request.body["messages"][0]["content"] for request in requests)
+        empty = json.dumps({"choices": [{"message": {"content": '{"statements": []}'}, "finish_reason": "stop"}]})
+        return [read_reply(empty)] * len(requests)
+
+    results = evaluate_splits(answers, splits, ask, Asking(model="tiny"))
+    assert len(asked) == 7  # r4 cites nothing: its contexts alone
+    assert '<statement id="1" cites="1 2">r2 says 1.</statement>' in asked[3]
+    assert results[0].judged.problems == {"not judged": 5}  # three contexts, two ratings

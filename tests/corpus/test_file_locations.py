@@ -1,0 +1,207 @@
+"""Published files: found in a mirror, fetched over HTTP from a server on this machine, refused when they differ."""
+
+import hashlib
+import http.server
+import io
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaeval.cache import cache_folder
+from metaeval.corpus import file_locations
+from metaeval.corpus.dataset import Dataset, SourceFile
+from metaeval.corpus.model import Corpus
+from metaeval.errors import UserError
+
+CONTENT = b'{"claim": "x"}\n' * 9_000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class _Origin(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path == "/missing":
+            self.send_error(404)
+            return
+        body = b"other bytes" if self.path == "/other" else CONTENT
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[:1000] if self.path == "/cut" else body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Origin)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+
+
+def dataset(url: str, sha256: str = SHA256, size: int = len(CONTENT)) -> Dataset:
+    def load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
+        return Corpus(split, {}, {}, ())
+
+    files = {"all": (SourceFile("a.jsonl", url, sha256, size),)}
+    return Dataset("toy", "Toy", "", "c0ffee", "", "", "", "toy_folder", files, "all", load)
+
+
+class TestFetched:
+    def test_a_file_is_fetched_once_and_kept_by_commit(
+        self, origin: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        toy = dataset(f"{origin}/a")
+        paths = file_locations.locate(toy, "all", None, cache=tmp_path)
+        assert paths == {"a.jsonl": tmp_path / "toy_folder" / "c0ffee" / "a.jsonl"}
+        assert paths["a.jsonl"].read_bytes() == CONTENT
+        captured = capsys.readouterr()
+        assert captured.err == f"Fetching toy/a.jsonl (0.1 MB) from {origin}/a\n"
+        assert captured.out == ""
+        assert file_locations.locate(dataset("http://nowhere.invalid/a"), "all", None, cache=tmp_path) == paths
+        assert capsys.readouterr().err == ""
+
+    def test_an_unpinned_file_is_taken_as_it_is(self, origin: str, tmp_path: Path) -> None:
+        toy = dataset(f"{origin}/other", sha256="", size=0)
+        assert file_locations.locate(toy, "all", None, cache=tmp_path)["a.jsonl"].read_bytes() == b"other bytes"
+        assert [row.status for row in file_locations.verify(toy, None, cache=tmp_path)] == ["unpinned"]
+
+    def test_a_damaged_cached_file_is_fetched_again(self, origin: str, tmp_path: Path) -> None:
+        path = tmp_path / "toy_folder" / "c0ffee" / "a.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"damaged")
+        with pytest.raises(UserError, match="differs from its checksum in the cache"):
+            file_locations.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path, fetch=False)
+        file_locations.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path)
+        assert path.read_bytes() == CONTENT
+
+    @pytest.mark.parametrize(
+        ("path", "says"),
+        [
+            ("/missing", "the server answered 404"),
+            ("/cut", "stopped after 1,000 of 135,000 bytes"),
+            ("/other", "got 11 bytes with SHA-256"),
+        ],
+    )
+    def test_what_comes_wrong_is_not_kept(self, origin: str, tmp_path: Path, path: str, says: str) -> None:
+        self.refused(dataset(origin + path), tmp_path, says)
+
+    def test_a_wrong_size_is_refused(self, origin: str, tmp_path: Path) -> None:
+        self.refused(dataset(f"{origin}/a", size=7), tmp_path, "the card pins 7 bytes")
+
+    def test_an_unpinned_file_cut_short_is_refused(self, origin: str, tmp_path: Path) -> None:
+        with pytest.raises(UserError, match="stopped after 1,000"):
+            file_locations.locate(dataset(f"{origin}/cut", sha256="", size=0), "all", None, cache=tmp_path)
+
+    def test_nobody_listens(self, tmp_path: Path) -> None:
+        with socket.socket() as taken:
+            # Bound and not listening: connections are refused at once, and nobody else can take the port.
+            taken.bind(("127.0.0.1", 0))
+            self.refused(dataset(f"http://127.0.0.1:{taken.getsockname()[1]}/a"), tmp_path, "no connection")
+
+    def refused(self, toy: Dataset, cache: Path, says: str) -> None:
+        (file,) = toy.files["all"]
+        with pytest.raises(UserError) as raised:
+            file_locations.locate(toy, "all", None, cache=cache)
+        message = str(raised.value)
+        place = cache / "toy_folder" / "c0ffee" / "a.jsonl"
+        for part in (says, file.url, file.sha256, str(place), "data=FOLDER"):
+            assert part in message
+        assert list(place.parent.iterdir()) == []
+
+    def test_fetching_can_be_forbidden(self, tmp_path: Path) -> None:
+        with pytest.raises(UserError, match=r"a\.jsonl is not in the cache.*data=FOLDER"):
+            file_locations.locate(dataset("http://nowhere.invalid/a"), "all", None, cache=tmp_path, fetch=False)
+
+    def test_a_cache_that_cannot_be_written(self, origin: str, tmp_path: Path) -> None:
+        (tmp_path / "cache").write_text("a file, not a folder")
+        with pytest.raises(UserError, match="METAEVAL_CACHE"):
+            file_locations.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path / "cache")
+
+    def test_a_terminal_gets_a_bar(self, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        terminal = Terminal()
+        monkeypatch.setattr("sys.stderr", terminal)
+        file_locations.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path)
+        assert "Fetching toy/a.jsonl" in terminal.getvalue()
+        assert "from http" not in terminal.getvalue()
+
+
+class TestCacheFolder:
+    def test_order_of_precedence(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.delenv("METAEVAL_CACHE", raising=False)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert cache_folder() == tmp_path / ".cache" / "metaeval"
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+        assert cache_folder() == tmp_path / "xdg" / "metaeval"
+        monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "own"))
+        assert cache_folder() == tmp_path / "own"
+
+
+class TestLocalMirror:
+    toy = dataset("http://nowhere.invalid/a")
+
+    def put(self, data: Path, where: str, content: bytes = CONTENT) -> Path:
+        path = data / where
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def test_the_data_sets_folder_comes_before_the_bare_name(self, tmp_path: Path) -> None:
+        bare = self.put(tmp_path, "a.jsonl")
+        assert file_locations.locate(self.toy, "all", tmp_path) == {"a.jsonl": bare}
+        inside = self.put(tmp_path, "toy_folder/a.jsonl")
+        assert file_locations.locate(self.toy, "all", tmp_path) == {"a.jsonl": inside}
+
+    def test_a_missing_file_is_never_fetched(self, origin: str, tmp_path: Path) -> None:
+        with pytest.raises(UserError, match=rf"neither toy_folder/a\.jsonl nor a\.jsonl.*{origin}/a.*{SHA256}"):
+            file_locations.locate(dataset(f"{origin}/a"), "all", tmp_path)
+
+    def test_a_changed_file_is_refused_with_both_checksums(self, tmp_path: Path) -> None:
+        self.put(tmp_path, "a.jsonl", b"changed")
+        with pytest.raises(UserError, match=f"{hashlib.sha256(b'changed').hexdigest()}.*{SHA256}"):
+            file_locations.locate(self.toy, "all", tmp_path)
+
+    def test_an_unpinned_file_is_accepted(self, tmp_path: Path) -> None:
+        path = self.put(tmp_path, "a.jsonl", b"anything")
+        assert file_locations.locate(dataset("http://nowhere.invalid/a", sha256="", size=0), "all", tmp_path) == {
+            "a.jsonl": path
+        }
+
+    def test_a_folder_that_is_none(self, tmp_path: Path) -> None:
+        with pytest.raises(UserError, match="does not exist"):
+            file_locations.locate(self.toy, "all", tmp_path / "none")
+        with pytest.raises(UserError, match="is a file"):
+            file_locations.locate(self.toy, "all", self.put(tmp_path, "a.jsonl"))
+
+    def test_an_unknown_split(self, tmp_path: Path) -> None:
+        with pytest.raises(UserError, match=r"Unknown split of toy 'al'\. Did you mean 'all'"):
+            file_locations.locate(self.toy, "al", tmp_path)
+
+    def test_verify_reports_and_raises_nothing(self, tmp_path: Path) -> None:
+        def state() -> list[str]:
+            return [row.status for row in file_locations.verify(self.toy, tmp_path)]
+
+        assert state() == ["missing"]
+        self.put(tmp_path, "a.jsonl", b"changed")
+        assert state() == ["differs"]
+        self.put(tmp_path, "toy_folder/a.jsonl")
+        assert state() == ["ok"]
+        assert file_locations.verify(self.toy, tmp_path)[0].path == tmp_path / "toy_folder" / "a.jsonl"

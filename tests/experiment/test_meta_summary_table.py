@@ -1,0 +1,162 @@
+"""What a meta-evaluation prints: which rows, what is said of controls and tests, and where the rest is."""
+
+import json
+
+import pytest
+
+from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.meta.files import meta_sheets
+from metaeval.experiment.citing.meta.run import run_meta
+from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
+from metaeval.experiment.citing.meta.summary_rows import cleared, few_rows, told_apart, unmarked
+from metaeval.experiment.citing.meta.summary_table import brief_grids
+from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Value
+
+COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]
+
+
+def row(name, kind="metric", not_above=None, clusters=None, low=0.1):
+    value = Value(value=0.2, low=low, high=0.3, ceiling=0.5)
+    return Row(
+        metric=name,
+        kind=kind,
+        values={column.key: value for column in COLUMNS},
+        total=5,
+        scored=5,
+        unscored=0,
+        not_above=not_above or {},
+        clusters=clusters or {},
+        signature=name,
+    )
+
+
+def result(*rows, holm=0.2):
+    pairs = [Comparison(measure=column.key, one="a", other="b", rows=5, difference=0.1, p=holm, holm=holm, bh=holm)
+             for column in COLUMNS]  # fmt: skip
+    data = Data(name="d", split="people", fingerprint="f", statements=5, documents=0, citations=0, groups=5, levels={})
+    return Result(
+        protocol="correlation",
+        title="t",
+        unit="rating",
+        settings={},
+        data=data,
+        interval=Interval(resamples=10, seed=0, level=0.95),
+        columns=COLUMNS,
+        rows=list(rows),
+        ceilings={"pearson": {"continuous": 0.9}, "kendall": {"continuous": 0.8}},
+        significance=Significance(permutations=100, seed=0, alpha=0.05, comparisons=pairs),
+    )
+
+
+CONTROLS = [row(name, "control") for name in ("system", "random")]
+BOTH = {"pearson": ["system"], "spearman": ["system", "random"]}
+
+
+def test_a_control_is_told_once_and_not_row_by_row():
+    found = result(row("a", not_above=BOTH), row("b", not_above={"pearson": ["system"]}), *CONTROLS)
+    # No row clears "system" by Pearson, b does by Spearman; by Pearson both clear "random", by Spearman b alone.
+    assert cleared(found).items == (
+        ("system", "Pearson: no measure clears it; Spearman: cleared by b"),
+        ("random", "Pearson: every measure clears it; Spearman: cleared by b"),
+    )
+    alike = result(row("a", not_above=BOTH), row("b", not_above=BOTH), *CONTROLS)
+    assert cleared(alike).items[0] == ("system", "no measure clears it")
+    assert [own.not_above for own in unmarked(found).rows] == [{}] * 4
+    # Without an interval nothing is known to be cleared.
+    assert cleared(result(row("a", low=None), *CONTROLS)).items[0] == ("system", "no measure clears it")
+
+
+def test_where_no_two_measures_differ_one_sentence_says_so():
+    rows = [row(name, clusters={"pearson": 1, "spearman": 1}) for name in ("a", "b")]
+    assert told_apart(result(*rows)).text == (
+        "no two of these measures are told apart (paired cluster permutation, 100 permutations, Holm, alpha 0.05)"
+    )
+    assert [own.clusters for own in unmarked(result(*rows)).rows] == [{}, {}]
+    told = result(*rows, holm=0.05)
+    assert told_apart(told).text.startswith("same raised number: not told apart (")
+    assert [own.clusters for own in unmarked(told).rows] == [{"pearson": 1, "spearman": 1}] * 2
+    assert told_apart(told.model_copy(update={"significance": None})).text == ""
+
+
+def test_few_rows_are_the_measures_named_and_the_controls_that_say_something():
+    whole = result(row("a"), row("b"), *CONTROLS, *(row(name, "control") for name in ("constant", "oracle")))
+    few = few_rows(whole, frozenset({"b"}))
+    assert [own.metric for own in few.rows] == ["b", "system", "random"]
+    assert {value.ceiling for own in few.rows for value in own.values.values()} == {None}
+    assert few.ceilings == {"pearson": {"continuous": 0.9}}
+
+
+PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
+TEXTS = [
+    "The Oder is long [1]. Barges carry coal [2].",
+    "Barges sing [1]. The Oder is 9 [1].",
+    "Barges carry coal [1].",
+]
+
+
+@pytest.fixture
+def meta(tmp_path):
+    """Three answers of each of two systems under one metric."""
+
+    def made(*overrides, **asked):
+        rows = []
+        for system in range(2):
+            for number, text in enumerate(TEXTS):
+                ends = [place + 1 for place, sign in enumerate(text) if sign == "."]
+                starts = [0, *(end + 1 for end in ends[:-1])]
+                ratings = [[(number + place + system) % 3 / 2] for place in range(len(ends))]
+                stated = [
+                    {"start": a, "end": b, "ratings": own} for a, b, own in zip(starts, ends, ratings, strict=True)
+                ]
+                own = {"id": f"{system}{number}", "group": f"q{number}", "system": f"s{system}"}
+                rows.append({**own, "text": text, "passages": PASSAGES, "statements": stated})
+        path = tmp_path / "rated.jsonl"
+        path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+        given = {"pipelines": ("alce", "scifi"), "nli": ("overlap",), "threshold": "0.6", **asked}
+        quick = ("interval.resamples=40", "comparison.permutations=20", "splitter=rules", *overrides)
+        settings = {"results": tmp_path / "results", "store": tmp_path / "scores.sqlite"}
+        return run_meta(prepare_meta(MetaAsked((path,), **given), ChatChoice(), settings, quick))
+
+    return made
+
+
+def names(grid):
+    return [line.name for block in grid.blocks for line in block.lines]
+
+
+def test_what_stands_for_a_pipeline_is_printed_and_tested_and_the_files_have_all(meta):
+    found = meta()
+    grids = brief_grids(found, meta_sheets(found))
+    assert [grid.key[0] for grid in grids] == ["correlation", "within-systems", "correlation", "systems"]
+    shown = ["alce:f1:overlap", "scifi:entailment:overlap"]
+    assert names(grids[0])[:2] == names(grids[1]) == shown
+    assert names(grids[3]) == ["people", *shown]
+    assert grids[0].headings == ("Pearson", "Spearman", "Kendall")
+    assert grids[1].headings == ("s0 (5)", "s1 (5)")
+    for result_ in (one for few in found.results for one in few):
+        metrics = [one.metric for one in result_.rows if one.kind == "metric"]
+        assert metrics == ["alce:recall:overlap", "alce:precision:overlap", *shown]
+        # One pair, and no more: tests of near copies would make every other harder to tell.
+        assert {(one.one, one.other) for one in result_.significance.comparisons} == {tuple(shown)}
+        assert all(not one.clusters for one in result_.rows if one.metric not in shown)
+        assert any(one.clusters for one in result_.rows if one.metric in shown)
+    said = {note.label: note.text for note in grids[-1].footer}
+    assert said["values"] == "every measure has a value of each of the 10 rated statements and 6 rated responses"
+    assert said["more"].startswith("in the files: 2 more measures (recall, precision and the like; -s tested=all")
+    assert said["more"].endswith("the protocol classification")
+    assert "†" not in {note.label for grid in grids for note in grid.footnotes}
+
+
+def test_all_measures_are_tested_and_printed_where_that_is_asked_for(meta):
+    found = meta("tested=all")
+    grids = brief_grids(found, meta_sheets(found))
+    assert len(names(grids[1])) == 4
+    (pairs,) = {len(one.significance.comparisons) / len(one.columns) for one in found.results[0][1:]}
+    assert pairs == 4 * 3 / 2
+    assert "more measures" not in {note.label: note.text for note in grids[-1].footer}["more"]
+
+
+def test_tests_are_left_out_where_none_are_asked_for(meta):
+    found = meta("comparison.permutations=0")
+    assert {one.significance for few in found.results for one in few} == {None}
+    assert "significance" not in {note.label for note in brief_grids(found, meta_sheets(found))[0].footer}

@@ -1,0 +1,146 @@
+"""What stands below a number: the attainable maximum, the published value, and their notes."""
+
+import csv
+import io
+
+import pytest
+from rich.cells import cell_len
+
+from metaeval.report import csv_table, latex, markdown, terminal
+from metaeval.report.cell_notes import asides
+from metaeval.report.cells import lay_out
+from metaeval.report.result import Column, Data, Interval, Result, Row, Value
+
+PEARSON = Column(key="pearson", label="Pearson r")
+
+
+def _row(value: Value, kind: str = "metric") -> Row:
+    return Row(metric="m", kind=kind, values={"pearson": value}, total=1, scored=1, unscored=0, signature="s")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        # 0.585 / 0.899 = 0.6507
+        (Value(value=0.585, ceiling=0.899), ("65 % of .899",)),
+        (Value(value=0.585, ceiling=0.899, published=0.585), ("65 % of .899", "paper .585")),
+        (Value(value=-0.09, ceiling=0.9), ("-10 % of .900",)),
+        # 0.8984 / 0.8991 = 0.9992 rounds to 100, but 0.898 is not 0.899.
+        (Value(value=0.8984, ceiling=0.8991), ("99 % of .899",)),
+        (Value(value=0.8990, ceiling=0.8991), ("100 % of .899",)),
+        # 0.9996 prints as 1.000: nothing to say.
+        (Value(value=0.5, ceiling=0.9996), ()),
+        (Value(value=0.5, ceiling=1.0), ()),
+        (Value(value=0.0, ceiling=0.0), ()),
+        (Value(value=None, ceiling=0.9, published=0.1, note="constant"), ("paper .100",)),
+        (Value(value=0.5), ()),
+    ],
+)
+def test_an_aside_is_a_share_of_the_ceiling_then_the_published_value(value, expected):
+    assert asides(_row(value), PEARSON) == expected
+
+
+def test_a_scaled_column_has_scaled_asides():
+    column = Column(key="pearson", label="AUC", scale=100.0, digits=1)
+    # 0.75 / 0.9375 = 0.8
+    assert asides(_row(Value(value=0.75, ceiling=0.9375, published=0.9079)), column) == ("80 % of 93.8", "paper 90.8")
+
+
+def test_a_control_has_no_aside():
+    assert asides(_row(Value(value=0.5, ceiling=0.9, published=0.5), "control"), PEARSON) == ()
+
+
+def test_the_footer_explains_asides_by_the_first_and_names_perfect_metrics(full):
+    footer = {note.label: note.text for note in lay_out(full).footer}
+    # 0.0421 / 0.8991 = 0.0468
+    assert footer["ceiling"].startswith("5 % of .899: share of the most that the same scores")
+    assert footer["perfect metric"] == "continuous Pearson r 0.899; binary Pearson r 0.962"
+    assert footer["published"] == (
+        "paper .585: published value of the same metric on the same data (arXiv 2406.15264, Table 2)"
+    )
+
+
+def test_a_result_without_them_says_nothing_of_them(result):
+    labels = {note.label for note in lay_out(result).footer}
+    assert labels.isdisjoint({"ceiling", "perfect metric", "published", "significance"})
+
+
+def test_the_terminal_prints_cluster_and_asides(full):
+    lines = terminal.text(full, 100).splitlines()
+    row = next(number for number, line in enumerate(lines) if line.startswith(" minilm-bertscore"))
+    assert lines[row].endswith("0.042²† -0.021 to 0.104")
+    assert lines[row + 1].endswith("5 % of .899, paper .585")
+    # 0.5421 / 0.9617 = 0.5637
+    assert lines[row + 3].strip() == "56 % of .962"
+
+
+def test_markdown_and_latex_print_them_too(full):
+    line = next(line for line in markdown.render(full).splitlines() if line.startswith("| minilm"))
+    assert line.endswith("<ins>0.042</ins><sup>2</sup>† (-0.021 to 0.104)<br>5 % of .899, paper .585 |")
+    lines = latex.render(full).splitlines()
+    row = next(number for number, line in enumerate(lines) if line.startswith("    minilm"))
+    assert lines[row].endswith(r"\textsuperscript{2\dag{}} \\")
+    assert lines[row + 1] == (
+        r"     & \multicolumn{2}{r}{} & \multicolumn{2}{r}{} & "
+        r"\multicolumn{2}{r}{\scriptsize 5 \% of .899, paper .585} \\[2pt]"
+    )
+
+
+def test_csv_has_the_raw_numbers(full):
+    records = list(csv.DictReader(io.StringIO(csv_table.render(full), newline="")))
+    found = [(r["ceiling"], r["published"], r["cluster"]) for r in records if r["measure"] == "pearson"]
+    assert found[:3] == [("0.8991", "0.5849", "2"), ("0.9617", "", "1"), ("", "", "")]
+
+
+def test_nine_metrics_by_three_measures_fit_100_columns(full):
+    value = Value(value=-0.567, low=-0.632, high=-0.503, ceiling=0.8123, published=0.585)
+    names = [f"llm-judge-continuous-{number}" for number in range(9)]
+    rows = [
+        full.rows[0].model_copy(
+            update={"metric": name, "values": dict.fromkeys(full.rows[0].values, value), "clusters": {"ndcg5": 9}}
+        )
+        for name in names
+    ]
+    columns = [Column(key=key, label=key) for key in full.rows[0].values]
+    text = terminal.text(full.model_copy(update={"rows": rows, "columns": columns}), 100)
+    assert text.count("\n metric ") == 1
+    assert max(cell_len(line) for line in text.splitlines() if "proto:" not in line) <= 100
+
+
+def _rating(levels: dict[str, int]) -> Result:
+    counts = {"statements": 2246, "documents": 0, "citations": 0, "groups": 1}
+    data = Data(name="frank", split="all", fingerprint="0" * 64, levels=levels, **counts)
+    row = Row(
+        metric="m",
+        kind="metric",
+        values={"pearson": Value(value=0.5, bounds=(0.4, 0.6))},
+        total=3,
+        scored=2,
+        unscored=1,
+        statuses={"timeout": 1},
+        signature="s",
+    )
+    return Result(
+        protocol="correlation",
+        title="T",
+        unit="rating",
+        settings={},
+        data=data,
+        interval=Interval(resamples=10, seed=0, level=0.95, method="bca"),
+        columns=[PEARSON],
+        rows=[row],
+    )
+
+
+def test_a_rating_has_no_citations_and_no_pairs():
+    grid = lay_out(_rating({"1": 4, "0.5": 3, "0": 2, "10": 1}))
+    footer = {note.label: note.text for note in grid.footer}
+    assert footer["data"] == ("frank, all: 2,246 statements, 1 group; levels 10 1 / 1 4 / 0.5 3 / 0 2")
+    assert footer["ratings"] == "2 scored + 1 unscored (timeout) + 0 excluded = 3"
+    assert footer["uncertainty"] == "95 % BCa intervals, 10 resamples of 1 group, seed 0"
+    assert grid.subtitle == "frank, all, ratings"
+    assert grid.footnotes[0].text == "ratings without a score could move the value, [worst..best]:"
+
+
+def test_ratings_without_levels_end_with_the_counts():
+    assert lay_out(_rating({})).footer[0].text == "frank, all: 2,246 statements, 1 group"

@@ -1,0 +1,90 @@
+"""CSV: full precision, exactly as saved."""
+
+import csv
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaeval.report import csv_table
+from metaeval.report.result import Value
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def _read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def test_one_row_for_each_metric_and_measure_in_table_order(result):
+    records = _read(csv_table.render(result))
+    assert [(r["metric"], r["measure"]) for r in records[:4]] == [
+        ("minilm-bertscore", "ndcg5"),
+        ("minilm-bertscore", "auc"),
+        ("minilm-bertscore", "pearson"),
+        ("judge[bold]_3|x%", "ndcg5"),
+    ]
+    assert len(records) == 15
+
+
+def test_a_record_is_spelled_out(result):
+    assert _read(csv_table.render(result))[3] == {
+        "protocol": "retrieval",
+        "dataset": "x_y%[wice]",
+        "split": "test",
+        "unit": "chunk",
+        "metric": "judge[bold]_3|x%",
+        "kind": "metric",
+        "measure": "ndcg5",
+        "value": "0.7398",
+        "low": "0.7012",
+        "high": "0.7774",
+        "tie_worst": "0.587",
+        "tie_best": "0.922",
+        "bound_worst": "0.7301",
+        "bound_best": "0.7402",
+        "ceiling": "",
+        "published": "",
+        "cluster": "",
+        "note": "",
+        "scored": "3797",
+        "unscored": "40",
+        "excluded": "12",
+        "total": "3849",
+        "signature": result.rows[1].signature,
+    }
+
+
+def test_undefined_is_empty_and_keeps_its_reason(result):
+    record = next(r for r in _read(csv_table.render(result)) if r["metric"] == "constant" and r["measure"] == "pearson")
+    assert (record["value"], record["low"], record["note"]) == ("", "", "the score is constant")
+
+
+def test_lines_end_as_rfc_4180_asks(result):
+    text = csv_table.render(result)
+    assert text.count("\r\n") == text.count("\n") == 16
+
+
+@given(
+    name=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20),
+    numbers=st.tuples(FLOATS, FLOATS, FLOATS),
+    span=st.none() | st.tuples(FLOATS, FLOATS),
+)
+def test_text_and_floats_come_back_exactly(result, name, numbers, span):
+    value, low, high = numbers
+    cell = Value(value=value, low=low, high=high, ties=span, bounds=span, note=name)
+    row = result.rows[0].model_copy(update={"metric": name, "values": {"ndcg5": cell}, "signature": name})
+    (record,) = _read(csv_table.render(result.model_copy(update={"rows": [row]})))
+    assert (record["metric"], record["note"], record["signature"]) == (name, name, name)
+    assert tuple(_number(record[key]) for key in ("value", "low", "high")) == numbers
+    assert (_number(record["tie_worst"]), _number(record["tie_best"])) == (span or (None, None))
+    assert (_number(record["bound_worst"]), _number(record["bound_best"])) == (span or (None, None))
+
+
+def test_measures_that_the_table_does_not_show_are_kept(result):
+    text = csv_table.render(result.model_copy(update={"columns": result.columns[1:]}))
+    assert [r["measure"] for r in _read(text)[:3]] == ["auc", "pearson", "ndcg5"]

@@ -1,0 +1,116 @@
+"""The HTML page: whole, escaped, and standing alone."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from metaeval.report.html_report import Picture, draw, page, write_page
+from metaeval.report.number_format import plain
+
+VOID = {"meta", "br"}
+
+
+class _Reader(HTMLParser):
+    """What a browser would see: texts under their tag, open tags that never close, attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[tuple[str, str]] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes += [(tag, name, value) for name, value in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open:
+            self.texts.append((self.open[-1], data))
+
+
+def _read(text: str) -> _Reader:
+    reader = _Reader()
+    reader.feed(text)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def test_every_number_mark_and_aside_is_on_the_page(full):
+    text = page([full])
+    cell = (
+        "<td><u>0.042</u><sup>2†</sup><small>-0.021 to 0.104</small><small>5 % of .899</small>"
+        "<small>paper .585</small></td>"
+    )
+    assert cell in text
+    reader = _read(text)
+    assert "\n".join(row.signature for row in full.rows[:2]) in [data for tag, data in reader.texts if tag == "pre"]
+    assert "same raised number: not told apart" in text
+    assert "minilm-bertscore ≈ judge[bold]_3|x%" in text
+
+
+def test_the_footer_is_folded_and_what_cells_need_is_not(full):
+    text = re.sub("<details>.*?</details>", "", page([full]), flags=re.S)
+    assert "5 % of .899: share of the most" in text
+    assert "1,000 resamples of 326 groups" not in text
+    assert "1,000 resamples of 326 groups" in page([full])
+
+
+def test_a_page_asks_for_no_script_and_no_other_file(full):
+    reader = _read(page([full], [Picture("A.", '<?xml?><svg><use xlink:href="#x"/></svg>')]))
+    assert {tag for tag, _, _ in reader.attributes}.isdisjoint({"script", "img", "link", "iframe"})
+    targets = [value for _, name, value in reader.attributes if name in ("src", "href", "xlink:href")]
+    assert targets
+    assert all(value.startswith("#") for value in targets)
+
+
+def test_every_link_has_its_target(result, full):
+    reader = _read(page([result, full], [Picture("A.", '<svg id="a"></svg>')]))
+    ids = [value for _, name, value in reader.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {value[1:] for tag, name, value in reader.attributes if tag == "a" and name == "href"} <= set(ids)
+
+
+def test_ids_of_two_pictures_never_meet(result):
+    svg = '<svg><path id="a"/><use xlink:href="#a"/><g clip-path="url(#a)"/></svg>'
+    text = page([result], [Picture("One.", svg), Picture("Two.", svg)])
+    assert [text.count(found) for found in ('id="f1-a"', 'href="#f1-a"', "url(#f2-a)", 'id="f2-a"')] == [1, 1, 1, 1]
+
+
+@given(st.text(max_size=20))
+@example("<script>alert(1)</script>")
+@example('"><b>')
+@example("&lt; &amp;")
+def test_any_name_is_text(result, name):
+    rows = [result.rows[0].model_copy(update={"metric": name, "warnings": [name]}), *result.rows[1:]]
+    changed = result.model_copy(update={"rows": rows, "title": name})
+    reader = _read(page([changed], [Picture(name, "<svg></svg>")], title=name))
+    heads = [(name_, value) for tag, name_, value in reader.attributes if tag == "svg"]
+    assert heads == [("role", "img"), ("aria-label", plain(name))]
+    names = "".join(data for tag, data in reader.texts if tag == "th")
+    assert plain(name) in names
+
+
+def test_the_same_results_give_the_same_page(full, tmp_path):
+    first, second = (write_page([full], tmp_path / name) for name in ("a.html", "b.html"))
+    assert first.read_bytes() == second.read_bytes() == page([full]).encode("utf-8")
+
+
+def test_retrieval_results_get_their_figure(result):
+    pytest.importorskip("matplotlib")
+    other = result.model_copy(update={"protocol": "correlation"})
+    pictures = draw([result, other])
+    assert len(pictures) == 1
+    assert pictures[0].svg.count("<svg") == 1
+    reader = _read(page([result, other], pictures))
+    assert ("svg", "role", "img") in reader.attributes

@@ -1,0 +1,165 @@
+"""Draws and intervals: the cluster bootstrap, the jackknife, exchanges of two metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import bootstrap as scipy_bootstrap
+
+from metaeval.stats import resampling as draws_module
+from metaeval.stats.auc import roc_auc
+from metaeval.stats.intervals import bca_interval, percentile_interval
+from metaeval.stats.pools import pool_mean
+from metaeval.stats.resample_sums import column_sum, ratio
+from metaeval.stats.resampling import Draws, _tile, bootstrap, jackknife, replicate, swaps
+
+
+def weights_of(draws: Draws) -> NDArray[np.int64]:
+    """Weights (n, n_groups)."""
+    return np.concatenate(list(draws), axis=1).T.astype(np.int64)
+
+
+def given(weights: list[list[int]]) -> Draws:
+    tile = np.array(weights, dtype=np.uint8).T
+    return Draws(tile.shape[1], tile.shape[0], lambda number: tile)
+
+
+def test_a_resample_draws_as_many_groups_as_there_are() -> None:
+    weights = weights_of(bootstrap(50, 200, seed=3))
+    assert weights.shape == (201, 50)
+    assert (weights[0] == 1).all()
+    assert (weights.sum(axis=1) == 50).all()
+    # A group is left out with chance (1 - 1/50)**50 = .364; 10,000 draws give a standard error below .005.
+    assert np.mean(weights[1:] == 0) == pytest.approx(0.364, abs=0.02)
+
+
+def test_draws_depend_on_groups_number_and_seed_alone() -> None:
+    weights = weights_of(bootstrap(30, 10, seed=5))
+    bootstrap.cache_clear()
+    assert (weights_of(bootstrap(30, 10, seed=5)) == weights).all()
+    assert (weights_of(bootstrap(30, 300, seed=5))[:11] == weights).all()
+    assert (weights_of(bootstrap(30, 10, seed=6)) != weights).any()
+
+
+def test_counts_beyond_a_byte_do_not_overflow() -> None:
+    assert (weights_of(bootstrap(1, 3, seed=0)) == 1).all()
+    assert _tile(np.array([[1, 300]]), 0, 2).tolist() == [[1, 300]]
+
+
+@pytest.mark.parametrize("arguments", [(-1, 1, 0), (1, -1, 0), (1, 1, -1)])
+def test_negative_arguments_are_refused(arguments: tuple[int, int, int]) -> None:
+    for draw in (bootstrap, swaps):
+        with pytest.raises(ValueError, match="must not be negative"):
+            draw(*arguments)
+
+
+def test_no_groups_and_no_resamples() -> None:
+    assert weights_of(bootstrap(0, 4, seed=0)).shape == (5, 0)
+    assert weights_of(bootstrap(4, 0, seed=0)).tolist() == [[1, 1, 1, 1]]
+
+
+def test_draws_too_large_to_keep_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = weights_of(bootstrap(9, 300, seed=1))
+    bootstrap.cache_clear()
+    monkeypatch.setattr(draws_module, "_KEPT_BYTES", 0)
+    assert (weights_of(bootstrap(9, 300, seed=1)) == kept).all()
+
+
+def test_the_jackknife_leaves_out_each_group_once() -> None:
+    weights = weights_of(jackknife(200))
+    assert weights.shape == (201, 200)
+    assert (weights[0] == 1).all()
+    assert (weights[1:] == 1 - np.eye(200)).all()
+
+
+def test_swaps_take_every_group_from_one_of_the_two() -> None:
+    weights = weights_of(swaps(6, 100, seed=2)).reshape(101, 2, 2, 6)  # permutation, side, metric, group
+    assert weights[0].tolist() == [[[1] * 6, [0] * 6], [[0] * 6, [1] * 6]]
+    assert (weights.sum(axis=2) == 1).all()
+    assert (weights[:, 0] == weights[:, 1, ::-1]).all()
+    # Each group is exchanged in half of the permutations: 600 draws give a standard error of .02.
+    assert weights[1:, 0, 1].mean() == pytest.approx(0.5, abs=0.08)
+
+
+def test_copies_inside_a_group_add_no_certainty() -> None:
+    # Ten copies of every row, in the row's own group, carry no new information: each resample gives the same AUC.
+    rng = np.random.default_rng(0)
+    score, positive, group = rng.normal(size=80), rng.random(80) < 0.5, np.arange(80)
+    weights = bootstrap(80, 50, seed=1)
+    once = replicate(roc_auc(score, positive, group, 80), weights)
+    copied = replicate(roc_auc(np.repeat(score, 10), np.repeat(positive, 10), np.repeat(group, 10), 80), weights)
+    assert copied.tobytes() == once.tobytes()
+
+
+def test_percentile_interval_interpolates() -> None:
+    # 0 .. 100 at 90 %: the 5th and 95th percentiles of 101 equally spaced values are 5 and 95.
+    assert percentile_interval(np.arange(101.0), 0.90) == pytest.approx((5.0, 95.0))
+
+
+def test_undefined_resamples_are_left_out_up_to_one_half() -> None:
+    values = np.array([1.0, 3.0, np.nan, np.nan])
+    assert percentile_interval(values, 0.5) == pytest.approx((1.5, 2.5))  # quartiles of 1 and 3
+    assert percentile_interval(np.append(values, np.nan), 0.5) is None
+    assert percentile_interval(np.array([]), 0.5) is None
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
+def test_interval_level_is_a_fraction(level: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        percentile_interval(np.arange(3.0), level)
+
+
+def test_column_sum_is_the_same_for_one_column_and_many() -> None:
+    values = np.random.default_rng(0).normal(size=(10_000, 5))
+    one_by_one = [column_sum(np.ascontiguousarray(values[:, [c]]))[0] for c in range(5)]
+    assert column_sum(values).tolist() == one_by_one
+    assert column_sum(np.zeros((0, 3))).tolist() == [0, 0, 0]
+
+
+def test_ratio_is_nan_where_nothing_divides() -> None:
+    assert np.isnan(ratio(np.array([1.0, 0.0]), np.array([0.0, 0.0]))).all()
+    assert ratio(np.array([1.0]), np.array([4.0])).tolist() == [0.25]
+
+
+def test_pool_mean_weighs_pools_by_their_group() -> None:
+    # Pools of value 1, 0 in group 0 and .5 in group 1. Weights (2, 1): (2 * 1 + 2 * 0 + 1 * .5) / 5 = .5;
+    # (1, 3): (1 + 0 + 1.5) / 5 = .5; (0, 1): .5; (1, 0): .5; so make the third .8: .56, .68, .8, .5.
+    mean = pool_mean(np.array([1.0, 0.0, 0.8, np.nan]), np.array([0, 0, 1, 1]), 2)
+    values = replicate(mean, given([[2, 1], [1, 3], [0, 1], [1, 0], [0, 0]]))
+    assert values[:4] == pytest.approx([0.56, 0.68, 0.8, 0.5], abs=1e-15)
+    assert np.isnan(values[4])
+
+
+def test_pool_means_of_several_measures_are_those_of_each() -> None:
+    rng = np.random.default_rng(0)
+    values, group = rng.random((3, 300)), rng.integers(0, 90, 300)
+    values[1, :200] = np.nan
+    draws = bootstrap(90, 23, seed=0)
+    together = replicate(pool_mean(values, group, 90), draws)
+    assert [row.tobytes() for row in together] == [
+        replicate(pool_mean(row, group, 90), draws).tobytes() for row in values
+    ]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_bca_agrees_with_scipy_on_groups_of_one(level: float) -> None:
+    # scipy.stats.bootstrap draws its own resamples: the ends agree up to their noise, and differ from percentile ends.
+    rng = np.random.default_rng(3)
+    values = rng.exponential(size=40)
+    mean = pool_mean(values, np.arange(40), 40)
+    resampled, left_out = replicate(mean, bootstrap(40, 20_000, seed=0)), replicate(mean, jackknife(40))
+    ours = bca_interval(resampled[1:], resampled[0], left_out[1:], level)
+    theirs = scipy_bootstrap(
+        (values,), np.mean, confidence_level=level, n_resamples=20_000, method="BCa", rng=np.random.default_rng(1)
+    ).confidence_interval
+    assert ours == pytest.approx(tuple(theirs), abs=0.01)
+    plain = percentile_interval(resampled[1:], level)
+    assert ours is not None
+    assert plain is not None
+    assert ours[1] - plain[1] > 0.01
+
+
+def test_bca_of_values_that_never_move_is_that_value() -> None:
+    assert bca_interval(np.ones(9), 1.0, np.ones(5), 0.95) == (1.0, 1.0)
+    assert bca_interval(np.full(9, 2.0), 1.0, np.ones(5), 0.95) is None
