@@ -30,11 +30,11 @@ import httpx2
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from metaeval.llm.budget import Purse
+from metaeval.llm.client import ChatSession
 from metaeval.llm.endpoint import Endpoint
+from metaeval.llm.exchange import ChatRequest
+from metaeval.llm.options import EndpointOptions
 from metaeval.llm.replies import ReplyStore
-from metaeval.llm.request import ChatRequest
-from metaeval.llm.request_policy import Conduct
-from metaeval.llm.session import ChatSession
 
 IN_FLIGHT = 256
 LATENCY = 0.5
@@ -112,8 +112,8 @@ def ours(url: str, count: int) -> None:
     """Through the session, into a fresh reply store."""
     with tempfile.TemporaryDirectory() as folder:
         store = ReplyStore(Path(folder) / "replies.sqlite")
-        conduct = Conduct(concurrency=IN_FLIGHT, timeout=TIMEOUT, retries=0)
-        session = ChatSession(Endpoint(url, "benchmark", "NONE", "none"), conduct, store, Purse(None, None))
+        options = EndpointOptions(concurrency=IN_FLIGHT, timeout=TIMEOUT, retries=0)
+        session = ChatSession(Endpoint(url, "benchmark", "NONE", "none"), options, store, Purse(None, None))
         session.ask([ChatRequest(body) for body in bodies(count)])
         session.close()
         store.close()

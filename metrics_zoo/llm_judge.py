@@ -9,23 +9,27 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from metaeval.errors import UserError
-from metaeval.llm.answer import Answer, Failure
 from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
 from metaeval.llm.endpoint import open_endpoint
 from metaeval.llm.errors import Cause
-from metaeval.llm.logprobs import TOP_LOGPROBS, expected_score
-from metaeval.llm.prompts import Prompt, read_prompt
+from metaeval.llm.exchange import Answer, ChatRequest, Failure, Prompt, Reply, read_prompt
 from metaeval.llm.replies import ReplyStore, replies_path
-from metaeval.llm.reply import Reply
-from metaeval.llm.request import ChatRequest
-from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, Scale, find_score
-from metaeval.llm.structured import read_judgement, score_schema
+from metaeval.llm.score_parsing import (
+    CONTINUOUS,
+    DISCRETE,
+    TOP_LOGPROBS,
+    Scale,
+    expected_score,
+    find_score,
+    read_judgement,
+    score_schema,
+)
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
 from metrics_zoo import llm_prompts
 from metrics_zoo.llm_options import ContinuousOptions, LLMOptions
 
 if TYPE_CHECKING:
-    from metaeval.llm.session import ChatSession
+    from metaeval.llm.client import ChatSession
 
 _WORD = re.compile(r"\w")
 
@@ -94,12 +98,12 @@ class _LLMJudge(Metric):
     @cached_property
     def _session(self) -> ChatSession:
         """The conversation with the endpoint of these options, opened when it is first needed."""
-        from metaeval.llm.session import ChatSession
+        from metaeval.llm.client import ChatSession
 
         options = self.options
         purse = self._purse
         endpoint = open_endpoint(options.base_url, options.model, options.api_key_env)
-        return ChatSession(endpoint, options.conduct(), self._store, purse)
+        return ChatSession(endpoint, options, self._store, purse)
 
     @cached_property
     def _store(self) -> ReplyStore:

@@ -27,7 +27,7 @@ class LLMOptions(EndpointOptions, MetricOptions):
     models that take none. samples: replies per pair, each asked for on its own; the score is the mean of those that
     hold one. seed: sent as seed + sample number. max_tokens: limit of a reply, reasoning included; a reply that
     reaches it is unparsed. max_tokens_name: `max_completion_tokens` for models that refuse max_tokens. mode: `reply`
-    reads the number in the text; `logprob` replaces it by its expectation (see `metaeval.llm.logprobs`). output:
+    reads the number in the text; `logprob` replaces it by its expectation (see `metaeval.llm.score_parsing`). output:
     `text`, or `json_schema` for a server with structured output; one that refuses it is an error, never a silent
     change. role: of the one message that is sent. extra: further fields of the request's body, such as top_p.
 

@@ -8,7 +8,7 @@ places {statement} and {citation}, and names the file in the option `prompt_file
 
 from __future__ import annotations
 
-from metaeval.llm.prompts import Prompt
+from metaeval.llm.exchange import Prompt
 
 _FRAME = """Instruction: {instruction}
 

@@ -1,22 +1,27 @@
-"""The chat client: many requests at a time, each asked until it is answered, every reply kept before the next."""
+"""The chat client: many requests at a time, each asked until it is answered, every reply kept before the next.
+
+`ChatClient` lives in an event loop; `ChatSession` is the client for code that is not asynchronous.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from time import monotonic
+from typing import Any, TypeVar
 
 from metaeval.errors import UserError
-from metaeval.llm.answer import Answer, Failure
+from metaeval.llm.budget import Ledger, Purse
 from metaeval.llm.endpoint import Endpoint
 from metaeval.llm.errors import ENDING, MAYBE_CHARGED, PASSING, Cause, Fault, ending_error
-from metaeval.llm.rate_limit import LONGEST_WAIT, Pace, Stopping
+from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply
+from metaeval.llm.options import EndpointOptions
 from metaeval.llm.replies import ReplyStore
-from metaeval.llm.reply import Reply
-from metaeval.llm.request import ChatRequest
-from metaeval.llm.request_policy import Conduct
-from metaeval.llm.transport import Transport
-from metaeval.llm.usage import Ledger
+from metaeval.llm.transport import LONGEST_WAIT, Pace, Stopping, Transport
 
 GRACE = 5.0
 """Seconds that a run which ends waits for replies in flight: they may have been paid for."""
@@ -31,13 +36,13 @@ _FIRST_PATIENCE = 5  # the same while the server has never answered a request wi
 class ChatClient:
     """Asks one endpoint. Lives in one event loop."""
 
-    def __init__(self, endpoint: Endpoint, conduct: Conduct, store: ReplyStore, ledger: Ledger) -> None:
+    def __init__(self, endpoint: Endpoint, options: EndpointOptions, store: ReplyStore, ledger: Ledger) -> None:
         self._endpoint = endpoint
-        self._conduct = conduct
+        self._options = options
         self._store = store
         self._ledger = ledger
-        self._transport = Transport(endpoint, conduct.concurrency, conduct.timeout)
-        self._pace = Pace(conduct.requests_per_minute, conduct.backoff)
+        self._transport = Transport(endpoint, options.concurrency, options.timeout)
+        self._pace = Pace(options.requests_per_minute, options.backoff)
         self._room = asyncio.Event()  # set when money that was held may have come back
         self._known: set[str] = set()  # settings that the server has answered
         self._reason: UserError | None = None
@@ -58,7 +63,7 @@ class ChatClient:
         answers: dict[bytes, Answer] = {}
         todo = self._each_once(requests, keys)
         tell = (lambda: progress(len(answers), len(requests))) if progress else None
-        workers = min(self._conduct.concurrency, len(requests))
+        workers = min(self._options.concurrency, len(requests))
         await self._finish([asyncio.create_task(self._work(todo, answers, tell)) for _ in range(workers)])
         self._check_any(zip(requests, keys, strict=True), answers)
         if progress and len(answers) < len(requests):  # equal requests were told once
@@ -128,7 +133,7 @@ class ChatClient:
 
     async def _asked(self, key: bytes, request: ChatRequest) -> Answer:
         """Send a request until it is answered, or hopeless."""
-        for tries in range(1, self._conduct.retries + 2):
+        for tries in range(1, self._options.retries + 2):
             await self._pace.turn()
             await self._money_for(request)
             try:
@@ -136,7 +141,7 @@ class ChatClient:
             except Fault as fault:
                 last = fault
             final = last.cause not in PASSING or (last.retry_after or 0) > LONGEST_WAIT or self._hopeless(last)
-            if final or tries > self._conduct.retries:
+            if final or tries > self._options.retries:
                 break
             self._ledger.retries[last.cause] += 1
             await self._pace.back_off(last, tries)
@@ -209,3 +214,79 @@ class ChatClient:
         if settings not in self._known and self._store.knows(settings):
             self._known.add(settings)
         return settings in self._known
+
+
+T = TypeVar("T")
+
+
+class ChatSession:
+    """One client, its connections, its ledger and the reply store, for as long as the object lives.
+
+    The event loop runs in a thread of its own: so it works inside a notebook, whose main thread has a loop already,
+    and an interrupt reaches the caller at once.
+    """
+
+    def __init__(self, endpoint: Endpoint, options: EndpointOptions, store: ReplyStore, purse: Purse) -> None:
+        self.ledger = Ledger(purse)
+        self._running = _Loop()
+        self._client = self._running.call(_made(endpoint, options, store, self.ledger))
+        self._close = weakref.finalize(self, _close, self._running, self._client)
+
+    def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
+        """One answer per request, in order; see `ChatClient.ask`. progress: called in the loop's thread.
+
+        An interrupt sends nothing more, keeps the replies that arrive within `GRACE` seconds, and is raised again; a
+        second one does not wait.
+        """
+        asking = asyncio.run_coroutine_threadsafe(self._client.ask(requests, progress), self._running.loop)
+        try:
+            return asking.result()
+        except KeyboardInterrupt:
+            self._running.loop.call_soon_threadsafe(self._client.stop)
+            with suppress(TimeoutError, CancelledError):
+                asking.exception(timeout=GRACE + 1)
+            raise
+
+    def close(self) -> None:
+        """Close the connections and end the thread; the reply store stays open."""
+        self._close()
+
+
+class _Loop:
+    """An event loop in a daemon thread."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="metaeval-llm", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+        self.loop.close()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+    def end(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+
+
+async def _made(endpoint: Endpoint, options: EndpointOptions, store: ReplyStore, ledger: Ledger) -> ChatClient:
+    # Connections belong to the loop that they are made in.
+    return ChatClient(endpoint, options, store, ledger)
+
+
+def _close(running: _Loop, client: ChatClient) -> None:
+    running.call(_ended(client))
+    running.end()
+
+
+async def _ended(client: ChatClient) -> None:
+    """End what a second interrupt left running, then the connections."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await client.close()

@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from metaeval.llm.endpoint import KEY_NAME
-from metaeval.llm.request_policy import Conduct
 
 
 class EndpointOptions(BaseModel):
@@ -28,16 +27,6 @@ class EndpointOptions(BaseModel):
     price_in: Annotated[float, Field(ge=0)] | None = None
     price_out: Annotated[float, Field(ge=0)] | None = None
     budget: Annotated[float, Field(gt=0)] | None = None
-
-    def conduct(self) -> Conduct:
-        """The part that a chat session needs."""
-        return Conduct(
-            concurrency=self.concurrency,
-            requests_per_minute=self.requests_per_minute,
-            timeout=self.timeout,
-            retries=self.retries,
-            backoff=self.backoff,
-        )
 
 
 ENDPOINT_OPTIONS = frozenset(EndpointOptions.model_fields)

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from metaeval.cache import cache_folder
 from metaeval.errors import UserError
-from metaeval.llm.reply import Reply, read_reply
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import ChatRequest, Reply, read_reply
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS replies (

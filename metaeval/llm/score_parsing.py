@@ -1,10 +1,15 @@
-"""A score in free text: one strict reading, or none."""
+"""A score in a reply: one strict reading of free text or of structured output, and its expectation under the model."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import exp, isfinite
+from typing import Any
+
+from metaeval.llm.exchange import object_schema, response_format
 
 _CUE = re.compile(r"\b(?:prediction|score)\b", re.IGNORECASE)
 # A number that stands alone: glued to no letter, digit, dot, comma, slash or hyphen. It may name its scale (0.8/1).
@@ -74,3 +79,73 @@ def _checked(text: str, number: re.Match[str], scale: Scale) -> FoundScore | Non
     if _SPOILT.match(text, number.end()) or (number["top"] and float(number["top"]) != scale.top):
         return None
     return FoundScore(value, number.start("value"), number.end("value")) if scale.accepts(value) else None
+
+
+def score_schema(scale: Scale) -> dict[str, Any]:
+    """The `response_format` of a chat request that asks for {"reasoning": string, "score": number}, reasoning first."""
+    score: dict[str, Any] = {"type": "number"}
+    if scale.only:
+        score = {"type": "integer", "enum": [int(value) for value in scale.only]}
+    return response_format("judgement", object_schema(reasoning={"type": "string"}, score=score))
+
+
+def read_judgement(text: str, scale: Scale) -> float | None:
+    """The score of a JSON text that keeps to the schema to the letter; None for every other text."""
+    try:
+        judgement = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(judgement, dict) or judgement.keys() != {"reasoning", "score"}:
+        return None
+    score = judgement["score"]
+    if not isinstance(judgement["reasoning"], str) or isinstance(score, bool) or not isinstance(score, int | float):
+        return None
+    return float(score) if scale.accepts(score) else None
+
+
+TOP_LOGPROBS = 20
+"""Alternatives asked for at each position: the most that OpenAI's interface allows."""
+
+
+def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], found: FoundScore, scale: Scale) -> float | None:
+    """Expectation of the score at the token that holds it: sum of p * score over sum of p, over the score tokens.
+
+    `tokens` are the reply's output tokens with their alternatives (`logprobs.content` of a chat completion), `found`
+    is where the text's own score stands. Score tokens are the alternatives at that position which, without blanks,
+    are one of the scale's scores; the probability that the model gives to other tokens is left out of both sums.
+    None where the tokens do not make up the text, or the score is not a token of its own.
+    """
+    try:
+        position = _token_at(content, tokens, found)
+        if position is None:
+            return None
+        chances = {str(other["token"]): exp(float(other["logprob"])) for other in position.get("top_logprobs") or ()}
+        chances.setdefault(str(position["token"]), exp(float(position["logprob"])))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    values = {f"{value:g}": value for value in scale.only}
+    scores = {token: values[token.strip()] for token in chances if token.strip() in values}
+    mass = sum(chances[token] for token in scores)
+    if str(position["token"]) not in scores or mass <= 0:
+        return None
+    return sum(chances[token] * score for token, score in scores.items()) / mass
+
+
+def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], found: FoundScore) -> Mapping[str, Any] | None:
+    """The token that holds the found number. Counted in bytes: one character can be spread over several tokens."""
+    pieces = [_bytes(token) for token in tokens]
+    offset = b"".join(pieces).find(content.encode())
+    if offset < 0:
+        return None
+    start = offset + len(content[: found.start].encode())
+    end = 0
+    for token, piece in zip(tokens, pieces, strict=True):
+        end += len(piece)
+        if end > start:
+            return token
+    return None
+
+
+def _bytes(token: Mapping[str, Any]) -> bytes:
+    given = token.get("bytes")
+    return bytes(given) if given is not None else str(token["token"]).encode()

@@ -6,14 +6,11 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-from metaeval.citation.chat.forms import is_number, read_object
-from metaeval.citation.chat.opening import Spent, estimate_for, open_chat, spent_on
+from metaeval.citation.chat.opening import Spent, estimate_for, open_chat, replayed_model, spent_on
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.chat.replay import replayed_model
 from metaeval.errors import UserError
-from metaeval.llm.answer import Failure
+from metaeval.llm.exchange import Failure, is_number, read_object, read_reply
 from metaeval.llm.replies import ReplyStore
-from metaeval.llm.reply import read_reply
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from metaeval.citation.chat.unread import why_unread
-from metaeval.llm.answer import Failure
+from metaeval.citation.chat.opening import why_unread
 from metaeval.llm.errors import Cause
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import Failure, read_reply
 
 
 def reply(text, finish="stop", refusal=None):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.chat.replay import recording, replaying
+from metaeval.citation.chat.opening import recording, replaying
 from metaeval.citation.citeeval.asking import Asking, load_prompts
 from metaeval.citation.citeeval.evaluate import counts, evaluate
 from metaeval.citation.citeeval.judge import requests_of
@@ -13,9 +13,8 @@ from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
-from metaeval.llm.answer import Failure
 from metaeval.llm.errors import Cause
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import Failure, read_reply
 
 PROMPTS = Path(__file__).parents[2] / "metaeval" / "citation" / "citeeval" / "prompts"
 PASSAGES = (

@@ -19,9 +19,8 @@ from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
-from metaeval.llm.answer import Failure
 from metaeval.llm.errors import Cause
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import Failure, read_reply
 
 PASSAGES = (Passage("It is 840 km long.", "Oder"), Passage("Barges carry coal."))
 

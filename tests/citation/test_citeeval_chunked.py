@@ -11,9 +11,8 @@ from metaeval.citation.citeeval.evaluate import counts, evaluate
 from metaeval.citation.citeeval.judge import requests_of
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
-from metaeval.llm.answer import Failure
 from metaeval.llm.errors import Cause
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import Failure, read_reply
 
 PASSAGES = (
     Passage("The Oder is 840 kilometres long.", "Oder"),

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-from metaeval.citation.chat.replay import recording, replaying
+from metaeval.citation.chat.opening import recording, replaying
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import bounds, counts, estimates, evaluate
 from metaeval.citation.citeeval.judge import requests_of
@@ -16,10 +16,10 @@ from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.budget import Prices, Purse, estimate
+from metaeval.llm.client import ChatSession
 from metaeval.llm.endpoint import Endpoint
+from metaeval.llm.options import EndpointOptions
 from metaeval.llm.replies import ReplyStore
-from metaeval.llm.request_policy import Conduct
-from metaeval.llm.session import ChatSession
 
 PASSAGES = (
     Passage("The Oder is 840 kilometres long.", "Oder"),
@@ -59,10 +59,10 @@ def session(tmp_path, own_environment):
     """Make a session on the test's own reply store."""
     made = []
 
-    def make(url, prices=None, budget=None, **conduct):
+    def make(url, prices=None, budget=None, **options):
         purse = Purse(Prices(*prices) if prices else None, budget)
         endpoint = Endpoint(url, "tiny", "OPENAI_API_KEY", "")
-        settings = Conduct(**{"backoff": 0.01, "timeout": 20.0, "concurrency": 8, **conduct})
+        settings = EndpointOptions(**{"backoff": 0.01, "timeout": 20.0, "concurrency": 8, **options})
         made.append(ChatSession(endpoint, settings, ReplyStore(tmp_path / "replies.sqlite"), purse))
         return made[-1]
 

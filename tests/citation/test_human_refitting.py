@@ -16,7 +16,7 @@ from metaeval.citation.human.model import HumanAnswer, RatedStatement
 from metaeval.citation.human.refitting import Edited, edited_statements, fit
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import read_reply
 
 DELETE_1, DELETE_3 = Edit("delete", 1, 1), Edit("delete", 3, 1)
 

@@ -13,9 +13,8 @@ from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.shares import citations_without_facts, entailments, unmapped
 from metaeval.citation.scifi.with_model import read_with_model, requests_for
 from metaeval.errors import UserError
-from metaeval.llm.answer import Failure
 from metaeval.llm.errors import Cause
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import Failure, read_reply
 
 CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1")
 FILM = "He acted in a film [1] in 1992 [2]."

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from metaeval.citation.chat.replay import recording
+from metaeval.citation.chat.opening import recording
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.baseline_options import baseline_options
 from metaeval.citation.citeeval.options import citeeval_options
@@ -21,7 +21,7 @@ from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
 from metaeval.experiment.citing.judging import gather
 from metaeval.experiment.citing.run import Asked
 from metaeval.experiment.metrics import load_metric
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import read_reply
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 ANSWERS = [

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.citation.chat.replay import recording
+from metaeval.citation.chat.opening import recording
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
@@ -20,7 +20,7 @@ from metaeval.experiment.citing.citeeval.settings import citeeval_settings
 from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
 from metaeval.experiment.citing.judging import gather
 from metaeval.experiment.citing.run import Asked
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import read_reply
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 ANSWERS = [

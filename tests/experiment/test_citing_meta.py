@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.chat.replay import recording
+from metaeval.citation.chat.opening import recording
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import evaluate_splits
 from metaeval.citation.citeeval.human_agreement import agreement
@@ -29,7 +29,7 @@ from metaeval.experiment.citing.meta.values import Measured, citation_measures
 from metaeval.experiment.citing.pipelines import read_pipeline
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import read_reply
 from metaeval.stats.krippendorff import krippendorff_alpha
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]

@@ -15,9 +15,8 @@ from metaeval.experiment.citing.meta.ratings import MetaOptions, alignment, resp
 from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
-from metaeval.llm.answer import Failure
 from metaeval.llm.errors import Cause
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import Failure, read_reply
 
 # Of each answer the first two statements cite. Sentences with "Lost" are not decomposed.
 TEXTS = {

@@ -19,7 +19,7 @@ from metaeval.experiment.citing.scifi.settings import prepare_scifi
 from metaeval.experiment.citing.scifi.sheets import scifi_sheets
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
-from metaeval.llm.reply import read_reply
+from metaeval.llm.exchange import read_reply
 
 # Passages are single letters: a premise is the letter of the passage.
 PASSAGES = [{"text": letter} for letter in "abc"]

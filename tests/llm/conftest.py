@@ -12,18 +12,18 @@ def always_own_environment(own_environment):
 def new_session(tmp_path):
     """Make a session with an endpoint: quick back-off, a reply store in the test's folder."""
     from metaeval.llm.budget import Prices, Purse
+    from metaeval.llm.client import ChatSession
     from metaeval.llm.endpoint import Endpoint
+    from metaeval.llm.options import EndpointOptions
     from metaeval.llm.replies import ReplyStore
-    from metaeval.llm.request_policy import Conduct
-    from metaeval.llm.session import ChatSession
 
     made = []
 
-    def make(url, key="", prices=None, budget=None, replies="replies.sqlite", **conduct):
-        conduct = {"backoff": 0.01, "timeout": 3.0, **conduct}
+    def make(url, key="", prices=None, budget=None, replies="replies.sqlite", **options):
+        options = {"backoff": 0.01, "timeout": 3.0, **options}
         purse = Purse(Prices(*prices) if prices else None, budget)
         endpoint = Endpoint(url, "tiny", "OPENAI_API_KEY", key)
-        made.append(ChatSession(endpoint, Conduct(**conduct), ReplyStore(tmp_path / replies), purse))
+        made.append(ChatSession(endpoint, EndpointOptions(**options), ReplyStore(tmp_path / replies), purse))
         return made[-1]
 
     yield make
@@ -34,7 +34,7 @@ def new_session(tmp_path):
 @pytest.fixture(scope="session")
 def question():
     """Make a request with this text."""
-    from metaeval.llm.request import ChatRequest
+    from metaeval.llm.exchange import ChatRequest
 
     def make(text, sample=0, **settings):
         messages = [{"role": "user", "content": text}]

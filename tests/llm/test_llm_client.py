@@ -9,9 +9,8 @@ import pytest
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
-from metaeval.llm.answer import Failure
 from metaeval.llm.errors import Cause
-from metaeval.llm.reply import Reply
+from metaeval.llm.exchange import Failure, Reply
 
 
 def echo(body):

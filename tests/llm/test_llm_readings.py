@@ -6,11 +6,8 @@ from math import exp, log
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.llm.logprobs import expected_score
-from metaeval.llm.prompts import Prompt, read_prompt
-from metaeval.llm.reply import read_reply
-from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, find_score
-from metaeval.llm.structured import read_judgement, score_schema
+from metaeval.llm.exchange import Prompt, read_prompt, read_reply
+from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, expected_score, find_score, read_judgement, score_schema
 
 JUDGEMENTS = [
     ('{"reasoning": "both agree", "score": 2}', DISCRETE, 2),

@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from metaeval.errors import UserError
+from metaeval.llm.exchange import read_reply
 from metaeval.llm.replies import ReplyStore, replies_path
-from metaeval.llm.reply import read_reply
 
 
 @pytest.fixture

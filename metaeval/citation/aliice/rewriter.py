@@ -12,7 +12,7 @@ from metaeval.citation.aliice.rewriting import PLACES, Fragment, Rewriting, requ
 from metaeval.citation.chat.opening import Progress, estimate_for, open_chat
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.llm.budget import Estimate
-from metaeval.llm.prompts import Prompt, read_prompt
+from metaeval.llm.exchange import Prompt, read_prompt
 
 _OWN = Path(__file__).parent / "prompts" / "rewriting.txt"
 

@@ -10,12 +10,9 @@ from typing import Literal
 
 from metaeval.citation.aliice.answers import AnswerClaims
 from metaeval.citation.aliice.released_text import has_mark, without_marks
-from metaeval.citation.chat.ask import Ask, text_of
-from metaeval.citation.chat.forms import object_schema, read_object, response_format
+from metaeval.citation.chat.opening import Ask
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.llm.answer import Answer
-from metaeval.llm.prompts import Prompt
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import Answer, ChatRequest, Prompt, object_schema, read_object, response_format, text_of
 
 State = Literal["rewritten", "unparsed", "failed", "too long"]
 """What became of a claim: written again; no use in the reply; no reply; refused as too long."""

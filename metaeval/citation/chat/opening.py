@@ -1,27 +1,38 @@
-"""Who answers: a chat model at an address, what it said in earlier runs, or a file of its replies."""
+"""Who answers: a chat model at an address, what it said in earlier runs, or a file of its replies.
+
+A file of replies holds requests and what came of them, one object per line, so that a whole pipeline can run again
+without a model; request and reply are what was sent and what came, as JSON. A request that failed is kept as failed.
+
+    {"request": {"model": ..., "messages": [...], ...}, "sample": 0, "reply": {"choices": [...], ...}}
+    {"request": {...}, "sample": 0, "failure": {"cause": "refused", "detail": "..."}}
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from metaeval.citation.chat.ask import Ask
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.chat.replay import recording, replaying
+from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import UserError
-from metaeval.llm.answer import Answer
+from metaeval.files import canonical_json, write_text
 from metaeval.llm.budget import Estimate, Prices, Purse, estimate, prices_of
 from metaeval.llm.endpoint import open_endpoint
+from metaeval.llm.errors import Cause
+from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply, read_reply
 from metaeval.llm.replies import ReplyStore, replies_path
-from metaeval.llm.reply import Reply
-from metaeval.llm.request import ChatRequest
 
 if TYPE_CHECKING:
-    from metaeval.llm.session import ChatSession
+    from metaeval.llm.client import ChatSession
+
+Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]
+"""Requests to their answers, in order: a chat session, or a replay."""
 
 Progress = Callable[[str, int, int], None]
 """What is told while the model answers: "asking MODEL" (and ", round 2" of what is asked next), requests answered so
@@ -161,6 +172,105 @@ class _Asker:
                 f"Asking a model needs {', '.join(missing)}, not installed here: type \"pip install 'metaeval[llm]'\"."
             )
         endpoint = open_endpoint(self._options.base_url, self._options.model, self._options.api_key_env)
-        from metaeval.llm.session import ChatSession
+        from metaeval.llm.client import ChatSession
 
-        return ChatSession(endpoint, self._options.conduct(), self._store, self._purse)
+        return ChatSession(endpoint, self._options, self._store, self._purse)
+
+
+_HINT = "name a file that --record wrote"
+
+
+def recording(ask: Ask, path: Path) -> Ask:
+    """Ask, and write what came of every request into the file, in the order of the requests, each once.
+
+    The file is written whole after each call, and holds all calls so far; an older one under its name is replaced.
+    """
+    lines: dict[bytes, str] = {}
+
+    def asked(requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+        answers = ask(requests)
+        for request, answer in zip(requests, answers, strict=True):
+            kept = {"request": request.body, "sample": request.sample, **_outcome(answer)}
+            # A lone surrogate, which JSON input may hold, has no UTF-8 form; as an escape it reads back the same.
+            lines[_key(request)] = canonical_json(kept).encode("utf-8", "backslashreplace").decode("utf-8")
+        write_text(path, "".join(f"{line}\n" for line in lines.values()))
+        return answers
+
+    return asked
+
+
+def replaying(path: Path) -> Ask:
+    """Answer from the file. Raises `UserError` when it cannot be read, and on a request that it does not hold."""
+    rows = read_rows(path, _HINT)
+    kept = {_key(ChatRequest(row.row("request").fields, row.number("sample"))): _answer(row) for row in rows}
+
+    def asked(requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+        missing = sum(_key(request) not in kept for request in requests)
+        if missing:
+            raise UserError(
+                f"{path} holds no reply to {missing:,} of {len(requests):,} requests: it was recorded with another "
+                "model, prompt, option or input; ask the model again, or give what it was recorded with."
+            )
+        return [kept[_key(request)] for request in requests]
+
+    return asked
+
+
+def replayed_model(path: Path) -> str:
+    """The model that a file of replies was recorded with; `UserError` where it holds none."""
+    first = next(read_rows(path, _HINT), None)
+    if first is None:
+        raise UserError(f"{path} holds no replies: name the model with --model, or record the file again.")
+    return first.row("request").text("model")
+
+
+def _key(request: ChatRequest) -> bytes:
+    return request.key("")
+
+
+def _outcome(answer: Answer) -> dict[str, Any]:
+    if isinstance(answer, Failure):
+        return {"failure": {"cause": str(answer.cause), "detail": answer.detail}}
+    return {"reply": json.loads(answer.raw)}
+
+
+def _answer(row: Row) -> Answer:
+    if "failure" in row.fields:
+        failure = row.row("failure")
+        return Failure(failure.choice("cause", {str(cause): cause for cause in Cause}), failure.optional_text("detail"))
+    try:
+        return read_reply(canonical_json(row.row("reply").fields))
+    except ValueError as error:
+        raise UserError(f"{row.where}: the reply is {error}; record the file again.") from error
+
+
+_BEGINNING = 40  # characters
+_CUT = "cut at the token limit"
+
+
+def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
+    """Two clauses on answers that nothing could be read from, for the end of an error: what came, and what to do.
+
+    A higher limit of tokens is advised only where a reply was cut at it. max_tokens: the limit that they had.
+    """
+    ended = Counter(map(_ended, answers))
+    came = ", ".join(f"{times:,} {name}" for name, times in ended.items())
+    first = next((one for one in answers if isinstance(one, Reply) and one.content.strip()), None)
+    begins = "" if first is None else f"; the first reply begins {_beginning(first.content)}"
+    higher = f"set max_tokens higher (-s max_tokens={2 * max_tokens}), or " if ended[_CUT] else ""
+    return f"{came}{begins}; {higher}ask another model (--model NAME)"
+
+
+def _ended(answer: Answer) -> str:
+    if isinstance(answer, Failure):
+        return "refused as too long" if answer.cause is Cause.TOO_LONG else "failed"
+    if answer.finish_reason == "length":
+        return _CUT
+    if answer.refusal or answer.finish_reason == "content_filter":
+        return "refused by the model or a filter"
+    return "not of the form that was asked for" if answer.content.strip() else "without a text"
+
+
+def _beginning(text: str) -> str:
+    words = " ".join(text.split())
+    return repr(words if len(words) <= _BEGINNING else words[:_BEGINNING] + "...")

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
 from metaeval.llm.endpoint import OPENAI, checked_url
+from metaeval.llm.exchange import ChatRequest
 from metaeval.llm.options import ENDPOINT_OPTIONS, EndpointOptions
-from metaeval.llm.request import ChatRequest
 
 Form = Literal["json", "json_schema"]
 """A reply in JSON that the prompt alone asks for, or that the server holds the model to."""

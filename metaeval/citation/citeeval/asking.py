@@ -16,8 +16,7 @@ from metaeval.citation.citeeval.structured import Module, reply_schema
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Passage
 from metaeval.errors import UserError
-from metaeval.llm.prompts import Prompt, read_prompt
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import ChatRequest, Prompt, read_prompt
 
 PLACES = ("query", "passages", "statements")
 """What a prompt must have a place for."""

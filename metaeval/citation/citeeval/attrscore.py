@@ -26,7 +26,7 @@ from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Pair
 from metaeval.citation.premises import premise
-from metaeval.llm.answer import Answer
+from metaeval.llm.exchange import Answer
 
 Mode = Literal["strict", "relaxed"]
 MODES: tuple[Mode, ...] = ("strict", "relaxed")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metaeval.citation.chat.ask import Ask
+from metaeval.citation.chat.opening import Ask
 from metaeval.citation.citeeval.aggregate import ResponseValue, Scenario, mean_bounds, response_value
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.attribution import CONTEXTS, context_of

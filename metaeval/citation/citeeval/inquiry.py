@@ -8,14 +8,20 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-from metaeval.citation.chat.ask import Trouble, text_of
-from metaeval.citation.chat.forms import object_schema, read_object, response_format
 from metaeval.citation.citeeval.splitting import Statement
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Passage
-from metaeval.llm.answer import Answer
-from metaeval.llm.prompts import Prompt, read_prompt
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import (
+    Answer,
+    ChatRequest,
+    Prompt,
+    Trouble,
+    object_schema,
+    read_object,
+    read_prompt,
+    response_format,
+    text_of,
+)
 
 Make = Callable[[str, dict[str, Any]], ChatRequest]
 """The request with this message, for a reply of this form."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
-from metaeval.citation.chat.ask import Ask, text_of
+from metaeval.citation.chat.opening import Ask
 from metaeval.citation.citeeval.asking import Asking, load_prompts, parts, request_for
 from metaeval.citation.citeeval.editing import Edit
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
@@ -15,8 +15,7 @@ from metaeval.citation.citeeval.replies import Words, read_words
 from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.citeeval.structured import Module
 from metaeval.citation.model import Answer as Response
-from metaeval.llm.answer import Answer
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import Answer, ChatRequest, text_of
 
 State = Literal["read", "not asked", "unparsed", "failed", "too long", "in part"]
 """What became of a question: read, perhaps not wholly; not asked; no use in the reply; no reply; refused as too long.

@@ -27,7 +27,7 @@ from metaeval.citation.citeeval.inquiry import (
 from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Passage
-from metaeval.llm.answer import Answer
+from metaeval.llm.exchange import Answer
 
 SUPPORT: Mapping[str, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
 """What the passages of a cited statement give it, and the recall that it has for that."""

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from metaeval.citation.chat.forms import is_number, object_schema, read_object, response_format
 from metaeval.citation.citeeval.attribution import CONTEXTS
 from metaeval.citation.citeeval.editing import REASONS, Action, Edit
 from metaeval.citation.citeeval.judge_output import Said, once
 from metaeval.citation.citeeval.rating import STARS
+from metaeval.llm.exchange import is_number, object_schema, read_object, response_format
 
 Module = Literal["attribution", "editing"]
 """The two questions about a response."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from metaeval.citation.chat.ask import Ask
+from metaeval.citation.chat.opening import Ask
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.attrscore import AttrStatement, attrscore_by_model, attrscore_inquiries
 from metaeval.citation.citeeval.baseline_options import BaselineOptions
@@ -19,8 +19,7 @@ from metaeval.citation.citeeval.lqac import LqacStatement, lqac, lqac_inquiries
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.model import Answer as Response
-from metaeval.llm.answer import Answer
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import Answer, ChatRequest
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from metaeval.citation.chat.forms import is_number, object_schema, read_object, response_format
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.generation.documents import Document
 from metaeval.citation.generation.options import GenerationOptions, Strategy
-from metaeval.llm.prompts import Prompt, read_prompt
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import (
+    ChatRequest,
+    Prompt,
+    is_number,
+    object_schema,
+    read_object,
+    read_prompt,
+    response_format,
+)
 
 Stage = Literal["summary", "selection", "answer"]
 

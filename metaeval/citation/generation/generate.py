@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metaeval.citation.chat.ask import Ask, Trouble, text_of
+from metaeval.citation.chat.opening import Ask
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.generation.asking import STAGES, Stage, answer_request, load_prompts
 from metaeval.citation.generation.documents import Document, fitted, whole_documents
@@ -15,8 +15,8 @@ from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.strategies import SHOWING, Setup, Shown, selection_requests, summary_requests
 from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer
-from metaeval.llm.answer import Answer as Reply
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import Answer as Reply
+from metaeval.llm.exchange import ChatRequest, Trouble, text_of
 
 _THINKING = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
 

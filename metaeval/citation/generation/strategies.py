@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from metaeval.citation.chat.ask import Ask, Trouble, text_of
+from metaeval.citation.chat.opening import Ask
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.generation.asking import (
     Stage,
@@ -18,9 +18,7 @@ from metaeval.citation.generation.asking import (
 from metaeval.citation.generation.documents import Document, fitted, whole_documents
 from metaeval.citation.generation.options import GenerationOptions, Strategy
 from metaeval.citation.model import Answer as Question
-from metaeval.llm.answer import Answer
-from metaeval.llm.prompts import Prompt
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import Answer, ChatRequest, Prompt, Trouble, text_of
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metaeval.citation.chat.forms import object_schema, read_object, response_format
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.marks import cited_spans
 from metaeval.citation.scifi.model import DUPLICATE
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.sentences import has_letter, without_marks
-from metaeval.llm.prompts import Prompt, read_prompt
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import ChatRequest, Prompt, object_schema, read_object, read_prompt, response_format
 
 _OWN = Path(__file__).parent / "prompts"
 _FACTS = response_format("facts", object_schema(facts={"type": "array", "items": {"type": "string"}}))

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from metaeval.citation.chat.ask import Ask, text_of
+from metaeval.citation.chat.opening import Ask
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.scifi.asking import (
@@ -27,8 +27,8 @@ from metaeval.citation.scifi.references import given_facts, reference_sentences
 from metaeval.citation.scifi.segments import find_segment
 from metaeval.citation.scifi.sentences import has_letter, read_sentences, without_marks
 from metaeval.citation.sentences import RULES, SentenceSplitter
-from metaeval.llm.answer import Answer as Reply
-from metaeval.llm.request import ChatRequest
+from metaeval.llm.exchange import Answer as Reply
+from metaeval.llm.exchange import ChatRequest, text_of
 
 _Pair = tuple[str, str]
 """A sentence and one of its facts."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from metaeval.citation.chat.opening import replayed_model
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.chat.replay import replayed_model
 from metaeval.config import validated
 from metaeval.errors import UserError
 

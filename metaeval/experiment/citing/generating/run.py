@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.chat.opening import Progress, Spent, cost_of, estimate_for, open_chat, spent_on
+from metaeval.citation.chat.opening import Progress, Spent, cost_of, estimate_for, open_chat, spent_on, why_unread
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.chat.unread import why_unread
 from metaeval.citation.generation.asking import STAGES, load_prompts
 from metaeval.citation.generation.generate import Generated, first_requests, generate, largest_requests
 from metaeval.citation.generation.options import GenerationOptions

@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from metaeval.citation.chat.ask import Ask
-from metaeval.citation.chat.opening import Chat, Spent, cost_of, open_chat, spent_on
-from metaeval.citation.chat.unread import why_unread
+from metaeval.citation.chat.opening import Ask, Chat, Spent, cost_of, open_chat, spent_on, why_unread
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits
 from metaeval.citation.citeeval.improving import Improved, improved
 from metaeval.citation.citeeval.judge import requests_of

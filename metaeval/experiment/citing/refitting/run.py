@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.chat.opening import Chat, estimate_for, open_chat
+from metaeval.citation.chat.opening import Chat, estimate_for, open_chat, why_unread
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.chat.unread import why_unread
 from metaeval.citation.citeeval.asking import Asking, load_prompts
 from metaeval.citation.citeeval.coefficients import coefficients_text
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits

@@ -1,0 +1,229 @@
+"""What is sent to a chat model and what comes back: prompts, requests, the JSON forms of replies, replies, failures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+from typing import Any, Literal
+
+from metaeval.errors import UserError
+from metaeval.files import canonical_json, read_text, unique_fields
+from metaeval.llm.errors import Cause
+
+_PLACE = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text with places such as {statement}."""
+
+    text: str
+
+    @property
+    def fingerprint(self) -> str:
+        """First 12 hex digits of the text's SHA-256: which wording it was."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
+
+    def fill(self, **values: str) -> str:
+        """The text with its places filled; braces inside a value, and places that are not named, stay as they are."""
+        return _PLACE.sub(lambda match: values.get(match[1], match[0]), self.text)
+
+
+def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:
+    """Read a prompt of the user's own; `UserError` when a place is missing."""
+    prompt = Prompt(read_text(path).rstrip("\n"))
+    missing = [place for place in places if f"{{{place}}}" not in prompt.text]
+    if missing:
+        needed = " and ".join(f"{{{place}}}" for place in missing)
+        raise UserError(f"{path}: the prompt has no place for {needed}; write {needed} where that text should stand.")
+    return prompt
+
+
+CHARACTERS_PER_TOKEN = 4
+"""For estimates alone: English prose has about four characters a token."""
+
+_FRAME_TOKENS = 64  # more than any chat template adds around one message
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """The JSON body that is sent, and the number of the sample that this is of it (0, 1, ...)."""
+
+    body: Mapping[str, Any]
+    sample: int = 0
+
+    @cached_property
+    def content(self) -> bytes:
+        """The body as it is sent; half a surrogate pair, which no UTF-8 can hold, is sent as a question mark."""
+        return canonical_json(self.body).encode("utf-8", "replace")
+
+    def key(self, base_url: str) -> bytes:
+        """32 bytes that stand for everything that was sent, and where to."""
+        digest = hashlib.sha256(canonical_json([base_url, self.sample]).encode("utf-8", "replace"))
+        digest.update(self.content)
+        return digest.digest()
+
+    def settings(self, base_url: str) -> str:
+        """What was sent but for the messages, and where to, as JSON: what a server takes or refuses for every text."""
+        return canonical_json([base_url, {name: value for name, value in self.body.items() if name != "messages"}])
+
+    @property
+    def likely_tokens_in(self) -> int:
+        """Input tokens, estimated from the number of characters."""
+        return ceil(sum(len(message["content"]) for message in self.body["messages"]) / CHARACTERS_PER_TOKEN)
+
+    @property
+    def most_tokens_in(self) -> int:
+        """Input tokens at the very worst: no tokenizer makes more than one of a byte."""
+        return _FRAME_TOKENS + sum(
+            len(message["content"].encode("utf-8", "replace")) for message in self.body["messages"]
+        )
+
+    @property
+    def most_tokens_out(self) -> int:
+        """The limit on output tokens that the body sets."""
+        return int(self.body.get("max_tokens") or self.body.get("max_completion_tokens") or 0)
+
+
+_FENCE = "```"
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """The schema of an object that has exactly these properties."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """The `response_format` of a chat request whose reply the server holds to a schema."""
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
+
+
+def read_object(text: str, *names: str) -> dict[str, Any] | None:
+    """The JSON object that a text is, bare or as one block of code, with exactly these fields; None for all else.
+
+    An object that names a field twice, at whatever depth, is of no form: which of both words was meant nobody can tell.
+    """
+    try:
+        body = json.loads(_unfenced(text), object_pairs_hook=unique_fields)
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) and body.keys() == set(names) else None
+
+
+def _unfenced(text: str) -> str:
+    """What stands in a block of code, fences on lines of their own; a text that is no such block as it is."""
+    block = text.strip()
+    if len(block) < 2 * len(_FENCE) or not block.startswith(_FENCE) or not block.endswith(_FENCE):
+        return text
+    opening, _, body = block[len(_FENCE) : -len(_FENCE)].partition("\n")
+    own_line = body.rstrip(" \t").endswith("\n")
+    return body if opening.rstrip() in ("", "json") and own_line else text
+
+
+def is_number(value: Any) -> bool:
+    """Whether a JSON value is a whole number; JSON's true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_CUT_SHORT = ("length", "content_filter")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One chat completion. tokens_in and tokens_out are the server's own count, None where it gives none.
+
+    `logprobs` is the list of output tokens with their log-probabilities; empty unless the request asked for them and
+    the server gives them. `raw` is the body as it came.
+    """
+
+    raw: str
+    content: str
+    finish_reason: str
+    refusal: str
+    model: str
+    fingerprint: str
+    tokens_in: int | None
+    tokens_out: int | None
+    logprobs: Sequence[Mapping[str, Any]]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the model said all it had to say: no refusal, nothing filtered, not cut at the token limit."""
+        return bool(self.content.strip()) and not self.refusal and self.finish_reason not in _CUT_SHORT
+
+
+def read_reply(raw: str) -> Reply:
+    """Read the body of a chat completion.
+
+    Raises `ValueError` for a body that is no chat completion: not JSON, no choice, a message without text.
+    """
+    try:
+        body = json.loads(raw)
+        choice = body["choices"][0]
+        message = choice["message"]
+        usage = body.get("usage") or {}
+        logprobs = choice.get("logprobs") or {}
+        reply = Reply(
+            raw=raw,
+            content=_content(message.get("content")),
+            finish_reason=_text(choice.get("finish_reason")),
+            refusal=_text(message.get("refusal")),
+            model=_text(body.get("model")),
+            fingerprint=_text(body.get("system_fingerprint")),
+            tokens_in=_count(usage.get("prompt_tokens")),
+            tokens_out=_count(usage.get("completion_tokens")),
+            logprobs=logprobs.get("content") or (),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"not a chat completion ({type(error).__name__}: {error})") from error
+    return reply
+
+
+def _content(value: Any) -> str:
+    """A message's text, which some servers cut into parts."""
+    return "".join(_text(part["text"]) for part in value) if isinstance(value, list) else _text(value)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} where text should be")
+    return value
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A request that got no reply, however often it was sent: the last fault's cause, and what was said."""
+
+    cause: Cause
+    detail: str
+
+
+Answer = Reply | Failure
+
+
+Trouble = Literal["unparsed", "failed", "too long"]
+"""Why a request gave nothing to use: no use in the reply; no reply; refused as too long."""
+
+
+def text_of(answer: Answer) -> tuple[str | None, Trouble | None]:
+    """The text of a reply that the model ended by itself, or what stands in its way; the other of the two is None."""
+    if isinstance(answer, Failure):
+        return None, "too long" if answer.cause is Cause.TOO_LONG else "failed"
+    return (answer.content, None) if answer.whole else (None, "unparsed")
