@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
+PUNKT = HERE.parents[1] / "shared" / "models" / "nltk_data"
 OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 settings.register_profile("fixed", derandomize=True, deadline=None)
@@ -53,6 +54,16 @@ def tiny(load_module, tmp_path_factory):
     for module in ("torch", "transformers"):
         pytest.importorskip(module, reason="tiny models need the extra 'models'")
     return load_module(HERE / "metrics_zoo" / "tiny_models.py").TinyModels(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def punkt_data(monkeypatch):
+    """The one folder in which NLTK finds punkt_tab's English data: the published ones where they are beside the
+    project, else tests/golden/nltk_data, by which punkt cuts the golden texts at the same places."""
+    nltk = pytest.importorskip("nltk", reason="punkt needs the extra 'models'")
+    folder = PUNKT if PUNKT.is_dir() else HERE / "golden" / "nltk_data"
+    monkeypatch.setattr(nltk.data, "path", [str(folder)])
+    return folder
 
 
 @pytest.fixture

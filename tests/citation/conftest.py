@@ -6,8 +6,6 @@ import pytest
 
 from metaeval.citation.sentences import RULES, find_sentence_splitter
 
-PUNKT = Path(__file__).parents[3] / "shared" / "models" / "nltk_data"
-
 
 @pytest.fixture(scope="session")
 def made(load_module):
@@ -16,12 +14,9 @@ def made(load_module):
 
 
 @pytest.fixture(params=["rules", "punkt"])
-def splitter(request, monkeypatch):
+def splitter(request):
     """The official sentences are punkt's; on these texts the rules cut at the same places."""
     if request.param == "rules":
         return RULES
-    nltk = pytest.importorskip("nltk", reason="punkt needs the package nltk")
-    if not PUNKT.is_dir():
-        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
-    monkeypatch.setattr(nltk.data, "path", [str(PUNKT), *nltk.data.path])
+    request.getfixturevalue("punkt_data")
     return find_sentence_splitter("nltk")

@@ -1,4 +1,4 @@
-"""CVCP in its two readings. Expected values: the `cvcp` block of shared/golden/aliice_parser.json, and by hand."""
+"""CVCP in its two readings. Expected values: the `cvcp` block of tests/golden/aliice_parser.json, and by hand."""
 
 import json
 from pathlib import Path
@@ -7,14 +7,10 @@ import pytest
 
 from metaeval.citation.aliice.cvcp import answer_cvcp, group_positions, pooled_cvcp, sentence_cvcp
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "aliice_parser.json"
-BLOCK = (
-    json.loads(GOLDEN.read_text(encoding="utf-8"))["cvcp"] if GOLDEN.exists() else {"sentences": [], "responses": []}
-)
-with_golden = pytest.mark.skipif(not BLOCK["sentences"], reason="shared/golden is not beside the project")
+GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
+BLOCK = json.loads(GOLDEN.read_text(encoding="utf-8"))["cvcp"]
 
 
-@with_golden
 @pytest.mark.parametrize("record", BLOCK["sentences"], ids=lambda record: record["sentence"][:20])
 def test_sentences(record):
     positions = record.get("group_positions", [])
@@ -25,7 +21,6 @@ def test_sentences(record):
     assert pooled_cvcp([[record["sentence"]]]) == (None if pooled is None else pytest.approx(pooled, abs=1e-15))
 
 
-@with_golden
 @pytest.mark.parametrize("record", BLOCK["responses"])
 def test_responses(record):
     sentences = record["response_sentences"]
@@ -36,7 +31,6 @@ def test_responses(record):
     assert pooled_cvcp([sentences]) == pytest.approx(record["released_code_pooled_char_positions"], abs=1e-15)
 
 
-@with_golden
 def test_all_responses_pooled():
     pooled = pooled_cvcp(record["response_sentences"] for record in BLOCK["responses"])
     assert pooled == pytest.approx(BLOCK["released_code_on_all_four_responses_together"], abs=1e-15)

@@ -1,6 +1,6 @@
 """Citation recall, precision and CVCP: the released code's own results on 13 answers, and hand-made answers besides.
 
-Expected values: shared/golden/aliice_eval.json, made by running ylXuu/ALiiCE 7665642 with a stub NLI model.
+Expected values: tests/golden/aliice_eval.json, made by running ylXuu/ALiiCE 7665642 with a stub NLI model.
 """
 
 import json
@@ -20,20 +20,12 @@ from metaeval.citation.parsers.with_spacy import small_parser
 from metaeval.citation.sentences import RULES, find_sentence_splitter
 from metaeval.errors import UserError
 
-SHARED = Path(__file__).parents[3] / "shared"
-FILE = SHARED / "golden" / "aliice_eval.json"
-GOLDEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"cases": [], "docs": []}
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "aliice_eval.json").read_text(encoding="utf-8"))
 DOCS = tuple(Passage(doc["text"], doc["title"]) for doc in GOLDEN["docs"])
-with_golden = pytest.mark.skipif(not GOLDEN["cases"], reason="shared/golden is not beside the project")
 
 
 @pytest.fixture
-def punkt(monkeypatch):
-    data = SHARED / "models" / "nltk_data"
-    if not data.exists():
-        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
-    nltk_data = pytest.importorskip("nltk.data")
-    monkeypatch.setattr(nltk_data, "path", [str(data)])
+def punkt(punkt_data):
     return find_sentence_splitter("nltk")
 
 
@@ -64,7 +56,6 @@ def percent(value):
     return None if value is None else pytest.approx(100 * value, abs=1e-12)
 
 
-@with_golden
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["case"])
 def test_the_released_profile_is_the_released_evaluation(case, punkt):
     scores, _, entails = run([case], RELEASED, punkt)
@@ -83,7 +74,6 @@ def test_the_released_profile_is_the_released_evaluation(case, punkt):
     assert sorted(entails.asked) == sorted({(premise, claim) for premise, claim, _ in case["nli_calls"]})
 
 
-@with_golden
 def test_the_released_profile_over_all_answers(punkt):
     scores, lines, entails = run(GOLDEN["cases"], RELEASED, punkt)
     expected = GOLDEN["corpus"]

@@ -17,7 +17,7 @@ from metaeval.citation.sentences import (
 )
 from metaeval.corpus.sentences import SPLITTER
 
-SHARED = Path(__file__).parents[3] / "shared"
+GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_eval.json"
 
 
 def moved(text, leading):
@@ -38,13 +38,10 @@ def test_a_splitter_that_changes_the_text_is_refused():
         split(whole("it rained"), loud)
 
 
-def test_the_splitter_that_ran_is_named(monkeypatch):
+def test_the_splitter_that_ran_is_named(punkt_data):
     assert find_sentence_splitter("rules").name == RULES.name == SPLITTER
-    nltk = pytest.importorskip("nltk", reason="punkt needs the package nltk")
-    data = SHARED / "models" / "nltk_data"
-    if not data.is_dir():
-        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
-    monkeypatch.setattr(nltk.data, "path", [str(data), *nltk.data.path])
+    import nltk
+
     assert find_sentence_splitter("nltk").name.startswith(f"nltk-{nltk.__version__}/punkt_tab-english@")
 
 
@@ -91,8 +88,5 @@ def test_moved_marks_keep_their_place_in_the_answer():
 
 def test_moving_the_first_gives_the_sentences_of_the_released_code():
     """The sentences of released ALiiCE on real punkt; on these texts the rules cut at the same places."""
-    path = SHARED / "golden" / "aliice_eval.json"
-    if not path.is_file():
-        pytest.skip("the official outputs (shared/golden) are not beside the project")
-    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    cases = json.loads(GOLDEN.read_text(encoding="utf-8"))["cases"]
     assert [moved(case["raw_output"], "move first") for case in cases] == [case["sentences"] for case in cases]

@@ -1,6 +1,6 @@
 """CiteEval as released (commit 88f567d): the outputs of its unmodified code on stored inputs.
 
-shared/golden/citeeval.json holds splittings, a parsed reply, edit distances and statement ratings.
+tests/golden/citeeval.json holds splittings, a parsed reply, edit distances and statement ratings.
 """
 
 import json
@@ -18,15 +18,12 @@ from metaeval.citation.citeeval.tagged import read_tagged_edits, read_tagged_rat
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 
-SHARED = Path(__file__).parents[3] / "shared"
+GOLDEN = Path(__file__).parents[1] / "golden" / "citeeval.json"
 
 
 @pytest.fixture(scope="module")
 def golden():
-    path = SHARED / "golden" / "citeeval.json"
-    if not path.is_file():
-        pytest.skip("the official outputs (shared/golden) are not beside the project")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
 def edits_of(stored):

@@ -13,7 +13,7 @@ from metaeval.citation.parsers.stored import read_parses
 from metaeval.errors import UserError
 
 TEXT = "Cups can be made of glass or plastic"
-# The parse of en_core_web_sm 2.2.5 for this sentence, as shared/golden/aliice_parser.json has it (paper_fig1_A2).
+# The parse of en_core_web_sm 2.2.5 for this sentence, as tests/golden/aliice_parser.json has it (paper_fig1_A2).
 CUPS = Parse(
     tuple(TEXT.split()),
     ("nsubjpass", "aux", "auxpass", "ROOT", "prep", "pobj", "cc", "conj"),

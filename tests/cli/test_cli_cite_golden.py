@@ -1,6 +1,6 @@
 """`metaeval cite` in the released profiles against the official outputs: the whole way, with a metric of one's own.
 
-shared/golden holds what the unmodified ALCE (246c476) and ALiiCE (7665642) code gave for 13 answers, with a rule in
+tests/golden holds what the unmodified ALCE (246c476) and ALiiCE (7665642) code gave for 13 answers, with a rule in
 place of the NLI model; here the same rule is a metric in a file.
 """
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SHARED = Path(__file__).parents[3] / "shared"
+GOLDEN = Path(__file__).parents[1] / "golden"
 # The rule as the golden file words it (`nli_rule`).
 RULE = """
 import re
@@ -31,16 +31,12 @@ QA_PAIRS = [{"short_answers": ["Danish"]}, {"short_answers": ["four"]}]
 
 
 @pytest.fixture
-def golden(tmp_path, monkeypatch):
+def golden(tmp_path, punkt_data):
     """The official outputs of a pipeline, with its input written as a file and the rule as a module."""
-    nltk = pytest.importorskip("nltk", reason="the official code splits sentences with NLTK's punkt")
-    if not (SHARED / "golden").is_dir() or not (SHARED / "models" / "nltk_data").is_dir():
-        pytest.skip("the official outputs and punkt's data (shared) are not beside the project")
-    monkeypatch.setattr(nltk.data, "path", [str(SHARED / "models" / "nltk_data")])
     (tmp_path / "official_rule.py").write_text(RULE)
 
     def read(pipeline):
-        found = json.loads((SHARED / "golden" / f"{pipeline}_eval.json").read_text())
+        found = json.loads((GOLDEN / f"{pipeline}_eval.json").read_text())
         items = [
             {"question": "", "output": case["raw_output"], "docs": found["docs"], "qa_pairs": QA_PAIRS}
             for case in found["cases"]

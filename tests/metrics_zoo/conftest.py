@@ -1,4 +1,4 @@
-"""The tiny golden models beside the project, rebuilt byte for byte, and the sentences that their scores are of."""
+"""The tiny golden models, rebuilt byte for byte, and the sentences that their scores are of."""
 
 import importlib.util
 import json
@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SHARED = Path(__file__).parents[2].parent / "shared"
-GOLDEN = SHARED / "golden" / "metrics"
+GOLDEN = Path(__file__).parents[1] / "golden" / "metrics"
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,6 @@ class Golden:
 
 @pytest.fixture(scope="session")
 def golden(load_module, tmp_path_factory):
-    if not GOLDEN.is_dir():
-        pytest.skip("the official scores (shared/golden/metrics) are not beside the project")
     for module in ("torch", "transformers", "sentencepiece"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"the tiny golden models need {module} (extra 'models')")
@@ -40,11 +37,5 @@ def golden(load_module, tmp_path_factory):
 
 
 @pytest.fixture
-def punkt(monkeypatch):
+def punkt(punkt_data):
     """NLTK's punkt_tab, which the official scores were cut with."""
-    data = SHARED / "models" / "nltk_data"
-    if importlib.util.find_spec("nltk") is None or not data.is_dir():
-        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
-    import nltk
-
-    monkeypatch.setattr(nltk.data, "path", [str(data), *nltk.data.path])

@@ -1,6 +1,6 @@
 """SummaC-ZS, and the NLI image that both SummaCs read.
 
-Official scores: summac 0.0.4 unmodified on transformers 4.30.2, a tiny ALBERT (shared/golden/metrics/summac_zs.json).
+Official scores: summac 0.0.4 unmodified on transformers 4.30.2, a tiny ALBERT (tests/golden/metrics/summac_zs.json).
 Everything else is compared with `slow_image`, written here from the definition: plain transformers, one pair of units
 at a time.
 """

@@ -1,6 +1,6 @@
 """SummaC-Conv.
 
-Official scores: summac 0.0.4 unmodified on transformers 4.30.2, a tiny ALBERT (shared/golden/metrics/summac_conv.json),
+Official scores: summac 0.0.4 unmodified on transformers 4.30.2, a tiny ALBERT (tests/golden/metrics/summac_conv.json),
 with the published layers (read from METAEVAL_SUMMAC_CONV where that names the file) and with synthetic ones whose
 recipe the golden file gives. The rest is compared with `slow_score`, written here from the definition.
 """

@@ -1,5 +1,6 @@
 """Which splitter runs, under which name: NLTK's punkt_tab where its data are, rules without data elsewhere."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from metaeval.errors import UserError
 from metaeval.scoring.backends import sentences
 from metaeval.scoring.backends.sentences import find_splitter
 
-DATA = Path(__file__).parents[3].parent / "shared" / "models" / "nltk_data"
+GOLDEN = Path(__file__).parents[2] / "golden"
 TEXT = (
     "Dr. Osei joined in 2009, at 10 a.m. on a Monday. She led the group! Did she? Yes…\nThen\nshe left. [2] It rained."
 )
@@ -28,14 +29,9 @@ def bare(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def data(bare, monkeypatch):
-    """NLTK's data beside the project, and nothing else."""
-    if not DATA.is_dir():
-        pytest.skip("NLTK's punkt_tab data (shared/models/nltk_data) are not beside the project")
-    import nltk
-
-    monkeypatch.setattr(nltk.data, "path", [str(DATA)])
-    return DATA
+def data(bare, punkt_data):
+    """Data of punkt_tab, and nothing else."""
+    return punkt_data
 
 
 def test_rules_need_nothing(bare):
@@ -107,3 +103,22 @@ def test_data_fetched_into_the_cache_are_found_again(data, bare, monkeypatch, tm
     monkeypatch.setattr(nltk, "download", lambda *_, **__: pytest.fail("fetched twice"))
     monkeypatch.setattr(nltk.data, "path", [])
     assert find_splitter("auto").name == found.name
+
+
+def golden_texts():
+    """Every text of the golden files that punkt has to cut."""
+    pairs = json.loads((GOLDEN / "metrics" / "pairs.json").read_text(encoding="utf-8"))
+    texts = [pair[side] for pair in pairs for side in ("source", "statement")]
+    for name in ("alce_eval", "aliice_eval"):
+        content = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+        texts += [case["raw_output"] for case in content["cases"]] + [document["text"] for document in content["docs"]]
+    return texts
+
+
+def test_the_golden_texts_are_cut_as_by_the_published_data(punkt_data, monkeypatch):
+    import nltk
+
+    texts = [TEXT, *golden_texts()]
+    expected = [find_splitter("nltk").split(text) for text in texts]
+    monkeypatch.setattr(nltk.data, "path", [str(GOLDEN / "nltk_data")])
+    assert [find_splitter("nltk").split(text) for text in texts] == expected
