@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,7 +13,6 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from metaeval.corpus.chunks import Chunking
-from metaeval.corpus.pools import check_pool
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.files import read_text
 
@@ -39,11 +39,30 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ChunkConfig(_Strict):
-    """At most `size` words a chunk; see `metaeval.corpus.chunks.Chunking` for the modes."""
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a field of a model is typed on the command line; it stands beside the field's type, in Annotated.
 
-    size: int = Field(default=150, ge=1)
-    mode: Literal["sentences", "whole-sentences", "words"] = "sentences"
+    metavar: what stands for the value in a help text. short: the one-letter option. name: the option's name, where it
+    is not the field's. multiple: the option can be given several times. argument: it is an argument, not an option.
+    """
+
+    metavar: str = ""
+    short: str = ""
+    name: str = ""
+    multiple: bool = False
+    argument: bool = False
+
+
+class ChunkConfig(_Strict):
+    """How documents are cut into chunks; see `metaeval.corpus.chunks.Chunking` for the modes."""
+
+    size: int = Field(default=150, ge=1, description="Most words in a chunk.")
+    mode: Literal["sentences", "whole-sentences", "words"] = Field(
+        default="sentences",
+        description="How chunks are packed: sentences (a longer one is cut), whole-sentences (a longer one is a chunk "
+        "of its own), or words (fixed windows).",
+    )
 
     def chunking(self) -> Chunking:
         """The chunking that this describes."""
@@ -51,50 +70,93 @@ class ChunkConfig(_Strict):
 
 
 class IntervalConfig(_Strict):
-    """Cluster bootstrap: resamples (0: no intervals), seed, and the interval's level and method."""
+    """The cluster bootstrap, which draws whole groups of rows."""
 
-    resamples: int = Field(default=1000, ge=0, le=1_000_000)
-    seed: int = Field(default=0, ge=0)
-    level: float = Field(default=0.95, gt=0, lt=1)
-    method: Literal["percentile", "bca"] = "percentile"
+    resamples: int = Field(
+        default=1000, ge=0, le=1_000_000, description="Resamples of the bootstrap (0: no intervals)."
+    )
+    seed: int = Field(default=0, ge=0, description="Seed from which resamples are drawn.")
+    level: float = Field(default=0.95, gt=0, lt=1, description="Level of the intervals.")
+    method: Literal["percentile", "bca"] = Field(
+        default="percentile",
+        description="Method of the intervals: percentile, or bca (bias-corrected and accelerated).",
+    )
 
 
 class ComparisonConfig(_Strict):
-    """Paired permutation tests between metrics: permutations (0: no tests), and the level at which two differ."""
+    """Paired permutation tests between metrics."""
 
-    permutations: int = Field(default=1000, ge=0, le=1_000_000)
-    alpha: float = Field(default=0.05, gt=0, lt=1)
+    permutations: int = Field(
+        default=1000, ge=0, le=1_000_000, description="Permutations of each paired test (0: no tests)."
+    )
+    alpha: float = Field(
+        default=0.05,
+        gt=0,
+        lt=1,
+        description="Level of the tests: two metrics differ where the adjusted p is at most this.",
+    )
 
 
 class RunConfig(_Strict):
-    """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go.
+    """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go."""
 
-    budget: the most that each metric which costs money may spend, in USD.
-    """
-
-    dataset: str = "mini"
-    split: str | None = None
-    data: Path | None = None
-    dataset_options: dict[str, OptionText] = Field(default_factory=dict)
-    unit: Literal["chunk", "citation"] = "chunk"
-    chunk: ChunkConfig = ChunkConfig()
-    evidence_threshold: float = Field(default=0.5, gt=0, le=1)
-    pool: str = "own"
-    aggregate: Literal["max", "mean"] = "max"
-    metrics: Names = OFFLINE_METRICS
-    metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    controls: bool = True
-    protocols: Names = ("all",)
-    protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
-    interval: IntervalConfig = IntervalConfig()
-    comparison: ComparisonConfig = ComparisonConfig()
-    results: Path = Path("results")
-    store: Path | None = None
-    budget: float | None = Field(default=None, gt=0)
+    dataset: Annotated[str, Flag("NAME", "-d")] = Field(
+        default="mini", description="Data set, by name ('metaeval data list')."
+    )
+    split: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Split of the data set.")
+    data: Annotated[Path | None, Flag("PATH")] = Field(
+        default=None, description="Folder that holds the published files (for jsonl: your file)."
+    )
+    dataset_options: dict[str, OptionText] = Field(
+        default_factory=dict, description="Options of the data set ('metaeval data show NAME')."
+    )
+    unit: Annotated[Literal["chunk", "citation"], Flag("UNIT", "-u")] = Field(
+        default="chunk", description="Unit of analysis: chunk or citation."
+    )
+    chunk: ChunkConfig = Field(default=ChunkConfig(), description="How documents are cut into chunks.")
+    evidence_threshold: float = Field(
+        default=0.5,
+        gt=0,
+        le=1,
+        description="Lowest Jaccard similarity of word sets at which evidence that is given as text goes to a sentence "
+        "of the document.",
+    )
+    pool: Annotated[str, Flag("POOL")] = Field(default="own", description="Retrieval pool: own, or bm25:K.")
+    aggregate: Literal["max", "mean"] = Field(
+        default="max", description="Score of a citation: the max or the mean over the chunks of its document."
+    )
+    metrics: Annotated[Names, Flag("NAMES", "-m", "metric")] = Field(
+        default=OFFLINE_METRICS, description="Metrics, with commas; scores:FILE reads a score file."
+    )
+    metric_options: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="Options of each metric ('metaeval metrics show NAME')."
+    )
+    controls: bool = Field(default=True, description="Add rows of scores that cost nothing, for comparison.")
+    protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = Field(
+        default=("all",), description="correlation, classification, retrieval (commas), or all."
+    )
+    protocol_options: dict[str, dict[str, OptionText]] = Field(
+        default_factory=dict, description="Options of each protocol."
+    )
+    interval: IntervalConfig = Field(default=IntervalConfig(), description="How intervals are made.")
+    comparison: ComparisonConfig = Field(default=ComparisonConfig(), description="How metrics are tested.")
+    results: Annotated[Path, Flag("FOLDER")] = Field(
+        default=Path("results"), description="Folder for results (default: results)."
+    )
+    store: Annotated[Path | None, Flag("FILE")] = Field(
+        default=None, description="Score store (default: scores.sqlite in the results folder)."
+    )
+    budget: Annotated[float | None, Flag("USD")] = Field(
+        default=None,
+        gt=0,
+        description="The most that a metric which costs money may spend, in USD; stops there.",
+    )
 
     @field_validator("pool")
     @classmethod
     def _pool(cls, value: str) -> str:
+        from metaeval.corpus.pools import check_pool  # loads NumPy, which a help text does not need
+
         try:
             check_pool(value)
         except UserError as error:

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.compare import Metrics, configured, run_options
 from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
 
 
+@opt.takes("names", "config dataset split data unit results store budget set quiet")
 def calibrate(
-    metrics: Metrics = None,
+    given: opt.Given,
     target: Annotated[
         str, typer.Option(help="Lowest human level that counts as supported: full or partial.", metavar="LEVEL")
     ] = "full",
@@ -21,16 +21,6 @@ def calibrate(
         str, typer.Option(help="What the threshold maximises: macro-f1 or balanced-accuracy.", metavar="NAME")
     ] = "macro-f1",
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation, by groups.", metavar="NUMBER")] = 5,
-    config: opt.Config = None,
-    dataset: opt.DatasetName = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    unit: opt.Unit = None,
-    results: opt.Results = None,
-    store: opt.Store = None,
-    budget: opt.Budget = None,
-    set_: opt.Set = None,
-    quiet: opt.Quiet = False,
 ) -> None:
     """Learn a metric's threshold from human labels.
 
@@ -48,19 +38,16 @@ def calibrate(
     from metaeval.experiment.calibrate import calibrate as learn
     from metaeval.experiment.calibration_sheet import calibration_sheet
 
-    given = locals()
-    settings = run_options(given, metrics)
-    if config is None:
-        settings.setdefault("unit", "citation")
-    run = configured({**given, "protocol": None}, settings)
-    with scoring_progress(quiet) as progress:
+    usual = {} if given.config or "unit" in given.settings else {"unit": "citation"}
+    run = given.run(**usual)
+    with scoring_progress(given.quiet) as progress:
         panel, found = learn(run, target, objective, folds, progress)
     sheet = calibration_sheet(panel, found, target, objective, folds)
     folder = sheet_folder(run.results, "calibrate", sheet)
     written = write_sheets([sheet], folder)
-    if not quiet:
+    if not given.quiet:
         show_grids([sheet.grid])
     say_written(written)
-    if not quiet:
+    if not given.quiet:
         names = " ".join(f"--nli {one.metric}" for one in found)
         typer.echo(f"Next: metaeval cite alce FILE {names} --calibration {folder / 'calibration.json'}")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.compare import Metrics, configured, run_options
 from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
 
@@ -16,23 +14,16 @@ if TYPE_CHECKING:
     from metaeval.config import RunConfig
 
 
+@opt.takes("names", "config dataset split data unit results store budget set quiet")
 def decide(
-    metrics: Metrics = None,
+    given: opt.Given,
     to: Annotated[
         str | None, typer.Option(help="Apply thresholds of the data to this data set.", metavar="NAME")
     ] = None,
-    to_split: Annotated[str | None, typer.Option(help="Its split.", metavar="NAME")] = None,
-    to_unit: Annotated[str | None, typer.Option(help="Its unit (default: --unit).", metavar="UNIT")] = None,
-    config: opt.Config = None,
-    dataset: opt.DatasetName = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    unit: opt.Unit = None,
-    results: opt.Results = None,
-    store: opt.Store = None,
-    budget: opt.Budget = None,
-    set_: opt.Set = None,
-    quiet: opt.Quiet = False,
+    to_split: Annotated[str | None, typer.Option(help="Split of that data set.", metavar="NAME")] = None,
+    to_unit: Annotated[
+        str | None, typer.Option(help="Unit of that data set (default: --unit).", metavar="UNIT")
+    ] = None,
 ) -> None:
     """Turn scores into three-way decisions, and judge those.
 
@@ -56,14 +47,12 @@ def decide(
     from metaeval.report.formats import write_tables
     from metaeval.report.result import save_result
 
-    given = locals()
     if to is None and (to_split or to_unit):
         raise UserError("--to-split and --to-unit are about another data set: name it with --to.")
-    run = configured({**given, "protocol": None}, {**run_options(given, metrics), "protocols": "decision"})
+    run = given.run(protocols="decision")
     other = _elsewhere(run, to, to_split, to_unit) if to else None
-    asked = bool(metrics) or isinstance(config, Path)
-    with scoring_progress(quiet) as progress:
-        panel = load_panel(run, asked, 1, progress)
+    with scoring_progress(given.quiet) as progress:
+        panel = load_panel(run, given.with_metrics, 1, progress)
     frame, protocol = prepare_decisions(panel)
     found = [decided(frame, column, protocol[1]) for column in panel.columns]
     result = decision_table(panel, frame, protocol)
@@ -74,10 +63,10 @@ def decide(
     if other:
         from metaeval.experiment.decisions.transfer import carried_over
 
-        with scoring_progress(quiet) as progress:
-            sheets.append(carried_over(panel, load_panel(other, asked, 1, progress)))
+        with scoring_progress(given.quiet) as progress:
+            sheets.append(carried_over(panel, load_panel(other, given.with_metrics, 1, progress)))
     written += write_sheets(sheets, folder)
-    if not quiet:
+    if not given.quiet:
         show_grids([lay_out(result), *(sheet.grid for sheet in sheets if sheet.name != "reliability")])
     try:
         written += write_pictures(found, folder)

@@ -1,12 +1,136 @@
-"""The options that several commands share, each declared once."""
+"""Options of commands, derived from where they are declared: a setting of a run, or a field of a model."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
 
+from metaeval.config import Flag, RunConfig, load_run
+
+
+class CommandOptions(BaseModel):
+    """What commands take beside the settings of a run."""
+
+    config: Annotated[Path | None, Flag("FILE", "-c")] = Field(
+        default=None, description="A YAML file, or the name of a shipped experiment."
+    )
+    names: Annotated[tuple[str, ...], Flag("METRIC", multiple=True, argument=True)] = Field(
+        default=(), description="Metrics by name, or score files (.jsonl, .parquet)."
+    )
+    dry_run: bool = Field(default=False, description="Say what is left to score, fetch and pay for, and do none of it.")
+    set: Annotated[tuple[str, ...], Flag("KEY=VALUE", "-s", multiple=True)] = Field(
+        default=(), description="Any other setting: --set interval.resamples=10000. Repeatable."
+    )
+    quiet: Annotated[bool, Flag(short="-q")] = Field(
+        default=False, description="No progress, no tables: write files only."
+    )
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was typed for the options that a command takes from declarations.
+
+    settings: of a run, under their names in `RunConfig`; only those that were given. fields: of the command's models,
+    defaults too. overrides: what --set was given. names: the metrics that are arguments.
+    """
+
+    settings: Mapping[str, Any]
+    fields: Mapping[str, Any]
+    config: Path | None = None
+    names: Sequence[str] = ()
+    overrides: Sequence[str] = ()
+    quiet: bool = False
+    dry_run: bool = False
+
+    def run(self, **more: Any) -> RunConfig:
+        """The run that the options describe. more: settings of the command's own making, in place of those given."""
+        from metaeval.experiment.metric_scores import as_metrics
+
+        named = {"metrics": as_metrics(self.names)} if self.names else {}
+        return load_run(self.config, {**self.settings, **named, **more}, self.overrides)
+
+    @property
+    def with_metrics(self) -> bool:
+        """Whether the command says which metrics, itself or in a file."""
+        return bool(self.names or self.config)
+
+
+def takes(*wanted: str | type[BaseModel]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command further options; what is typed for them is its first argument, a `Given`.
+
+    wanted: models, each field of which becomes an option, and names, with spaces, of fields of `RunConfig` and
+    `CommandOptions`. A parameter of the function that is named here stands in this place; the others stand first.
+    """
+
+    def derive(function: Callable[..., None]) -> Callable[..., None]:
+        _, *rest = inspect.signature(function, eval_str=True).parameters.values()
+        own = {one.name: one for one in rest}
+        derived: dict[str, inspect.Parameter] = {}
+        asked: set[str] = set()
+        for group in wanted:
+            if isinstance(group, str):
+                derived |= {name: own.get(name) or _shared(name) for name in group.split()}
+            else:
+                asked |= group.model_fields.keys()
+                derived |= {name: parameter(name, field) for name, field in group.model_fields.items()}
+        every = [*(one for name, one in own.items() if name not in derived), *derived.values()]
+
+        @wraps(function)
+        def command(**typed: Any) -> None:
+            mine = {name: typed.pop(name) for name in own}
+            fields = {name: typed.pop(name) for name in asked}
+            given = {name: value for name, value in typed.items() if value is not None}
+            of_command = {name: given.pop(name) for name in CommandOptions.model_fields if name in given}
+            if "set" in of_command:
+                of_command["overrides"] = of_command.pop("set")
+            function(Given(given, fields, **of_command), **mine)
+
+        signature = inspect.Signature([one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in every])
+        annotations = {one.name: one.annotation for one in every}
+        vars(command).update(__signature__=signature, __annotations__=annotations)
+        return command
+
+    return derive
+
+
+def _shared(name: str) -> inspect.Parameter:
+    if name in RunConfig.model_fields:
+        # What is not typed is left to the YAML file, or to the default of the run.
+        return parameter(name, RunConfig.model_fields[name], default=None)
+    return parameter(name, CommandOptions.model_fields[name])
+
+
+def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
+    """A field as the parameter of a command. default: in place of the field's own."""
+    flag = next((one for one in field.metadata if isinstance(one, Flag)), Flag())
+    kinds = set(_kinds(field.annotation))
+    kind: Any = next((one for one in (Path, bool, float, int) if one in kinds), str)
+    default = other.get("default", inspect.Parameter.empty if field.is_required() else field.get_default())
+    if flag.multiple:
+        kind, default = list[kind], default or None
+    if default is None:
+        kind = kind | None
+    said: dict[str, Any] = {"help": field.description, "metavar": flag.metavar or None}
+    written = f"--{(flag.name or name).replace('_', '-')}"
+    info = typer.Argument(**said) if flag.argument else typer.Option(written, *filter(None, [flag.short]), **said)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    yield annotation
+    for part in get_args(annotation):
+        yield from _kinds(part)
+
+
+# Options in the form that commands which are not derived yet take.
 Config = Annotated[
     Path | None,
     typer.Option("--config", "-c", help="A YAML file, or the name of a shipped experiment.", metavar="FILE"),

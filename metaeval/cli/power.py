@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.compare import Metrics, configured, run_options
 from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
 
 
+@opt.takes("names", "config dataset split data unit pool results store budget set quiet")
 def power(
-    metrics: Metrics = None,
+    given: opt.Given,
     difference: Annotated[
         str | None,
         typer.Option(help="True differences, with commas, in the table's units (2: 2 points).", metavar="NUMBERS"),
@@ -22,17 +21,6 @@ def power(
     measure: Annotated[
         str | None, typer.Option(help="Measure, by its key: overall, spearman, ndcg@5 ...", metavar="KEY")
     ] = None,
-    config: opt.Config = None,
-    dataset: opt.DatasetName = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    unit: opt.Unit = None,
-    pool: opt.Pool = None,
-    results: opt.Results = None,
-    store: opt.Store = None,
-    budget: opt.Budget = None,
-    set_: opt.Set = None,
-    quiet: opt.Quiet = False,
 ) -> None:
     """Plan how many citations it takes to tell two metrics apart.
 
@@ -52,18 +40,15 @@ def power(
     from metaeval.experiment.comparing.planning import plan_sheet
     from metaeval.experiment.metric_scores import load_panel
 
-    given = locals()
-    names = metrics or []
     differences = read_differences(difference or "")
-    run = configured({**given, "protocol": None}, run_options(given, names))
-    asked = bool(names) or isinstance(config, Path)
-    if not asked or len(run.metrics) != 2:
-        raise UserError(f"A plan takes exactly two metrics; given: {', '.join(names) or 'none'}.")
+    run = given.run()
+    if not given.with_metrics or len(run.metrics) != 2:
+        raise UserError(f"A plan takes exactly two metrics; given: {', '.join(given.names) or 'none'}.")
     protocol = planned(run, measure or "", differences)
-    with scoring_progress(quiet) as progress:
-        panel = load_panel(run, asked, progress=progress)
+    with scoring_progress(given.quiet) as progress:
+        panel = load_panel(run, True, progress=progress)
     sheet = plan_sheet(panel, protocol, measure or "", differences)
     written = write_sheets([sheet], sheet_folder(run.results, "power", sheet))
-    if not quiet:
+    if not given.quiet:
         show_grids([sheet.grid])
     say_written(written)
