@@ -23,12 +23,11 @@ import numpy as np
 from scipy import stats
 from sklearn.metrics import ndcg_score, roc_auc_score
 
-from metaeval.stats.intervals import percentile_interval
-from metaeval.stats.level_wins import count_wins
+from metaeval.stats.correlations import pearson
 from metaeval.stats.ndcg import ndcg_at
-from metaeval.stats.pearson import pearson
 from metaeval.stats.pools import pool_mean
-from metaeval.stats.resampling import bootstrap, replicate
+from metaeval.stats.rank_counts import count_wins
+from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
 from protocols import classification
 from protocols.comparison import compare
 from protocols.contract import Judgements, Resampling

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats.auc import average_precision, roc_auc
-from metaeval.stats.level_wins import count_wins
-from metaeval.stats.missing_score_bounds import extreme_ranks
-from metaeval.stats.rank_correlation import concordance
+from metaeval.stats.bounds import extreme_ranks
+from metaeval.stats.classification import average_precision, roc_auc
+from metaeval.stats.correlations import concordance
+from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, replicate, value
 from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import (

@@ -6,11 +6,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from metaeval.stats.ceilings import attainable, perfect
-from metaeval.stats.missing_score_bounds import extreme_scores
-from metaeval.stats.partial_weighted import partial_correlation, residual_correlation
-from metaeval.stats.pearson import pearson
-from metaeval.stats.rank_correlation import rank_correlations
+from metaeval.stats.bounds import attainable, extreme_scores, perfect
+from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
 from metaeval.stats.resampling import Draws, replicate
 from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import (
@@ -36,7 +33,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     means, which FRANK's authors (arXiv 2104.13346) report as partial Spearman. Undefined, with a note, where the score
     or the gold is constant. `bounds` give each unscored row the lowest or the highest observed score, against or with
     its level: a bound by assignment of observed extremes, not a proof (see `extreme_scores` in
-    `metaeval.stats.missing_score_bounds`).
+    `metaeval.stats.bounds`).
     Raises ValueError on an infinite score or a level not finite.
     """
     check(judgements, resampling)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats.confusion import accuracy, balanced_accuracy, decision_counts, macro_f1, quadratic_kappa
+from metaeval.stats.arrays import weighted_sums
+from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, macro_f1, quadratic_kappa
 from metaeval.stats.decisions import Objective, nested_decisions
 from metaeval.stats.resampling import Draws
-from metaeval.stats.sums import weighted_sums
 from protocols.classification import LEVELS, OTHER_LEVEL
 from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, check, estimates, regroup, row_numbers, warnings_for

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats.float32_ties import float32_collapse
-from metaeval.stats.intervals import bca_interval, percentile_interval
-from metaeval.stats.resampling import Draws, bootstrap, jackknife
+from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval
+from metaeval.stats.ties import float32_collapse
 from protocols.contract import Estimate, Judgements, Replicates, Resampling
 
 # Chance alone makes some of many continuous scores coincide in float32: about 4 % of 300,000 within one octave.

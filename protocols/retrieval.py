@@ -10,11 +10,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats.missing_score_bounds import extreme_ranks
-from metaeval.stats.ndcg import Gains, ndcg, ndcg_at
-from metaeval.stats.ndcg_range import ndcg_range
-from metaeval.stats.pools import RankedPools, pool_mean, rank_pools
-from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
+from metaeval.stats.bounds import extreme_ranks
+from metaeval.stats.ndcg import Gains, ndcg, ndcg_at, ndcg_range
+from metaeval.stats.pools import (
+    RankedPools,
+    average_precision_of_pools,
+    pool_mean,
+    precision_at_1,
+    rank_pools,
+    recall_at,
+    reciprocal_rank,
+)
 from metaeval.stats.resampling import Draws, replicate, value
 from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import (

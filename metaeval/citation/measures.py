@@ -9,10 +9,8 @@ import numpy as np
 
 from metaeval.citation.model import Answer
 from metaeval.citation.table import Line, claims_of, unjudged_claim
-from metaeval.stats.intervals import percentile_interval
-from metaeval.stats.resample_sums import Floats, Ints, ratio
-from metaeval.stats.resampling import Prepared, bootstrap, replicate
-from metaeval.stats.sums import group_totals, weighted_sums
+from metaeval.stats.arrays import Floats, Ints, group_totals, ratio, weighted_sums
+from metaeval.stats.resampling import Prepared, bootstrap, percentile_interval, replicate
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,10 @@ from metaeval.experiment.prepared_run import find_dataset
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import load_judge
 from metaeval.scoring.contract import Metric
-from metaeval.stats.confusion import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
+from metaeval.stats.agreement import cohen_kappa
+from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
 from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
-from metaeval.stats.intervals import percentile_interval
-from metaeval.stats.kappa import cohen_kappa
-from metaeval.stats.resampling import bootstrap, replicate
+from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,8 +10,7 @@ import numpy as np
 
 from metaeval.config import ComparisonConfig
 from metaeval.report import result as results
-from metaeval.stats.clusters import significance_clusters
-from metaeval.stats.multiplicity import benjamini_hochberg, holm
+from metaeval.stats.significance import benjamini_hochberg, holm, significance_clusters
 from protocols.comparison import Difference, compare
 from protocols.contract import Judgements, Outcome, Protocol, Resampling
 

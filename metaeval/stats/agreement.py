@@ -1,11 +1,137 @@
-"""How alike the metrics rank the same rows."""
+"""Agreement: of raters beyond chance, of metrics on the same rows, and of two rankings of the same systems."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from scipy.stats import rankdata
 
-from metaeval.stats.resample_sums import Floats
+from metaeval.stats.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    check_codes,
+    check_lengths,
+    column_sum,
+    group_totals,
+    ratio,
+    weighted_sums,
+)
+from metaeval.stats.resampling import Prepared, Tile, value
+
+
+def cohen_kappa(counts: Floats) -> Floats:
+    """1 - disagreement / disagreement expected of independent raters, from counts (..., K, K); values (...).
+
+    counts: one rater's category down, the other's across. NaN where no disagreement is expected: no rows, or both
+    raters give one and the same category throughout. Cohen, "A coefficient of agreement for nominal scales" (1960).
+    Raises ValueError unless the last two axes are a square of counts that are not negative.
+    """
+    if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
+        raise ValueError(f"counts of two raters must be a square of their categories, got shape {counts.shape}")
+    _check_counts(counts)
+    total = counts.sum(axis=(-2, -1))
+    agreed = np.trace(counts, axis1=-2, axis2=-1)
+    # Of the squared total, so that whole counts stay exact and nought is nought.
+    by_chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
+    return np.asarray(1 - ratio((total - agreed) * total, total**2 - by_chance))
+
+
+def fleiss_kappa(counts: Floats) -> float:
+    """Agreement of several raters per item beyond chance, from counts (N, K) of each item's ratings by category.
+
+    Every item has the same number of ratings, two or more; the raters may be others from item to item. NaN without
+    items, and where all ratings are of one category. Fleiss, "Measuring nominal scale agreement among many raters"
+    (1971). Raises ValueError on another shape, on counts that are negative, and on unlike numbers of ratings.
+    """
+    if counts.ndim != 2:
+        raise ValueError(f"counts must be items by categories, got shape {counts.shape}")
+    _check_counts(counts)
+    if not counts.size:
+        return float("nan")
+    ratings = counts.sum(axis=1)
+    raters = float(ratings[0])
+    if ratings.min() != ratings.max() or raters < 2:
+        raise ValueError(
+            f"every item needs the same number of ratings, at least 2, got {ratings.min():g} to {ratings.max():g}"
+        )
+    share = counts.sum(axis=0) / ratings.sum()
+    if np.count_nonzero(share) < 2:
+        return float("nan")
+    observed = float(np.mean((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))))
+    expected = float((share**2).sum())
+    return (observed - expected) / (1 - expected)
+
+
+def _check_counts(counts: Floats) -> None:
+    if counts.size and not (np.isfinite(counts).all() and counts.min() >= 0):
+        raise ValueError(f"counts must be finite and not negative, got {counts.min()}")
+
+
+Distance = Literal["nominal", "interval"]
+
+
+def krippendorff_alpha(ratings: Floats, distance: Distance) -> float:
+    """1 - observed / expected disagreement, from ratings (units, raters) with NaN where a rater gave none.
+
+    distance: of two ratings, "nominal" is 0 or 1, "interval" their squared difference. Units with fewer than two
+    ratings say nothing and are left out. NaN where no unit has two, and where all ratings are equal, so that no
+    disagreement could be expected. Krippendorff, "Content Analysis" (4th ed. 2019), chapter 12.
+    Raises ValueError unless the ratings have two axes and are finite where they are not NaN.
+    """
+    return value(alpha_by_groups(ratings, np.zeros(len(ratings), dtype=np.int64), 1, distance), 1)
+
+
+def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Distance) -> Prepared:
+    """Krippendorff's alpha under group weights, exactly as if units were repeated; group: (units,) codes.
+
+    Undefined as `krippendorff_alpha`, which raises ValueError for the same; so do group codes of another length.
+    """
+    if ratings.ndim != 2:
+        raise ValueError(f"ratings must be units by raters, got shape {ratings.shape}")
+    if np.isinf(ratings).any():
+        raise ValueError("ratings must be finite, or NaN where there is none, got an infinity")
+    check_lengths(units=np.arange(len(ratings)), group=group)
+    check_codes("group", group, n_groups)
+    there = ~np.isnan(ratings)
+    paired = there.sum(axis=1) >= 2
+    ratings, there, group = ratings[paired], there[paired], group[paired]
+    number = there.sum(axis=1)
+    # Centred, so that the difference of the two sums below does not cancel.
+    centred = np.where(there, ratings - (ratings[there].mean() if paired.any() else 0.0), 0.0)
+    known, owner = ratings[there], np.broadcast_to(group[:, None], ratings.shape)[there]
+    lowest, highest = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(lowest, owner, known)
+    np.maximum.at(highest, owner, known)
+    kinds = np.unique(known) if distance == "nominal" else known[:0]
+    of_kinds = [group_totals((known == kind).astype(np.float64), owner, n_groups) for kind in kinds]
+    # The sum over ordered pairs of ratings in a unit counts each of its ratings number - 1 times.
+    observed = _within(centred, ratings, there, distance) / np.maximum(number - 1, 1)
+    rows = (observed, number.astype(np.float64), centred.sum(axis=1), (centred**2).sum(axis=1))
+    sums = np.stack([*(group_totals(row, group, n_groups) for row in rows), *of_kinds], axis=1)
+
+    def evaluate(tile: Tile) -> Floats:
+        disagreement, total, first, second, *of_kind = weighted_sums(sums, tile)
+        everything = 2 * (total * second - first**2)
+        if distance == "nominal":
+            everything = total**2 - column_sum(np.array(of_kind).reshape(len(of_kind), tile.shape[1]) ** 2)
+        low, high = (np.where(tile > 0, ends[:, None], -sign * np.inf) for ends, sign in ((lowest, -1), (highest, 1)))
+        varied: Bools = low.min(axis=0, initial=np.inf) < high.max(axis=0, initial=-np.inf)
+        # Observed is over all ratings, expected over all their ordered pairs.
+        return 1 - ratio(disagreement * (total - 1), np.where(varied, everything, 0.0))
+
+    return Prepared(evaluate, int(np.unique(group).size))
+
+
+def _within(centred: Floats, ratings: Floats, there: Bools, distance: Distance) -> Floats:
+    """Sum of the distances over ordered pairs of ratings in each unit; (units,)."""
+    number = there.sum(axis=1)
+    if distance == "nominal":
+        equal = [((ratings == kind) & there).sum(axis=1) ** 2 for kind in np.unique(ratings[there])]
+        return np.asarray(number**2 - np.sum(equal, axis=0), dtype=np.float64)
+    own = np.where(there, centred - (centred.sum(axis=1) / np.maximum(number, 1))[:, None], 0.0)
+    return np.asarray(2 * number * (own**2).sum(axis=1), dtype=np.float64)
 
 
 def rank_correlation_matrix(scores: Floats) -> Floats:
@@ -39,3 +165,41 @@ def _unit_ranks(values: Floats) -> Floats:
         return np.full(values.size or 1, np.nan)
     centred = rankdata(values) - (values.size + 1) / 2
     return np.asarray(centred / np.linalg.norm(centred))
+
+
+_ROUNDING = 1e-12
+
+
+def pair_signs(values: Floats) -> Floats:
+    """Sign of value[i] - value[j] of every two of m systems, i < j, (m (m - 1) / 2, R), from values (m, R).
+
+    Values that differ by no more than rounding count as tied. NaN where either value is. Raises ValueError if values
+    are not (m, R) or hold an infinity.
+    """
+    if values.ndim != 2:
+        raise ValueError(f"values must be systems by resamples, got shape {values.shape}")
+    if np.isinf(values).any():
+        raise ValueError("values must be finite or NaN, got an infinity")
+    first, second = np.triu_indices(values.shape[0], 1)
+    difference = values[first] - values[second]
+    # The same mean, summed over other rows, can differ in the last bits.
+    tied = np.abs(difference) <= _ROUNDING * np.maximum(np.abs(values[first]), np.abs(values[second]))
+    return np.where(tied, 0.0, np.sign(difference))
+
+
+def rank_agreement(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Kendall's tau-b of the two rankings, and the number of pairs that they order in opposite ways; (R,) each.
+
+    one, other: (m, R) values of m systems under each weighting, higher is better. A tie in either is no flip. Both are
+    NaN where a value is; tau is NaN also where either ranking ties all systems. Agrees with scipy's `kendalltau`.
+    Raises ValueError if the shapes differ or are not (m, R).
+    """
+    if one.shape != other.shape:
+        raise ValueError(f"both rankings must be of the same systems, got shapes {one.shape} and {other.shape}")
+    signs, others = pair_signs(one), pair_signs(other)
+    product = signs * others
+    # The square root of a product of counts, not the product of two roots: equal rankings then give exactly 1.
+    norm = np.sqrt((signs**2).sum(axis=0) * (others**2).sum(axis=0))
+    undefined = np.isnan(product).any(axis=0)
+    tau = np.where(undefined, np.nan, ratio(product.sum(axis=0), np.nan_to_num(norm)))
+    return tau, np.where(undefined, np.nan, (product < 0).sum(axis=0))

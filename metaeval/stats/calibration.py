@@ -8,9 +8,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
+from metaeval.stats.arrays import Bools, Floats, Ints, check_finite, check_lengths, ratio
 from metaeval.stats.decisions import group_folds
-from metaeval.stats.resample_sums import Bools, Floats, Ints, ratio
-from metaeval.stats.rows import check_finite, check_lengths
 from metaeval.stats.ties import tie_blocks
 
 Method = Literal["isotonic", "logistic"]

@@ -13,9 +13,8 @@ from typing import Literal
 import numpy as np
 from scipy.stats import rankdata
 
+from metaeval.stats.arrays import Floats, Ints, check_finite, check_lengths
 from metaeval.stats.decisions import group_folds
-from metaeval.stats.resample_sums import Floats, Ints
-from metaeval.stats.rows import check_finite, check_lengths
 
 Objective = Literal["spearman", "auc"]
 

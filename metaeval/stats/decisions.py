@@ -6,9 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.stats.confusion import level_f1, level_recall
-from metaeval.stats.resample_sums import Floats, Ints
-from metaeval.stats.rows import check_codes, check_finite, check_lengths
+from metaeval.stats.arrays import Floats, Ints, check_codes, check_finite, check_lengths
+from metaeval.stats.classification import level_f1, level_recall
 from metaeval.stats.ties import tie_blocks
 
 Objective = Literal["macro-f1", "balanced-accuracy"]

@@ -1,4 +1,4 @@
-"""Loops that numba compiles; see `metaeval.stats.kernels`. Imported only where numba is installed."""
+"""Loops that numba compiles; see `metaeval.stats.arrays`. Imported only where numba is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _compiled = numba.njit(cache=True, nogil=True)
 
 @_compiled
 def count_wins(group, level, count, start, weights, n_levels, ties, wins, squares, cubes):  # type: ignore[no-untyped-def]
-    """One pass over tie blocks in ascending order of score; see `metaeval.stats.level_wins`.
+    """One pass over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
 
     Entries of a block lie between start[b] and start[b + 1], sorted by level.
     """
@@ -60,7 +60,7 @@ def count_wins(group, level, count, start, weights, n_levels, ties, wins, square
 
 @_compiled
 def count_orders(group, level, count, start, weights, n_levels, over, upward, squares, cubes):  # type: ignore[no-untyped-def]
-    """One pass over tie blocks in ascending order of score; see `metaeval.stats.concordance_counts`.
+    """One pass over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
 
     Entries of a block lie between start[b] and start[b + 1], sorted by level.
     """
@@ -111,7 +111,7 @@ def count_orders(group, level, count, start, weights, n_levels, over, upward, sq
 
 @_compiled
 def sum_precision(group, positive, count, last, weights, total):  # type: ignore[no-untyped-def]
-    """One pass over entries in descending order of score; see `metaeval.stats.auc`."""
+    """One pass over entries in descending order of score; see `metaeval.stats.classification`."""
     width = weights.shape[1]
     seen = np.zeros(width, dtype=np.int64)
     found = np.zeros(width, dtype=np.int64)
@@ -137,7 +137,7 @@ def sum_precision(group, positive, count, last, weights, total):  # type: ignore
 
 @_compiled
 def sum_groups(moments, weights, total):  # type: ignore[no-untyped-def]
-    """Add weight x moment group by group; see `metaeval.stats.sums`."""
+    """Add weight x moment group by group; see `metaeval.stats.arrays`."""
     for g in range(moments.shape[0]):
         weight = weights[g]
         for k in range(moments.shape[1]):

@@ -17,7 +17,7 @@ from metaeval.citation.citeeval.metaevaluation import correlations
 from metaeval.citation.citeeval.options import PAPER, RELEASED
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply
-from metaeval.stats.krippendorff import krippendorff_alpha
+from metaeval.stats.agreement import krippendorff_alpha
 
 # Four responses: citations of each statement, the judge's contexts and stars (0: it says nothing), people's ratings.
 RESPONSES = {

@@ -30,7 +30,7 @@ from metaeval.experiment.citing.pipelines import read_pipeline
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.exchange import read_reply
-from metaeval.stats.krippendorff import krippendorff_alpha
+from metaeval.stats.agreement import krippendorff_alpha
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 # Text, system, group, and ratings of the statements; the statements are the sentences.

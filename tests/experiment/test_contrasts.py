@@ -8,8 +8,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from metaeval import registry
 from metaeval.experiment.comparing.contrasts import closed_forms, contrasts, spread_of, spreads
-from metaeval.stats.delong import delong
-from metaeval.stats.dependent_correlations import steiger, williams
+from metaeval.stats.significance import delong, steiger, williams
 from protocols.comparison import compare
 from protocols.contract import Judgements, Resampling
 

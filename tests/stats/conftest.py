@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from metaeval.stats import kernels
+from metaeval.stats import arrays
 
 
 @pytest.fixture
@@ -22,12 +22,12 @@ def choose_path(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def choose(path: str) -> None:
         monkeypatch.undo()
         if path == "numpy":
-            monkeypatch.setattr(kernels, "_loops", absent)
-            assert kernels.compiled(10**9) is None
+            monkeypatch.setattr(arrays, "_loops", absent)
+            assert arrays.compiled(10**9) is None
         else:
             pytest.importorskip("numba")
-            monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
-            assert kernels.compiled(1) is not None
+            monkeypatch.setattr(arrays, "_ENOUGH_WORK", 0)
+            assert arrays.compiled(1) is not None
 
     return choose
 

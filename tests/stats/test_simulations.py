@@ -18,11 +18,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import rankdata, spearmanr
 
-from metaeval.stats.intervals import bca_interval, percentile_interval
-from metaeval.stats.level_wins import count_wins
 from metaeval.stats.ndcg import ndcg_at
 from metaeval.stats.pools import pool_mean
-from metaeval.stats.resampling import Draws, bootstrap, jackknife, replicate
+from metaeval.stats.rank_counts import count_wins
+from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval, replicate
 from protocols import classification, correlation
 from protocols.comparison import compare
 from protocols.contract import Judgements, Protocol, Resampling

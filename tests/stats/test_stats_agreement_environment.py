@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.stats import kernels
+from metaeval.stats import arrays
 from protocols import classification, correlation, decision, retrieval
 from protocols.comparison import compare
 from protocols.contract import Judgements, Protocol, Resampling
@@ -26,7 +26,7 @@ import sys
 if sys.argv[1] == "without numba":
     sys.modules["numba"] = None
 import numpy as np
-from metaeval.stats import kernels
+from metaeval.stats import arrays
 from protocols import classification, correlation, decision, retrieval
 from protocols.comparison import compare
 from protocols.contract import Judgements, Resampling
@@ -53,7 +53,7 @@ for levels, rated in ((True, gold), (False, graded)):
             for key, values in outcome.replicates.items():
                 digits.update(key.encode() + values.tobytes())
         print(levels, protocol.__name__, digits.hexdigest(), outcomes[0].estimates, found)
-print("compiled:", kernels._loops() is not None, file=sys.stderr)
+print("compiled:", arrays._loops() is not None, file=sys.stderr)
 """
 
 
@@ -75,7 +75,7 @@ def digits(numba: str, **environment: str) -> tuple[str, str]:
 def usual() -> str:
     found, compiled = digits("with numba", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONHASHSEED="0")
     assert found.count("\n") == 6
-    assert compiled == f"compiled: {kernels.find_spec('numba') is not None}"
+    assert compiled == f"compiled: {arrays.find_spec('numba') is not None}"
     return found
 
 
@@ -117,9 +117,9 @@ def _bytes(values: Mapping[str, np.ndarray]) -> dict[str, bytes]:
 def test_order_of_rows_moves_no_digit(protocol: Protocol, numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if numba:
         pytest.importorskip("numba")
-        monkeypatch.setattr(kernels, "_ENOUGH_WORK", 0)
+        monkeypatch.setattr(arrays, "_ENOUGH_WORK", 0)
     else:
-        monkeypatch.setattr(kernels, "compiled", lambda work: None)
+        monkeypatch.setattr(arrays, "compiled", lambda work: None)
         for name in ("level_wins", "auc", "sums", "pools", "ndcg", "orders"):
             monkeypatch.setattr(f"metaeval.stats.{name}.compiled", lambda work: None)
     found = []

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from metaeval.stats.auc import average_precision, roc_auc
-from metaeval.stats.partial_weighted import partial_correlation
-from metaeval.stats.pearson import pearson
-from metaeval.stats.rank_correlation import concordance, rank_correlations
+from metaeval.stats.classification import average_precision, roc_auc
+from metaeval.stats.correlations import concordance, partial_correlation, pearson, rank_correlations
 from metaeval.stats.resampling import Draws, bootstrap, replicate
 
 pytestmark = pytest.mark.usefixtures("both_paths")

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.metrics import ndcg_score
 
-from metaeval.stats.float32_ties import float32_collapse
 from metaeval.stats.ndcg import ndcg, ndcg_at
-from metaeval.stats.pools import rank_pools
-from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
+from metaeval.stats.pools import average_precision_of_pools, precision_at_1, rank_pools, recall_at, reciprocal_rank
+from metaeval.stats.ties import float32_collapse
 
 pytestmark = pytest.mark.usefixtures("both_paths")
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from metaeval.stats.ceilings import attainable, perfect, perfect_of_counts
+from metaeval.stats.bounds import attainable, perfect, perfect_of_counts
 
 OFFICIAL = {"pearson": scipy_stats.pearsonr, "spearman": scipy_stats.spearmanr, "kendall": scipy_stats.kendalltau}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metaeval.stats.clusters import significance_clusters
+from metaeval.stats.significance import significance_clusters
 
 
 def _square(m: int, *pairs: tuple[int, int]) -> np.ndarray:

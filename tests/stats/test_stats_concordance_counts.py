@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from metaeval.stats.concordance_counts import count_orders
-from metaeval.stats.level_wins import MAX_LEVELS, count_wins
+from metaeval.stats.rank_counts import MAX_LEVELS, count_orders, count_wins
 from metaeval.stats.resampling import bootstrap
 
 pytestmark = pytest.mark.usefixtures("both_paths")

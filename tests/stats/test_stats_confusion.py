@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as official
 
-from metaeval.stats.confusion import (
+from metaeval.stats.classification import (
     accuracy,
     balanced_accuracy,
     decision_counts,

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from metaeval.stats.delong import delong
+from metaeval.stats.significance import delong
 
 
 def _by_definition(one, other, positive):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from metaeval.stats.dependent_correlations import steiger, williams
+from metaeval.stats.significance import steiger, williams
 
 both = pytest.mark.parametrize("test", [williams, steiger])
 

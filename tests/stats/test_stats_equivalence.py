@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 from statsmodels.stats.weightstats import ztost
 
-from metaeval.stats.equivalence import equivalent_within, tost
+from metaeval.stats.significance import equivalent_within, tost
 
 
 def test_by_hand():

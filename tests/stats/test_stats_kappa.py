@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from metaeval.stats.kappa import cohen_kappa, fleiss_kappa
+from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
 
 
 def counts_of(one, other, k):

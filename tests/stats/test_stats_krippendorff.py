@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from metaeval.stats.krippendorff import alpha_by_groups, krippendorff_alpha
+from metaeval.stats.agreement import alpha_by_groups, krippendorff_alpha
 from metaeval.stats.resampling import bootstrap, replicate
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), part D: four observers, twelve units, 7 missing.

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
-from metaeval.stats.float32_ties import float32_collapse
-from metaeval.stats.missing_score_bounds import extreme_ranks, extreme_scores
-from metaeval.stats.ndcg import Gains, ndcg
-from metaeval.stats.ndcg_range import ndcg_range
+from metaeval.stats.bounds import extreme_ranks, extreme_scores
+from metaeval.stats.ndcg import Gains, ndcg, ndcg_range
 from metaeval.stats.pools import rank_pools
+from metaeval.stats.ties import float32_collapse
 
 rows_of_a_pool = st.lists(
     st.tuples(st.sampled_from([0.0, 1.0, 2.0, np.nan]), st.integers(0, 2)), min_size=1, max_size=6

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from metaeval.stats.multiplicity import benjamini_hochberg, holm
+from metaeval.stats.significance import benjamini_hochberg, holm
 
 both = pytest.mark.parametrize(("adjust", "method"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")])
 

@@ -8,9 +8,20 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
-from metaeval.stats.partial import partial_pearson, partial_spearman, residual_spearman, within_strata
-from metaeval.stats.partial_weighted import partial_correlation, residual_correlation
-from metaeval.stats.resampling import bootstrap, replicate
+from metaeval.stats.correlations import partial_correlation, residual_correlation, within_strata
+from metaeval.stats.resampling import bootstrap, replicate, value
+
+
+def partial_pearson(score, gold, stratum):
+    return value(partial_correlation(score, gold, stratum, np.zeros(len(stratum), dtype=np.int64), 1, ranks=False), 1)
+
+
+def partial_spearman(score, gold, stratum):
+    return value(partial_correlation(score, gold, stratum, np.zeros(len(stratum), dtype=np.int64), 1, ranks=True), 1)
+
+
+def residual_spearman(score, gold, stratum):
+    return value(residual_correlation(score, gold, stratum, np.zeros(len(stratum), dtype=np.int64), 1), 1)
 
 
 def _residuals(values, stratum):
@@ -100,10 +111,10 @@ def test_weights_are_repeated_rows(name, n, n_strata, decimals):
     prepared = prepare(score, gold, stratum, group, 20)
     values = replicate(prepared, draws)
     columns = np.concatenate(list(draws), axis=1).T
-    for weights, value in zip(columns, values, strict=True):
+    for weights, found in zip(columns, values, strict=True):
         rows = np.repeat(np.arange(n), weights[group].astype(int))
         expected = plain(score[rows], gold[rows], stratum[rows])
-        assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
     assert values[0] == pytest.approx(plain(score, gold, stratum), abs=1e-12, nan_ok=True)
     assert prepared.groups == np.unique(group).size
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import normal_power
 
-from metaeval.stats.power import detectable_difference, power_at, required_groups
+from metaeval.stats.significance import detectable_difference, power_at, required_groups
 
 
 def test_textbook_numbers():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from metaeval.stats.rank_flips import pair_signs, rank_agreement
+from metaeval.stats.agreement import pair_signs, rank_agreement
 
 
 @pytest.mark.parametrize("seed", range(6))

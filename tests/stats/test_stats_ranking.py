@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 from sklearn.metrics import ndcg_score
 
 from metaeval.stats.ndcg import ndcg
-from metaeval.stats.pools import RankedPools, Ties, rank_pools
-from metaeval.stats.ranking import average_precision_of_pools, precision_at_1, recall_at, reciprocal_rank
+from metaeval.stats.pools import (
+    RankedPools,
+    Ties,
+    average_precision_of_pools,
+    precision_at_1,
+    rank_pools,
+    recall_at,
+    reciprocal_rank,
+)
 
 Floats = NDArray[np.float64]
 

@@ -8,11 +8,19 @@ from numpy.typing import NDArray
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from metaeval.stats import resampling as draws_module
-from metaeval.stats.auc import roc_auc
-from metaeval.stats.intervals import bca_interval, percentile_interval
+from metaeval.stats.arrays import column_sum, ratio
+from metaeval.stats.classification import roc_auc
 from metaeval.stats.pools import pool_mean
-from metaeval.stats.resample_sums import column_sum, ratio
-from metaeval.stats.resampling import Draws, _tile, bootstrap, jackknife, replicate, swaps
+from metaeval.stats.resampling import (
+    Draws,
+    _tile,
+    bca_interval,
+    bootstrap,
+    jackknife,
+    percentile_interval,
+    replicate,
+    swaps,
+)
 
 
 def weights_of(draws: Draws) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from metaeval.stats.resampling import bootstrap
-from metaeval.stats.row_aggregation import self_ties, sorted_entries
+from metaeval.stats.ties import self_ties, sorted_entries
 
 Ints = NDArray[np.int64]
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from metaeval.stats.auc import average_precision, roc_auc
-from metaeval.stats.pearson import pearson
-from metaeval.stats.rank_correlation import concordance, rank_correlations
+from metaeval.stats.classification import average_precision, roc_auc
+from metaeval.stats.correlations import concordance, pearson, rank_correlations
 from metaeval.stats.resampling import Draws, Prepared, bootstrap, replicate
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,7 @@ from metaeval.citation.measures import (
 )
 from metaeval.citation.model import Answer
 from metaeval.citation.table import Line, claims_of
-from metaeval.stats.resample_sums import Floats
+from metaeval.stats.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

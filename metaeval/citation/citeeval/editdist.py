@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metaeval.citation.citeeval.editing import Edit
-from metaeval.stats.resample_sums import Floats
+from metaeval.stats.arrays import Floats
 
 KEEP = "KEEP"
 ACTIONS = (KEEP, "DELETE_1", "DELETE_2", "DELETE_3", "ADD_1", "ADD_2", "ADD_3")

@@ -27,8 +27,8 @@ from metaeval.citation.citeeval.metaevaluation import (
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
-from metaeval.stats.krippendorff import krippendorff_alpha
-from metaeval.stats.resample_sums import Bools
+from metaeval.stats.agreement import krippendorff_alpha
+from metaeval.stats.arrays import Bools
 
 People = Mapping[str, Sequence[HumanStatement]]
 """The human judgements by sample; the samples' names are the ids of the answers."""

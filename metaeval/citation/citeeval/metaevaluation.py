@@ -16,11 +16,9 @@ from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.attribution import RETRIEVAL
 from metaeval.citation.citeeval.bench import ANNOTATORS, HumanStatement
 from metaeval.citation.measures import f1
-from metaeval.stats.intervals import percentile_interval
-from metaeval.stats.pearson import pearson
-from metaeval.stats.rank_correlation import rank_correlations
-from metaeval.stats.resample_sums import Floats, Ints
-from metaeval.stats.resampling import bootstrap, replicate
+from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.correlations import pearson, rank_correlations
+from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
 
 Values = Sequence[float | None]
 """The values of a response's statements, in order; None where one has none."""

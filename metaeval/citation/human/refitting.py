@@ -15,7 +15,7 @@ from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.human.align import SpanValue, Valued, align
 from metaeval.citation.human.model import HumanAnswer, RatedStatement
 from metaeval.errors import UserError
-from metaeval.stats.resample_sums import Floats, Ints
+from metaeval.stats.arrays import Floats, Ints
 
 FOLDS = 5
 

@@ -18,9 +18,9 @@ from metaeval.experiment.citing.human_labels import Labelled
 from metaeval.experiment.citing.quantities import Interval, interval_of
 from metaeval.experiment.sheet import known
 from metaeval.experiment.verdicts import Backend
-from metaeval.stats.confusion import decision_counts, resampled
-from metaeval.stats.kappa import cohen_kappa, fleiss_kappa
-from metaeval.stats.resample_sums import ratio
+from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
+from metaeval.stats.arrays import ratio
+from metaeval.stats.classification import decision_counts, resampled
 from metaeval.stats.resampling import bootstrap, replicate
 
 Floats = NDArray[np.float64]

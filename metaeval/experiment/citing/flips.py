@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metaeval.citation.measures import Share
 from metaeval.experiment.citing.judging import HEADLINES, Cited, Judged, by_key
 from metaeval.experiment.citing.quantities import Interval, interval_of
-from metaeval.stats.rank_flips import pair_signs, rank_agreement
+from metaeval.stats.agreement import pair_signs, rank_agreement
 
 Floats = NDArray[np.float64]
 

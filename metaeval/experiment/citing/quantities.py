@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from metaeval.citation.measures import Share, macro, means, micro
 from metaeval.report.result import Column
-from metaeval.stats.intervals import percentile_interval
-from metaeval.stats.resample_sums import ratio
-from metaeval.stats.resampling import Draws, Prepared, Tile, replicate
-from metaeval.stats.sums import group_totals, weighted_sums
+from metaeval.stats.arrays import group_totals, ratio, weighted_sums
+from metaeval.stats.resampling import Draws, Prepared, Tile, percentile_interval, replicate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

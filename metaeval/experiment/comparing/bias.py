@@ -21,11 +21,9 @@ from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Sheet
 from metaeval.report.grid import Block, Line, Note
 from metaeval.report.number_format import plain
-from metaeval.stats.intervals import percentile_interval
-from metaeval.stats.rank_correlation import rank_correlations
-from metaeval.stats.resample_sums import ratio
-from metaeval.stats.resampling import bootstrap, replicate
-from metaeval.stats.sums import weighted_sums
+from metaeval.stats.arrays import ratio, weighted_sums
+from metaeval.stats.correlations import rank_correlations
+from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
 from protocols.contract import Judgements, Resampling
 
 WITHIN = "within levels"

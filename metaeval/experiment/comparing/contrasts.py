@@ -11,12 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from metaeval.stats.delong import delong
-from metaeval.stats.dependent_correlations import steiger, williams
-from metaeval.stats.equivalence import equivalent_within, tost
-from metaeval.stats.intervals import percentile_interval
-from metaeval.stats.power import required_groups
-from metaeval.stats.resampling import bootstrap
+from metaeval.stats.resampling import bootstrap, percentile_interval
+from metaeval.stats.significance import delong, equivalent_within, required_groups, steiger, tost, williams
 from protocols.contract import Judgements, Protocol, Replicates, Resampling
 
 # Levels of the AUCs that one test of DeLong's covers; the mean of several AUCs has no closed form.

@@ -19,7 +19,7 @@ from metaeval.report.cells import units
 from metaeval.report.grid import Block, Cell, Group, Line, Note
 from metaeval.report.number_format import count, numeral, plain
 from metaeval.report.result import Column
-from metaeval.stats.power import detectable_difference, power_at, required_groups
+from metaeval.stats.significance import detectable_difference, power_at, required_groups
 from protocols.contract import Measure
 
 POWERS = (0.8, 0.9)

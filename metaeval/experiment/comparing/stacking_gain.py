@@ -17,8 +17,7 @@ from metaeval.experiment.sheet import Sheet, known
 from metaeval.report.grid import Block, Line, Note
 from metaeval.report.number_format import count, plain
 from metaeval.stats.complementarity import Objective, StackGain, stack_gain
-from metaeval.stats.intervals import percentile_interval
-from metaeval.stats.resampling import bootstrap
+from metaeval.stats.resampling import bootstrap, percentile_interval
 
 FOLDS = 5
 

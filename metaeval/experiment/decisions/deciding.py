@@ -16,7 +16,7 @@ from metaeval.experiment.metric_scores import Asked, Panel, frame_of, judged
 from metaeval.experiment.rated import RatedSet
 from metaeval.report.result import Result
 from metaeval.stats.calibration import brier, calibrated, expected_calibration_error, reliability
-from metaeval.stats.confusion import decision_counts, level_f1, level_recall
+from metaeval.stats.classification import decision_counts, level_f1, level_recall
 from metaeval.stats.decisions import Objective, nested_decisions
 from protocols.contract import Judgements
 

@@ -25,10 +25,9 @@ from metaeval.files import safe_name
 from metaeval.report.cells import units
 from metaeval.report.grid import Block, Line, Note
 from metaeval.report.number_format import plain
-from metaeval.stats.confusion import balanced_accuracy, decision_counts, macro_f1, quadratic_kappa, resampled
+from metaeval.stats.classification import balanced_accuracy, decision_counts, macro_f1, quadratic_kappa, resampled
 from metaeval.stats.decisions import best_thresholds, decide, nested_decisions
-from metaeval.stats.intervals import percentile_interval
-from metaeval.stats.resampling import bootstrap, replicate
+from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
 from protocols.contract import Resampling
 
 MEASURES = {"macro_f1": macro_f1, "balanced_accuracy": balanced_accuracy, "kappa": quadratic_kappa}

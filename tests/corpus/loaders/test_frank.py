@@ -2,13 +2,11 @@ import json
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pytest
 
 from metaeval.corpus.loaders.frank import DATASET, HUMAN, METRICS, SCORES
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.errors import UserError
-from metaeval.stats.partial import partial_pearson, residual_spearman
 
 HUMANS: list[dict[str, Any]] = [
     {"hash": "a", "model_name": "bart", "dataset": "cnndm", "Factuality": 1.0, "split": "test"},
@@ -89,26 +87,3 @@ def test_real_scores_are_missing_where_the_files_have_null(real_folder):
     scores = load_dataset(DATASET, None, real_folder).scores
     missing = Counter({name: list(values.values()).count(None) for name, values in scores.items()})
     assert +missing == {"DAE": 83, "FEQA": 4}
-
-
-# FRANK's paper on all data, Pearson and Spearman with the system held constant: the README of ../shared/data.
-PAPER = {
-    "BLEU": (0.10, 0.07),
-    "METEOR": (0.14, 0.11),
-    "ROUGE-L": (0.13, 0.09),
-    "BERTScore-P article": (0.27, 0.24),
-    "FactCC": (0.20, 0.30),
-    "QAGS": (0.06, 0.08),
-    "DAE": (0.16, 0.14),
-}
-
-
-@pytest.mark.parametrize("metric", PAPER)
-def test_the_papers_correlations_hold_the_system_constant_before_they_rank(real_folder, metric):
-    ratings = load_dataset(DATASET, None, real_folder)
-    scored = [(ratings.scores[metric][row.id], row.gold, row.system) for row in ratings.rows]
-    score, gold, system = zip(*(row for row in scored if row[0] is not None), strict=True)
-    columns = np.array(score), np.array(gold), np.unique(system, return_inverse=True)[1]
-    found = partial_pearson(*columns), residual_spearman(*columns)
-    # Half a unit of the last printed digit.
-    assert found == pytest.approx(PAPER[metric], abs=0.005)

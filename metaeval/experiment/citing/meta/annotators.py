@@ -11,7 +11,7 @@ from metaeval.citation.human.model import HumanSet
 from metaeval.experiment.citing.meta.run import Meta
 from metaeval.experiment.citing.quantities import Interval, interval_of
 from metaeval.experiment.sheet import known
-from metaeval.stats.krippendorff import Distance, alpha_by_groups
+from metaeval.stats.agreement import Distance, alpha_by_groups
 from metaeval.stats.resampling import bootstrap, replicate
 
 _RETRIEVAL = 2.0

@@ -12,8 +12,8 @@ from metaeval.config import RunConfig
 from metaeval.experiment.citing.meta.ratings import Level
 from metaeval.experiment.citing.quantities import Interval, interval_of, mean_of, replicates
 from metaeval.report.result import Column
-from metaeval.stats.rank_flips import rank_agreement
-from metaeval.stats.resample_sums import Floats, Ints
+from metaeval.stats.agreement import rank_agreement
+from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.resampling import Draws, bootstrap
 
 _MEAN = Column(key="mean", label="mean")

@@ -11,8 +11,7 @@ from metaeval.citation.human.refitting import Refit
 from metaeval.config import IntervalConfig
 from metaeval.experiment.citing.quantities import Interval, interval_of, mean_of, replicates
 from metaeval.report.result import Column
-from metaeval.stats.pearson import pearson
-from metaeval.stats.rank_correlation import rank_correlations
+from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.resampling import Draws, bootstrap, replicate
 
 Floats = NDArray[np.float64]

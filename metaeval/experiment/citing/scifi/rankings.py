@@ -16,7 +16,7 @@ from metaeval.report.citation.layout import interval_cell, lines_grid, ranks_gri
 from metaeval.report.grid import Cell
 from metaeval.report.number_format import plain
 from metaeval.report.result import Column, Data
-from metaeval.stats.rank_flips import pair_signs, rank_agreement
+from metaeval.stats.agreement import pair_signs, rank_agreement
 
 Floats = NDArray[np.float64]
 

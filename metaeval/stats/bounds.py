@@ -1,7 +1,7 @@
-"""What a coefficient can reach at best, given the ties of the gold and of the score.
+"""The best and the worst that a measure could be: given the ties of gold and score, or whatever missing scores are.
 
-With three levels and thousands of rows no score without ties can reach a rank correlation of 1. A coefficient
-says more beside its ceiling.
+With three levels and thousands of rows no score without ties can reach a rank correlation of 1. A coefficient says
+more beside its ceiling. A measure with missing scores says more beside its lowest and highest possible values.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from metaeval.stats.resample_sums import Bools, Floats, Ints
-from metaeval.stats.rows import check_finite, check_lengths
-from metaeval.stats.ties import run_starts
+from metaeval.stats.arrays import Bools, Floats, Ints, check_finite, check_lengths
+from metaeval.stats.ties import run_starts, tie_blocks
 
 
 def attainable(score: Floats, gold: Floats) -> dict[str, float]:
@@ -107,3 +106,37 @@ def _pearson(x: Floats, y: Floats, weight: Floats) -> float:
     x, y = x / np.abs(x).max(), y / np.abs(y).max()
     r = np.sum(weight * x * y) / np.sqrt(np.sum(weight * x * x)) / np.sqrt(np.sum(weight * y * y))
     return float(np.clip(r, -1, 1))
+
+
+def extreme_ranks(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
+    """Replace scores by ranks, and missing ones (NaN) by ranks beyond all others; returns (worst, best), (n,) each.
+
+    Worst: missing positives below every observed score, missing negatives above; best the other way round. No two
+    missing rows are tied. For measures of two classes that read ranks only (ROC-AUC, average precision, reciprocal
+    rank, recall) no other refill is lower or higher: swapping a negative with a positive below it never helps.
+    """
+    missing = np.isnan(score)
+    ranks = np.zeros(score.size)
+    block, n_blocks = tie_blocks(score[~missing])
+    ranks[~missing] = block
+    beyond = np.arange(1, int(missing.sum()) + 1)
+    low, high = -beyond, n_blocks + beyond
+    worst, best = ranks.copy(), ranks
+    worst[missing] = np.where(positive[missing], low, high)
+    best[missing] = np.where(positive[missing], high, low)
+    return worst, best
+
+
+def extreme_scores(score: Floats, gold: Floats) -> tuple[Floats, Floats]:
+    """Replace missing scores (NaN) by the lowest or highest observed one; returns (worst, best), (n,) each.
+
+    Worst: rows with gold above the mean gold get the lowest, the others the highest; best the other way round. This is
+    a bound by assignment of observed extremes, not a proof: a correlation can go further with scores not yet seen,
+    and with three levels another assignment can go slightly further. Needs one observed score.
+    """
+    missing = np.isnan(score)
+    lowest, highest = np.nanmin(score), np.nanmax(score)
+    supported = gold > gold.mean()
+    worst = np.where(missing, np.where(supported, lowest, highest), score)
+    best = np.where(missing, np.where(supported, highest, lowest), score)
+    return worst, best

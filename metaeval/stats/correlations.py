@@ -1,4 +1,9 @@
-"""Correlation inside strata under group weights, exactly as if rows were repeated."""
+"""Correlations under group weights, exactly as if rows were repeated: over all rows, and inside strata.
+
+A stratum is, for example, the system that wrote the statements. A metric that only knows good systems from bad ones
+correlates with the gold over all rows and not inside a system. Taking out a mean per stratum is the partial correlation
+with one dummy variable per stratum as covariates.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,134 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_array
 
-from metaeval.stats.partial import RESIDUAL_TIES, within_strata
-from metaeval.stats.pearson import SUSPICIOUS
-from metaeval.stats.resample_sums import Bools, Floats, Ints, column_sum, in_strips, ratio
+from metaeval.stats.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    check_finite,
+    check_lengths,
+    check_rows,
+    column_sum,
+    group_totals,
+    in_strips,
+    ratio,
+    weighted_sums,
+)
+from metaeval.stats.rank_counts import MAX_LEVELS, Orders, count_orders, count_wins
 from metaeval.stats.resampling import Prepared, Tile
-from metaeval.stats.rows import check_lengths, check_rows
 from metaeval.stats.ties import block_sizes, centred_midranks, tie_blocks
+
+SUSPICIOUS = 1e-10
+"""Below this share of its sum of squares, a spread may be rounding noise."""
+
+
+def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
+    """Pearson correlation of score and gold; (n,) each, with group (n,).
+
+    Undefined where the score or the gold is constant. Agrees with scipy's `pearsonr` on repeated rows. Base paper,
+    section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
+    """
+    check_rows(score, gold, group, n_groups)
+    x, y = _centred(score), _centred(gold)
+    columns = (np.ones_like(x), x, y, x * x, y * y, x * y)
+    moments = np.stack([group_totals(values, group, n_groups) for values in columns], axis=1)
+    x_ends, y_ends = _group_ends(score, group, n_groups), _group_ends(gold, group, n_groups)
+
+    def evaluate(tile: Tile) -> Floats:
+        n, sx, sy, sxx, syy, sxy = weighted_sums(moments, tile)
+        rows = np.maximum(n, 1)
+        x_spread, y_spread = sxx - sx * sx / rows, syy - sy * sy / rows
+        # The spread of a constant column is rounding noise, not 0: there constancy is read from the ends instead.
+        doubtful = (x_spread <= SUSPICIOUS * sxx) | (y_spread <= SUSPICIOUS * syy)
+        varies = ~doubtful
+        if doubtful.any():
+            drawn = tile[:, doubtful] > 0
+            varies[doubtful] = _varies(x_ends, drawn) & _varies(y_ends, drawn)
+        spread = np.sqrt(np.maximum(x_spread, 0)) * np.sqrt(np.maximum(y_spread, 0))
+        return np.clip(ratio(sxy - sx * sy / rows, np.where(varies, spread, 0)), -1, 1)
+
+    return Prepared(evaluate, np.unique(group).size)
+
+
+def _centred(values: Floats) -> Floats:
+    """Shift to the median and scale by powers of two, so that sums of squares neither cancel nor overflow.
+
+    The mean lies within one standard deviation of the median, so at most one bit is lost when the mean is taken out
+    later; and one wild value, which could drag the mean far from all others, leaves the median where it is.
+    Scaling by a power of two is exact and leaves r as it is.
+    """
+    if values.size == 0:
+        return values
+    unit = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
+    shifted = unit - np.median(unit)
+    return np.asarray(np.ldexp(shifted, -int(np.frexp(np.abs(shifted).max())[1])))
+
+
+def _group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floats]:
+    lowest, highest = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(lowest, group, values)
+    np.maximum.at(highest, group, values)
+    return lowest, highest
+
+
+def _varies(ends: tuple[Floats, Floats], drawn: Bools) -> Bools:
+    lowest = np.where(drawn, ends[0][:, None], np.inf).min(axis=0, initial=np.inf)
+    highest = np.where(drawn, ends[1][:, None], -np.inf).max(axis=0, initial=-np.inf)
+    return np.asarray(lowest < highest)
+
+
+def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
+    """Spearman's rho and Kendall's tau-b of score and gold, (n,) each; evaluates to (2, R).
+
+    Undefined where the score or the gold is constant. Agrees with scipy's `spearmanr` and `kendalltau` on repeated
+    rows. Base paper, section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
+    """
+    orders = _orders(score, gold, group, n_groups)
+
+    def evaluate(tile: Tile) -> Floats:
+        counted = orders(tile)
+        return np.stack((counted.spearman(), counted.kendall()))
+
+    return Prepared(evaluate, np.unique(group).size)
+
+
+def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
+    """Of the pairs of rows with unlike gold, the share in which the higher gold has the higher score, ties one half.
+
+    score, gold, group: (n,). With two gold values it is ROC-AUC, for survival times without censoring Harrell's C.
+    Undefined where the gold is constant. Raises ValueError on NaN, infinity or columns of unlike length.
+    """
+    orders = _orders(score, gold, group, n_groups)
+    return Prepared(lambda tile: orders(tile).concordance(), np.unique(group).size)
+
+
+def _orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[Tile], Orders]:
+    if np.unique(gold).size > MAX_LEVELS:
+        return count_orders(score, gold, group, n_groups)
+    wins = count_wins(score, gold, group, n_groups)
+    return lambda tile: wins(tile).orders()
+
+
+RESIDUAL_TIES = 1e-9
+"""Residuals this close, as a share of the largest, are tied when they are ranked: rounding must not order them."""
+
+
+def within_strata(values: Floats, stratum: Ints) -> Floats:
+    """Values (n,) less the mean of their stratum (n,), any codes; exactly 0 where a stratum is constant; (n,).
+
+    Raises ValueError on NaN, infinity or columns of unlike length.
+    """
+    check_lengths(values=values, stratum=stratum)
+    check_finite("values", values)
+    if values.size == 0:
+        return values
+    code, n_strata = tie_blocks(stratum.astype(np.float64))
+    # Taking one of its own values off a stratum first keeps small differences of large values.
+    first = np.empty(n_strata)
+    first[code[::-1]] = values[::-1]
+    shifted = values - first[code]
+    mean = np.bincount(code, weights=shifted) / np.bincount(code)
+    return np.asarray(shifted - mean[code])
 
 
 def partial_correlation(
@@ -27,7 +154,10 @@ def partial_correlation(
     check_rows(score, gold, group, n_groups)
     check_lengths(score=score, stratum=stratum)
     code, n_strata = tie_blocks(stratum.astype(np.float64))
-    varies = _varies(score, code, n_strata, group, n_groups), _varies(gold, code, n_strata, group, n_groups)
+    varies = (
+        _varies_in_strata(score, code, n_strata, group, n_groups),
+        _varies_in_strata(gold, code, n_strata, group, n_groups),
+    )
     moments, height = (_of_ranks if ranks else _of_values)(score, gold, code, n_strata, group, n_groups)
 
     def evaluate(tile: Tile) -> Floats:
@@ -135,7 +265,9 @@ def _of_ranks(
     return moments, count.size
 
 
-def _varies(values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int) -> Callable[[Floats], Bools]:
+def _varies_in_strata(
+    values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
+) -> Callable[[Floats], Bools]:
     """Prepare the function from weights to whether any stratum holds two different values, (R,)."""
     cell, index = np.unique(code * max(n_groups, 1) + group, return_inverse=True)
     lowest, highest = np.full(cell.size, np.inf), np.full(cell.size, -np.inf)

@@ -1,0 +1,120 @@
+"""Arrays of rows, groups and resamples: their types, the checks on them, and sums that come out the same everywhere.
+
+A column of an array of results is one resample. The inner loops are compiled where numba is installed. Each has a numpy
+twin that gives the same digits: integers are exact whatever the order; floats are added in the same order here and
+there, and without fused multiply-add, which numba leaves off. The twins stand beside the measures that use them
+(`rank_counts`, `classification`, `pools`); tests hold them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Weights = NDArray[np.unsignedinteger]
+
+STRIP_FLOATS = 4_000_000
+"""Floats in one intermediate array (32 MB) of a measure that has no compiled loop; it keeps a handful at a time."""
+
+
+def column_sum(values: Floats) -> Floats:
+    """Sum each column of `values` (m, R) in row order; returns (R,).
+
+    numpy adds a lone column pairwise and several columns row by row, which differ in the last bit. A result must not
+    depend on how many resamples are evaluated together, so a lone column is added row by row as well.
+    """
+    if values.shape[0] == 0:
+        return np.zeros(values.shape[1])
+    if values.shape[1] == 1:
+        return np.asarray(np.cumsum(values, axis=0)[-1], dtype=np.float64)
+    return np.asarray(values.sum(axis=0), dtype=np.float64)
+
+
+def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
+    """Divide elementwise; NaN where the denominator is not positive, which is how "undefined" is written here."""
+    undefined = np.full(np.shape(denominator), np.nan)
+    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0))
+
+
+def in_strips(evaluate: Callable[[Weights], Floats], tile: Weights, height: int) -> Floats:
+    """Evaluate a tile (n_groups, R) a strip of columns at a time, so that arrays of `height` rows stay small."""
+    width = max(1, STRIP_FLOATS // max(height, 1))
+    return np.concatenate([evaluate(tile[:, at : at + width]) for at in range(0, tile.shape[1], width)], axis=-1)
+
+
+def check_finite(name: str, values: Floats) -> None:
+    """Raise ValueError, naming the column, its row and the value, if `values` (n,) holds a NaN or an infinity."""
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ValueError(f"{name} must be finite, got {values[bad[0]]} at row {bad[0]} ({bad.size} such rows)")
+
+
+def check_codes(name: str, codes: Ints, limit: int) -> None:
+    """Raise ValueError if `codes` (n,) leaves 0 .. limit - 1."""
+    if codes.size and (codes.min() < 0 or codes.max() >= limit):
+        raise ValueError(f"{name} codes must lie in 0 .. {limit - 1}, got {codes.min()} .. {codes.max()}")
+
+
+def check_lengths(**columns: Floats | Ints) -> None:
+    """Raise ValueError, listing the lengths, unless all columns are vectors of one length."""
+    if len({column.shape for column in columns.values()}) > 1 or any(column.ndim != 1 for column in columns.values()):
+        shapes = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
+        raise ValueError(f"columns must be vectors of one length, got {shapes}")
+
+
+def check_rows(score: Floats, gold: Floats, group: Ints, n_groups: int) -> None:
+    """Raise ValueError unless score, gold and group are (n,) vectors, finite, with group codes 0 .. n_groups - 1."""
+    check_lengths(score=score, gold=gold, group=group)
+    check_finite("score", score)
+    check_finite("gold", gold)
+    check_codes("group", group, n_groups)
+
+
+_ENOUGH_WORK = 1_000_000
+"""Row-weightings from which loading the compiled loops (about half a second) pays."""
+
+
+def compiled(work: int) -> Any:
+    """The compiled loops, or None: numba is not installed, or `work` (rows x weightings) is too small to load it.
+
+    Once loaded they serve every later call.
+    """
+    return _loops() if work >= _ENOUGH_WORK or _loops.cache_info().currsize else None
+
+
+@cache
+def _loops() -> Any:
+    if find_spec("numba") is None:
+        return None
+    from metaeval.stats import loops
+
+    return loops
+
+
+def weighted_sums(moments: Floats, tile: Weights | Floats) -> Floats:
+    """Sum weight x moment over groups; moments (n_groups, K), weights in `tile` (n_groups, R) -> (K, R).
+
+    Groups are added in their order, so that no digit depends on R or on the machine's matrix product.
+    """
+    total = np.zeros((moments.shape[1], tile.shape[1]))
+    loops = compiled(moments.size * tile.shape[1])
+    if loops is not None:
+        loops.sum_groups(np.ascontiguousarray(moments), tile, total)
+        return total
+    weights = tile.astype(np.float64)
+    for own, moment in enumerate(moments.T):
+        total[own] = column_sum(weights * moment[:, None])
+    return total
+
+
+def group_totals(values: Floats, group: Ints, n_groups: int) -> Floats:
+    """Sum of `values` (n,) over the rows of each group; (n_groups,)."""
+    return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)

@@ -1,0 +1,161 @@
+"""Measures of classification: ROC-AUC and average precision of scores, and measures of decided levels.
+
+The latter are made of counts of (gold level, predicted level). counts: (..., K, K), gold levels down, predicted levels
+across; values: (...). They are NaN where a gold level has no rows, since a mean over the levels that happen to be there
+is another measure. With every gold level present they agree with scikit-learn's functions with `labels=range(K),
+zero_division=0`. Counts add up over groups, so a resample is a weighted sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from metaeval.stats.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    check_codes,
+    check_lengths,
+    check_rows,
+    column_sum,
+    compiled,
+    in_strips,
+    ratio,
+)
+from metaeval.stats.rank_counts import count_wins
+from metaeval.stats.resampling import Prepared, Tile
+from metaeval.stats.ties import block_sizes, run_starts
+
+
+def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
+    """Area under the ROC curve: the chance that a positive scores above a negative, a tie counting one half.
+
+    score, positive, group: (n,). Undefined without a positive and a negative. Agrees with scikit-learn's
+    `roc_auc_score`. Base paper, section 3.2.2. Raises ValueError on NaN, infinity or columns of unlike length.
+    """
+    wins = count_wins(score, positive.astype(np.float64), group, n_groups, ties=False)
+    both = positive.any() and not positive.all()
+
+    def evaluate(tile: Tile) -> Floats:
+        return wins(tile).auc(1, 0) if both else np.full(tile.shape[1], np.nan)
+
+    return Prepared(evaluate, np.unique(group).size)
+
+
+def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
+    """Average precision: precision at each distinct score, weighted by the recall that the score adds.
+
+    score, positive, group: (n,). Tied rows enter together, as in scikit-learn's `average_precision_score`.
+    Undefined without a positive and a negative. Beyond the base paper. Raises ValueError as `roc_auc` does.
+    """
+    check_rows(score, positive.astype(np.float64), group, n_groups)
+    order = np.argsort(-score)
+    block = np.cumsum(run_starts(score[order])) - 1
+    key = (block * 2 + positive[order]) * n_groups + group[order]
+    key.sort()
+    starts = np.flatnonzero(run_starts(key))
+    count = np.diff(np.append(starts, key.size))
+    rest, entry_group = np.divmod(key[starts], max(n_groups, 1))
+    block, hit = rest // 2, (rest % 2).astype(np.bool_)
+    last = np.append(block[1:] != block[:-1], True)[: block.size]
+    n_blocks = int(block[-1]) + 1 if block.size else 0
+    found_in = block_sizes(block[hit], entry_group[hit], n_blocks, n_groups, count[hit])
+    seen_in = block_sizes(block, entry_group, n_blocks, n_groups, count)
+    rows, positives = np.bincount(group, minlength=n_groups), np.bincount(group[positive], minlength=n_groups)
+
+    def by_numpy(tile: Tile) -> Floats:
+        weights = tile.astype(np.float64)
+        found, seen = found_in(weights), seen_in(weights)
+        # Blocks ahead of the first row of a weighting have found nothing among nothing: 0 / 1 instead of 0 / 0.
+        precision = np.cumsum(found, axis=0) / np.maximum(np.cumsum(seen, axis=0), 1)
+        return column_sum(found * precision)
+
+    def evaluate(tile: Tile) -> Floats:
+        loops = compiled(block.size * tile.shape[1])
+        if loops is None:
+            total = in_strips(by_numpy, tile, n_blocks)
+        else:
+            total = np.zeros(tile.shape[1])
+            loops.sum_precision(entry_group, hit, count, last, tile, total)
+        weights = tile.astype(np.int64)
+        n_positive, n_rows = positives @ weights, rows @ weights
+        value = ratio(total, n_positive.astype(np.float64))
+        value[n_positive == n_rows] = np.nan
+        return value
+
+    return Prepared(evaluate, np.unique(group).size)
+
+
+def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_levels: int = 3) -> Floats:
+    """Count rows by group, gold level and predicted level: (n_groups, K, K) from predicted, gold, group (n,).
+
+    Raises ValueError if a level leaves 0 .. n_levels - 1, or a group its range, or columns differ in length.
+    """
+    check_lengths(predicted=predicted, gold=gold, group=group)
+    check_codes("predicted level", predicted, n_levels)
+    check_codes("gold level", gold, n_levels)
+    check_codes("group", group, n_groups)
+    cell = (group * n_levels + gold) * n_levels + predicted
+    counts = np.bincount(cell, minlength=n_groups * n_levels * n_levels)
+    return counts.reshape(n_groups, n_levels, n_levels).astype(np.float64)
+
+
+def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
+    """A measure of counts (G, K, K) under group weights, for `replicate`."""
+    flat = counts.reshape(counts.shape[0], -1)
+
+    def evaluate(tile: Tile) -> Floats:
+        # Counts are whole numbers, so their sums are exact in whatever order a matrix product takes them.
+        return measure((tile.T.astype(np.float64) @ flat).reshape(-1, *counts.shape[1:]))
+
+    return Prepared(evaluate, int(np.count_nonzero(counts.sum(axis=(1, 2)))))
+
+
+def level_recall(counts: Floats) -> Floats:
+    """Share of each gold level's rows that are predicted to be it, (..., K); NaN for a level without rows."""
+    return ratio(_diagonal(counts), counts.sum(axis=-1))
+
+
+def level_f1(counts: Floats) -> Floats:
+    """F1 of each level, (..., K): 2 hits / (rows + predictions); NaN for a level without rows."""
+    rows = counts.sum(axis=-1)
+    return ratio(2 * _diagonal(counts), np.where(rows > 0, rows + counts.sum(axis=-2), 0))
+
+
+def accuracy(counts: Floats) -> Floats:
+    """Share of rows predicted right; NaN where a gold level has no rows."""
+    return _if_complete(counts, ratio(_diagonal(counts).sum(axis=-1), counts.sum(axis=(-2, -1))))
+
+
+def balanced_accuracy(counts: Floats) -> Floats:
+    """Unweighted mean of the levels' recalls; NaN where a gold level has no rows."""
+    return np.asarray(level_recall(counts).mean(axis=-1))
+
+
+def macro_f1(counts: Floats) -> Floats:
+    """Unweighted mean of the levels' F1; NaN where a gold level has no rows."""
+    return np.asarray(level_f1(counts).mean(axis=-1))
+
+
+def quadratic_kappa(counts: Floats) -> Floats:
+    """Cohen's kappa with squared level distances: 1 - observed / expected distance; NaN where a gold level has no rows.
+
+    Cohen, "Weighted kappa" (1968).
+    """
+    levels = np.arange(counts.shape[-1])
+    distance = (levels[:, None] - levels[None, :]) ** 2.0
+    rows, predictions = counts.sum(axis=-1), counts.sum(axis=-2)
+    chance = rows[..., :, None] * predictions[..., None, :]
+    observed = (distance * counts).sum(axis=(-2, -1)) * rows.sum(axis=-1)
+    expected = (distance * chance).sum(axis=(-2, -1))
+    return _if_complete(counts, 1 - ratio(observed, expected))
+
+
+def _diagonal(counts: Floats) -> Floats:
+    return np.diagonal(counts, axis1=-2, axis2=-1)
+
+
+def _if_complete(counts: Floats, value: Floats) -> Floats:
+    return np.where((counts.sum(axis=-1) > 0).all(axis=-1), value, np.nan)

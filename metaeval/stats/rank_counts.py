@@ -1,0 +1,253 @@
+"""Counts of who scores above whom: what ROC-AUC, Spearman, Kendall and concordance are made of. All are integers.
+
+`Orders` counts, for the rows of each gold level, the rows that they outrank. A level's rank sum is that number, so no
+resample needs ranks of its own. `Wins` counts level against level, in one pass over the rows in order of score: for
+every two levels, the pairs in which the higher level has the higher score. AUC is that count over all pairs, Kendall's
+tau-b their balance, and Spearman's rho follows from the levels' rank sums, which are sums of wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from metaeval.stats.arrays import (
+    STRIP_FLOATS,
+    Floats,
+    Ints,
+    check_rows,
+    column_sum,
+    compiled,
+    group_totals,
+    ratio,
+    weighted_sums,
+)
+from metaeval.stats.resampling import Tile
+from metaeval.stats.ties import Entries, self_ties, sorted_entries, tie_blocks
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Counts under R weightings, of L levels from the lowest; all are whole numbers.
+
+    rows: (L, R) rows of each level. over: (L, R) twice the rows that the rows of each level outrank, a tie (a row's
+    with itself too) counting one. upward: (R,) the same over lower levels only, summed over levels. squares, cubes:
+    (R,) sums of t**2 and t**3 over blocks of t tied rows.
+    """
+
+    rows: Ints
+    over: Ints
+    upward: Ints
+    squares: Ints
+    cubes: Floats
+
+    def kendall(self) -> Floats:
+        """Kendall's tau-b of score and level; NaN where either is constant."""
+        total, pairs = self.rows.sum(axis=0), self._pairs()
+        untied = total * total - self.squares
+        spread = (np.sqrt(2.0 * pairs) * np.sqrt(1.0 * untied)).astype(np.float64)
+        # (concordant - discordant) / sqrt(pairs * untied / 2): `pairs` differ in gold, half of `untied` in score.
+        return np.clip(ratio(2 * (self.upward - pairs), spread), -1, 1)
+
+    def concordance(self) -> Floats:
+        """Share of the pairs with unlike gold in which the higher gold has the higher score, ties counting one half."""
+        return ratio(self.upward, 2 * self._pairs())
+
+    def spearman(self) -> Floats:
+        """Spearman's rho of score and level, midranks for ties; NaN where either is constant."""
+        total = self.rows.sum(axis=0)
+        ahead = np.cumsum(self.rows, axis=0) - self.rows
+        # Twice the sum over a level, and twice the rank of the level, both less the mean rank.
+        score_ranks = (self.over - self.rows * total).astype(np.float64)
+        product = column_sum(score_ranks * (2 * ahead + self.rows - total))
+        cubed = total.astype(np.float64) ** 3
+        score_spread = np.where(self.squares < total * total, cubed - self.cubes, 0.0)
+        gold_spread = cubed - column_sum(self.rows.astype(np.float64) ** 3)
+        spread = np.sqrt(np.maximum(score_spread, 0)) * np.sqrt(np.maximum(gold_spread, 0))
+        return np.clip(ratio(3.0 * product, np.where((self.rows == total).any(axis=0), 0.0, spread)), -1, 1)
+
+    def _pairs(self) -> Ints:
+        ahead = np.cumsum(self.rows, axis=0) - self.rows
+        return np.asarray((self.rows * ahead).sum(axis=0), dtype=np.int64)
+
+
+def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[Tile], Orders]:
+    """Prepare the function from a tile of weights (n_groups, R) to the counts; score, gold, group: (n,).
+
+    For any gold; with few levels `count_wins` is faster. Raises ValueError on NaN or infinity, or on
+    columns of unlike length.
+    """
+    check_rows(score, gold, group, n_groups)
+    level, n_levels = tie_blocks(gold)
+    entries = sorted_entries(score, level, group, n_levels, n_groups)
+    members = csr_array((np.ones(level.size, dtype=np.int64), (level, group)), shape=(n_levels, n_groups))
+    alone = self_ties(entries, n_groups)
+    by_numpy = _orders_by_numpy(entries, n_levels, n_groups)
+
+    def evaluate(tile: Tile) -> Orders:
+        weights = tile.astype(np.int64)
+        rows = np.asarray(members @ weights)
+        squares, cubes = alone(tile)
+        loops = compiled(entries.group.size * tile.shape[1] * n_levels)
+        if loops is None or rows.sum(axis=0).max(initial=0) > np.iinfo(np.int32).max:
+            over, upward, more_squares, more_cubes = by_numpy(weights)
+        else:
+            over, upward = np.zeros_like(rows), np.zeros(tile.shape[1], dtype=np.int64)
+            more_squares, more_cubes = np.zeros(tile.shape[1], dtype=np.int64), np.zeros(tile.shape[1])
+            loops.count_orders(
+                *(entries.group, entries.level, entries.count, entries.start),
+                *(tile, n_levels, over, upward, more_squares, more_cubes),
+            )
+        return Orders(rows, over, upward, squares + more_squares, cubes + more_cubes)
+
+    return evaluate
+
+
+_Counts = tuple[Ints, Ints, Ints, Floats]
+
+
+def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], _Counts]:
+    """The counts without compiled loops: level by level from the lowest, a strip of weightings at a time."""
+    shared = np.ones(entries.n_blocks, dtype=np.bool_)
+    shared[entries.block[entries.solo]] = False
+    shape = (entries.n_blocks, n_groups)
+    by_level = []
+    for value in range(n_levels):
+        own = entries.level == value
+        by_level.append(csr_array((entries.count[own], (entries.block[own], entries.group[own])), shape=shape))
+
+    def strip(weights: Ints) -> _Counts:
+        lower = np.zeros((entries.n_blocks, weights.shape[1]), dtype=np.int64)
+        upward = np.zeros(weights.shape[1], dtype=np.int64)
+        sizes = []
+        for counts in by_level:
+            size = np.asarray(counts @ weights)
+            upward += (size * _outranked(lower)).sum(axis=0)
+            lower += size
+            sizes.append(size)
+        everything = _outranked(lower)
+        over = np.array([(size * everything).sum(axis=0) for size in sizes]).reshape(n_levels, weights.shape[1])
+        tied = lower[shared]
+        return over, upward, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
+
+    def evaluate(weights: Ints) -> _Counts:
+        width = max(1, STRIP_FLOATS // max(entries.n_blocks * n_levels, 1))
+        strips = [strip(weights[:, at : at + width]) for at in range(0, weights.shape[1], width)]
+        over, upward, squares, cubes = zip(*strips, strict=True)
+        return np.concatenate(over, axis=1), np.concatenate(upward), np.concatenate(squares), np.concatenate(cubes)
+
+    return evaluate
+
+
+def _outranked(sizes: Ints) -> Ints:
+    """Twice the rows below each block and one time those in it, from block sizes (m, R)."""
+    return np.asarray(2 * np.cumsum(sizes, axis=0) - sizes)
+
+
+MAX_LEVELS = 8
+"""Gold values up to which wins are counted level against level."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wins:
+    """Counts under R weightings, of L levels from the lowest.
+
+    rows: (L, R) rows of each level. wins: (L (L - 1) / 2, R), for level h over level l < h at h (h - 1) / 2 + l, twice
+    the pairs in which h scores above l, a tie counting one. squares, cubes: (R,) sums of t**2 and t**3 over blocks of
+    t tied rows.
+    """
+
+    rows: Ints
+    wins: Ints
+    squares: Ints
+    cubes: Floats
+
+    def auc(self, higher: int, lower: int) -> Floats:
+        """ROC-AUC of one level against another; NaN where either is empty."""
+        wins = self.wins[higher * (higher - 1) // 2 + lower].astype(np.float64)
+        return ratio(wins, 2.0 * self.rows[higher] * self.rows[lower])
+
+    def orders(self) -> Orders:
+        """The same rows by what each level outranks, which is all that correlations read."""
+        levels = range(len(self.rows))
+        nothing = np.zeros_like(self.squares)
+        over = [sum((self._over(own, other) for other in levels), nothing) for own in levels]
+        return Orders(
+            self.rows, np.array(over).reshape(self.rows.shape), self.wins.sum(axis=0), self.squares, self.cubes
+        )
+
+    def _over(self, one: int, other: int) -> Ints:
+        if one == other:
+            return np.asarray(self.rows[one] ** 2)
+        if one > other:
+            return np.asarray(self.wins[one * (one - 1) // 2 + other])
+        return np.asarray(2 * self.rows[one] * self.rows[other] - self.wins[other * (other - 1) // 2 + one])
+
+
+def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bool = True) -> Callable[[Tile], Wins]:
+    """Prepare the function from a tile of weights (n_groups, R) to the counts; score, gold, group: (n,).
+
+    ties: count tied scores too, which AUC does not need. Levels are the distinct gold values, at most `MAX_LEVELS`.
+    Raises ValueError on more, on NaN or infinity, or on columns of unlike length.
+    """
+    check_rows(score, gold, group, n_groups)
+    level, n_levels = tie_blocks(gold)
+    if n_levels > MAX_LEVELS:
+        raise ValueError(f"wins are counted for up to {MAX_LEVELS} gold levels, got {n_levels}")
+    entries = sorted_entries(score, level, group, n_levels, n_groups)
+    members = [group_totals((level == own).astype(np.float64), group, n_groups) for own in range(n_levels)]
+    members_of = np.stack(members, axis=1) if members else np.zeros((n_groups, 0))
+    alone = self_ties(entries, n_groups)
+    by_numpy = _wins_by_numpy(entries, n_levels, n_groups)
+
+    def evaluate(tile: Tile) -> Wins:
+        rows = weighted_sums(members_of, tile).astype(np.int64)
+        squares, cubes = alone(tile)
+        loops = compiled(entries.group.size * tile.shape[1])
+        if loops is None or rows.sum(axis=0).max(initial=0) > np.iinfo(np.int32).max:
+            wins, more_squares, more_cubes = by_numpy(tile.astype(np.int64))
+        else:
+            wins = np.zeros((n_levels * (n_levels - 1) // 2, tile.shape[1]), dtype=np.int64)
+            more_squares, more_cubes = np.zeros(tile.shape[1], dtype=np.int64), np.zeros(tile.shape[1])
+            loops.count_wins(
+                *(entries.group, entries.level, entries.count, entries.start),
+                *(tile, n_levels, ties, wins, more_squares, more_cubes),
+            )
+        if not ties:
+            # As of a constant score: nothing but AUC can be read from these counts.
+            return Wins(rows, wins, rows.sum(axis=0) ** 2, cubes)
+        return Wins(rows, wins, squares + more_squares, cubes + more_cubes)
+
+    return evaluate
+
+
+def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], tuple[Ints, Ints, Floats]]:
+    """The counts without compiled loops: sparse products and running sums, a strip of weightings at a time."""
+    n_blocks = entries.n_blocks
+    shared = np.ones(n_blocks, dtype=np.bool_)
+    shared[entries.block[entries.solo]] = False
+    by_level = []
+    for value in range(n_levels):
+        own = entries.level == value
+        places = (entries.block[own], entries.group[own])
+        by_level.append(csr_array((entries.count[own].astype(np.int64), places), shape=(n_blocks, n_groups)))
+
+    def strip(weights: Ints) -> tuple[Ints, Ints, Floats]:
+        sizes = [np.asarray(counts @ weights) for counts in by_level]
+        # Twice the rows of a level that a block outranks: all those below, and half of its own block's.
+        outranked = [2 * np.cumsum(size, axis=0) - size for size in sizes]
+        wins = [(sizes[h] * outranked[m]).sum(axis=0) for h in range(n_levels) for m in range(h)]
+        tied = sum((size[shared] for size in sizes), np.zeros((int(shared.sum()), weights.shape[1]), dtype=np.int64))
+        found = np.array(wins, dtype=np.int64).reshape(len(wins), weights.shape[1])
+        return found, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
+
+    def evaluate(weights: Ints) -> tuple[Ints, Ints, Floats]:
+        width = max(1, STRIP_FLOATS // max(n_blocks, 1))
+        strips = [strip(weights[:, at : at + width]) for at in range(0, weights.shape[1], width)]
+        wins, squares, cubes = zip(*strips, strict=True)
+        return np.concatenate(wins, axis=1), np.concatenate(squares), np.concatenate(cubes)
+
+    return evaluate

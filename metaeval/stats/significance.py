@@ -1,0 +1,276 @@
+"""Tests of the difference between metrics: AUCs, dependent correlations, equivalence, many p-values, and power.
+
+The closed-form tests take the rows as independent; they are cross-checks of the resampling tests, not substitutes.
+
+Power: a pilot of `groups` groups gives the cluster standard error of the difference, which shrinks with the square root
+of the number of groups. Groups (queries, responses, source documents) are what must be added: more rows in the same
+groups buy less. Everything there rests on the normal approximation of a two-sided test at alpha.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm, rankdata, t
+
+from metaeval.stats.arrays import Bools, Floats, Ints, check_finite, check_lengths
+from metaeval.stats.resampling import percentile_interval
+
+
+@dataclass(frozen=True)
+class DeLong:
+    """Two AUCs on the same rows, their difference with its variance, and the two-sided z-test; NaN where undefined."""
+
+    auc_one: float
+    auc_other: float
+    difference: float
+    variance: float
+    z: float
+    p: float
+
+
+def delong(one: Floats, other: Floats, positive: Bools) -> DeLong:
+    """Compare the ROC-AUCs of two scores of the same rows; one, other, positive: (n,).
+
+    DeLong, DeLong and Clarke-Pearson, "Comparing the areas under two or more correlated receiver operating
+    characteristic curves" (1988), from midranks as in Sun and Xu, "Fast implementation of DeLong's algorithm" (2014).
+    Rows count as independent, which rows of one group are not: read it beside a test that resamples groups, not
+    instead. AUCs need a positive and a negative, the variance two of each, the test a variance above 0.
+    Raises ValueError on NaN, infinity or columns of unlike length.
+    """
+    check_lengths(one=one, other=other, positive=positive.astype(np.int64))
+    check_finite("one", one)
+    check_finite("other", other)
+    n_positive = int(positive.sum())
+    n_negative = positive.size - n_positive
+    if not n_positive or not n_negative:
+        return DeLong(*[math.nan] * 6)
+    beaten_one, missed_one = _components(one, positive)
+    beaten_other, missed_other = _components(other, positive)
+    auc_one, auc_other = float(beaten_one.mean()), float(beaten_other.mean())
+    difference = auc_one - auc_other
+    variance = _variance_of_mean(beaten_one - beaten_other) + _variance_of_mean(missed_one - missed_other)
+    if not variance > 0:
+        return DeLong(auc_one, auc_other, difference, variance, math.nan, math.nan)
+    z = difference / math.sqrt(variance)
+    return DeLong(auc_one, auc_other, difference, variance, z, float(2 * norm.sf(abs(z))))
+
+
+def _components(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
+    """Share of negatives below each positive, and share of positives above each negative; ties count one half."""
+    ranks = rankdata(score)
+    beaten = (ranks[positive] - rankdata(score[positive])) / np.sum(~positive)
+    missed = 1 - (ranks[~positive] - rankdata(score[~positive])) / np.sum(positive)
+    return np.asarray(beaten), np.asarray(missed)
+
+
+def _variance_of_mean(values: Floats) -> float:
+    if values.size < 2:
+        return math.nan
+    # The mean of equal values can be off by the last bit, which would make a variance of 1e-33 out of none.
+    return 0.0 if np.ptp(values) == 0 else float(values.var(ddof=1)) / values.size
+
+
+def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
+    """Williams' t of r12 - r13 with n - 3 degrees of freedom, and its two-sided p.
+
+    r12, r13: correlations of the gold with each of two metrics. r23: that of the two metrics. n: number of rows, taken
+    as independent and jointly normal. Williams, "The comparison of regression variables" (1959), in the form that
+    Steiger, "Tests for comparing elements of a correlation matrix" (1980), recommends. NaN where undefined: n < 4, a
+    NaN correlation, two metrics alike. Raises ValueError if a correlation leaves -1 .. 1.
+    """
+    _check_correlations(r12, r13, r23)
+    if n < 4:
+        return math.nan, math.nan
+    determinant = max(1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23, 0)
+    mean = (r12 + r13) / 2
+    spread = 2 * determinant * (n - 1) / (n - 3) + mean**2 * (1 - r23) ** 3
+    if not spread > 0:
+        return math.nan, math.nan
+    statistic = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / spread)
+    return statistic, float(2 * t.sf(abs(statistic), n - 3))
+
+
+def steiger(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
+    """Steiger's Z of r12 - r13, and its two-sided p: Fisher's z with the covariance at the mean of r12 and r13.
+
+    Arguments as in `williams`. Steiger, "Tests for comparing elements of a correlation matrix" (1980), equation 14.
+    NaN where undefined: n < 4, a NaN correlation, a correlation of -1 or 1 with the gold, two metrics alike. Raises
+    ValueError as `williams` does.
+    """
+    _check_correlations(r12, r13, r23)
+    mean_square = ((r12 + r13) / 2) ** 2
+    if n < 4 or abs(r12) == 1 or abs(r13) == 1 or math.isnan(mean_square + r23):
+        return math.nan, math.nan
+    # Pearson and Filon's covariance of two correlations that share a variable, both put at their mean.
+    psi = r23 * (1 - 2 * mean_square) - mean_square * (1 - 2 * mean_square - r23**2) / 2
+    spread = 2 - 2 * psi / (1 - mean_square) ** 2
+    if not spread > 0:
+        return math.nan, math.nan
+    statistic = (math.atanh(r12) - math.atanh(r13)) * math.sqrt((n - 3) / spread)
+    return statistic, float(2 * norm.sf(abs(statistic)))
+
+
+def _check_correlations(*correlations: float) -> None:
+    for r in correlations:
+        if abs(r) > 1:
+            raise ValueError(f"a correlation must lie in -1 .. 1, got {r}")
+
+
+def tost(difference: float, standard_error: float, margin: float) -> float:
+    """Two one-sided z-tests against -margin and +margin; p of "they differ by the margin or more", the larger of both.
+
+    Schuirmann, "A comparison of the two one-sided tests procedure and the power approach" (1987). NaN if the
+    difference or its standard error is NaN. Raises ValueError unless margin and standard error are positive.
+    """
+    _check_margin(margin)
+    if standard_error <= 0:
+        raise ValueError(f"the standard error must be positive, got {standard_error}")
+    if math.isnan(difference) or math.isnan(standard_error):
+        return math.nan
+    above = norm.sf((difference + margin) / standard_error)
+    below = norm.cdf((difference - margin) / standard_error)
+    return float(max(above, below))
+
+
+def equivalent_within(replicates: Floats, margin: float, alpha: float = 0.05) -> bool | None:
+    """Whether the 1 - 2 alpha percentile interval of bootstrap differences (R,) lies inside -margin .. margin.
+
+    The interval form of two one-sided tests at alpha. None where the interval is undefined. Raises ValueError unless
+    margin is positive and 0 < alpha < 0.5.
+    """
+    _check_margin(margin)
+    if not 0 < alpha < 0.5:
+        raise ValueError(f"alpha must lie between 0 and 0.5, got {alpha}")
+    interval = percentile_interval(replicates, 1 - 2 * alpha)
+    if interval is None:
+        return None
+    return -margin < interval[0] and interval[1] < margin
+
+
+def _check_margin(margin: float) -> None:
+    if not margin > 0:
+        raise ValueError(f"the margin must be positive, got {margin}")
+
+
+def holm(p: Floats) -> Floats:
+    """Adjust p-values (m,) by Holm's step-down method, which bounds the chance of even one false rejection; (m,).
+
+    The order is that of the input. NaN stays NaN and is not counted in m. Holm, "A simple sequentially rejective
+    multiple test procedure" (1979); agrees with statsmodels' `multipletests(method="holm")`. Raises ValueError unless
+    each p lies in 0 .. 1.
+    """
+    _check_p_values(p)
+    adjusted, defined = p.copy(), np.flatnonzero(~np.isnan(p))
+    ascending = defined[np.argsort(p[defined], kind="stable")]
+    stepped = p[ascending] * np.arange(ascending.size, 0, -1)
+    adjusted[ascending] = np.minimum(np.maximum.accumulate(stepped), 1)
+    return adjusted
+
+
+def benjamini_hochberg(p: Floats) -> Floats:
+    """Adjust p-values (m,) by Benjamini and Hochberg's method, which bounds the share of false rejections; (m,).
+
+    The order is that of the input. NaN stays NaN and is not counted in m. "Controlling the false discovery rate"
+    (1995); agrees with statsmodels' `multipletests(method="fdr_bh")`. Raises ValueError unless each p lies in 0 .. 1.
+    """
+    _check_p_values(p)
+    adjusted, defined = p.copy(), np.flatnonzero(~np.isnan(p))
+    ascending = defined[np.argsort(p[defined], kind="stable")]
+    stepped = p[ascending] / (np.arange(1, ascending.size + 1) / max(ascending.size, 1))
+    adjusted[ascending] = np.minimum(np.minimum.accumulate(stepped[::-1])[::-1], 1)
+    return adjusted
+
+
+def _check_p_values(p: Floats) -> None:
+    if p.ndim != 1:
+        raise ValueError(f"p-values must be a vector, got shape {p.shape}")
+    outside = p[(p < 0) | (p > 1)]
+    if outside.size:
+        raise ValueError(f"a p-value must lie in 0 .. 1, got {outside[0]}")
+
+
+def significance_clusters(value: Floats, significant: Bools) -> Ints:
+    """Cluster number of each metric, (m,): 1 is the best, 0 an undefined (NaN) value.
+
+    value: (m,), higher is better. significant: (m, m), symmetric, True where two metrics differ. The rule of the WMT
+    metrics shared tasks (2022 on): go down from the best; a metric that differs from any metric of the current
+    cluster opens the next one. Two metrics of different clusters need not differ. Equal values keep their order.
+    Raises ValueError if the shapes do not fit or `significant` is not symmetric.
+    """
+    if significant.shape != (value.size, value.size) or value.ndim != 1:
+        raise ValueError(f"{value.size} values need a square of their comparisons, got shape {significant.shape}")
+    if not np.array_equal(significant, significant.T):
+        raise ValueError("significance must be symmetric: whether a differs from b is whether b differs from a")
+    cluster = np.zeros(value.size, dtype=np.int64)
+    current: list[int] = []
+    number = 1
+    for metric in np.argsort(-value, kind="stable"):
+        if np.isnan(value[metric]):
+            continue
+        if significant[metric, current].any():
+            number += 1
+            current = []
+        current.append(int(metric))
+        cluster[metric] = number
+    return cluster
+
+
+def required_groups(
+    difference: float, standard_error: float, groups: int, alpha: float = 0.05, power: float = 0.8
+) -> int:
+    """Fewest groups with which a true `difference` is found significant with chance `power`.
+
+    n = groups * ((z(1 - alpha/2) + z(power)) * standard_error / difference)**2, rounded up. The far tail, a
+    significant difference of the wrong sign, is left out. Raises ValueError if the difference is 0 or not finite, or
+    an argument is out of range.
+    """
+    _check_pilot(standard_error, groups, alpha)
+    if difference == 0 or not math.isfinite(difference):
+        raise ValueError(f"the difference must be finite and not 0, got {difference}")
+    return max(1, math.ceil(groups * (_quantiles(alpha, power) * standard_error / difference) ** 2))
+
+
+def detectable_difference(
+    standard_error: float, groups: int, n_groups: int, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """Smallest true difference that `n_groups` groups find significant with chance `power`.
+
+    standard_error, groups: of the pilot. The inverse of `required_groups`. Raises ValueError as it does.
+    """
+    _check_pilot(standard_error, groups, alpha)
+    return _quantiles(alpha, power) * _error_at(standard_error, groups, n_groups)
+
+
+def power_at(difference: float, standard_error: float, groups: int, n_groups: int, alpha: float = 0.05) -> float:
+    """Chance that `n_groups` groups find a true `difference` significant, with either sign; alpha at difference 0.
+
+    standard_error, groups: of the pilot. Raises ValueError if an argument is out of range.
+    """
+    _check_pilot(standard_error, groups, alpha)
+    shift = abs(difference) / _error_at(standard_error, groups, n_groups)
+    critical = norm.isf(alpha / 2)
+    return float(norm.sf(critical - shift) + norm.cdf(-critical - shift))
+
+
+def _quantiles(alpha: float, power: float) -> float:
+    if not alpha / 2 < power < 1:
+        raise ValueError(f"the power must lie between alpha / 2 = {alpha / 2} and 1, got {power}")
+    return float(norm.isf(alpha / 2) + norm.ppf(power))
+
+
+def _error_at(standard_error: float, groups: int, n_groups: int) -> float:
+    if n_groups < 1:
+        raise ValueError(f"the number of groups must be at least 1, got {n_groups}")
+    return standard_error * math.sqrt(groups / n_groups)
+
+
+def _check_pilot(standard_error: float, groups: int, alpha: float) -> None:
+    if not (standard_error > 0 and math.isfinite(standard_error)):
+        raise ValueError(f"the standard error must be positive and finite, got {standard_error}")
+    if groups < 2:
+        raise ValueError(f"a pilot needs at least 2 groups, got {groups}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must lie between 0 and 1, got {alpha}")
