@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, read_text, unique_fields
@@ -92,6 +92,7 @@ class ChatRequest:
 
 
 _FENCE = "```"
+_TYPES: Mapping[str, Any] = {"string": str, "integer": int, "number": int | float}
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
@@ -109,16 +110,36 @@ def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
 
 
-def read_object(text: str, *names: str) -> dict[str, Any] | None:
-    """The JSON object that a text is, bare or as one block of code, with exactly these fields; None for all else.
+def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a JSON value keeps to a schema to the letter: types, enumerations, arrays and objects of these.
 
-    An object that names a field twice, at whatever depth, is of no form: which of both words was meant nobody can tell.
+    Stricter than JSON Schema in one point: 2.0 is no integer. An empty schema allows everything.
+    """
+    kind = schema.get("type", "")
+    if kind == "object":
+        properties = schema["properties"]
+        return (
+            isinstance(value, dict)
+            and value.keys() == properties.keys()
+            and all(keeps(value[name], own) for name, own in properties.items())
+        )
+    if kind == "array":
+        return isinstance(value, list) and all(keeps(one, schema["items"]) for one in value)
+    if kind in _TYPES and (isinstance(value, bool) or not isinstance(value, _TYPES[kind])):
+        return False
+    return "enum" not in schema or value in schema["enum"]
+
+
+def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The JSON object that a text is, bare or as one block of code, where it keeps to this schema; None for all else.
+
+    An object that names a field twice, at whatever depth, is malformed: which of both words was meant nobody can tell.
     """
     try:
-        body = json.loads(_unfenced(text), object_pairs_hook=unique_fields)
+        body: dict[str, Any] = json.loads(_unfenced(text), object_pairs_hook=unique_fields)
     except (ValueError, RecursionError):
         return None
-    return body if isinstance(body, dict) and body.keys() == set(names) else None
+    return body if keeps(body, schema) else None
 
 
 def _unfenced(text: str) -> str:
@@ -129,11 +150,6 @@ def _unfenced(text: str) -> str:
     opening, _, body = block[len(_FENCE) : -len(_FENCE)].partition("\n")
     own_line = body.rstrip(" \t").endswith("\n")
     return body if opening.rstrip() in ("", "json") and own_line else text
-
-
-def is_number(value: Any) -> bool:
-    """Whether a JSON value is a whole number; JSON's true and false are none."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 _CUT_SHORT = ("length", "content_filter")
@@ -222,8 +238,21 @@ Trouble = Literal["unparsed", "failed", "too long"]
 """Why a request gave nothing to use: no use in the reply; no reply; refused as too long."""
 
 
+State = Literal["read"] | Trouble
+"""What became of a request."""
+
+T = TypeVar("T")
+
+
 def text_of(answer: Answer) -> tuple[str | None, Trouble | None]:
     """The text of a reply that the model ended by itself, or what stands in its way; the other of the two is None."""
     if isinstance(answer, Failure):
         return None, "too long" if answer.cause is Cause.TOO_LONG else "failed"
     return (answer.content, None) if answer.whole else (None, "unparsed")
+
+
+def read_answer(answer: Answer, read: Callable[[str], T | None]) -> tuple[T | None, State]:
+    """What `read` takes from the text of an answer, None for a malformed one; and what became of the request."""
+    text, trouble = text_of(answer)
+    found = None if text is None else read(text)
+    return (None, trouble or "unparsed") if found is None else (found, "read")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import exp, isfinite
 from typing import Any
 
-from metaeval.llm.exchange import object_schema, response_format
+from metaeval.llm.exchange import keeps, object_schema, response_format
 
 _CUE = re.compile(r"\b(?:prediction|score)\b", re.IGNORECASE)
 # A number that stands alone: glued to no letter, digit, dot, comma, slash or hyphen. It may name its scale (0.8/1).
@@ -95,12 +95,9 @@ def read_judgement(text: str, scale: Scale) -> float | None:
         judgement = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(judgement, dict) or judgement.keys() != {"reasoning", "score"}:
+    if not keeps(judgement, object_schema(reasoning={"type": "string"}, score={"type": "number"})):
         return None
-    score = judgement["score"]
-    if not isinstance(judgement["reasoning"], str) or isinstance(score, bool) or not isinstance(score, int | float):
-        return None
-    return float(score) if scale.accepts(score) else None
+    return float(judgement["score"]) if scale.accepts(judgement["score"]) else None
 
 
 TOP_LOGPROBS = 20

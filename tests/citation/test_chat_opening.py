@@ -9,7 +9,7 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 from metaeval.citation.chat.opening import Spent, estimate_for, open_chat, replayed_model, spent_on
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.errors import UserError
-from metaeval.llm.exchange import Failure, is_number, read_object, read_reply
+from metaeval.llm.exchange import Failure, keeps, object_schema, read_object, read_reply
 from metaeval.llm.replies import ReplyStore
 
 
@@ -144,8 +144,28 @@ def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds
     ],
 )
 def test_an_object_has_the_fields_that_were_asked_for_or_is_none(text, found):
-    assert read_object(text, "a", "b") == found
-    assert [is_number(value) for value in json.loads("[1, true, 1.5, null]")] == [True, False, False, False]
+    assert read_object(text, object_schema(a={}, b={})) == found
+
+
+@pytest.mark.parametrize(
+    ("schema", "kept"),
+    [
+        ({}, [1, True, 1.5, None, "a", [1], {"a": 1}]),
+        ({"type": "integer"}, [1]),
+        ({"type": "number"}, [1, 1.5]),
+        ({"type": "integer", "enum": [1, 2]}, [1]),
+        ({"type": "string", "enum": ["b"]}, []),
+        ({"type": "string"}, ["a"]),
+        ({"type": "array", "items": {"type": "integer"}}, [[1]]),
+        ({"type": "array", "items": {"type": "string"}}, []),
+        (object_schema(a={"type": "integer"}), [{"a": 1}]),
+        (object_schema(a={"type": "string"}), []),
+        (object_schema(a={}, b={}), []),
+    ],
+)
+def test_a_value_keeps_to_a_schema_to_the_letter(schema, kept):
+    values = json.loads('[1, true, 1.5, null, "a", [1], {"a": 1}]')
+    assert [value for value in values if keeps(value, schema)] == kept
 
 
 def test_a_reply_that_another_run_stored_first_is_the_one_that_counts(fake, options, tmp_path):

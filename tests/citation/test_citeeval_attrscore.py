@@ -5,7 +5,11 @@ import json
 import pytest
 
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.attrscore import (
+from metaeval.citation.citeeval.baseline_options import baseline_options
+from metaeval.citation.citeeval.baselines import Open, known
+from metaeval.citation.citeeval.options import citeeval_options
+from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.statement_questions import (
     NO_PASSAGE,
     UNREAD,
     attrscore,
@@ -13,10 +17,6 @@ from metaeval.citation.citeeval.attrscore import (
     attrscore_by_model,
     attrscore_inquiries,
 )
-from metaeval.citation.citeeval.baseline_options import baseline_options
-from metaeval.citation.citeeval.baselines import Open, known
-from metaeval.citation.citeeval.options import citeeval_options
-from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.errors import Cause
@@ -39,7 +39,7 @@ def asked(text, **options):
 def labels(text, *answers, **options):
     responses, splits = asked(text, **options)
     inquiries = attrscore_inquiries(responses, splits, Asking(model="tiny").request)
-    (found,) = attrscore_by_model(responses, splits, inquiries, answers)
+    (found,) = attrscore_by_model(splits, inquiries, answers)
     return found
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.bench import HumanStatement, read_human, read_statements, read_system
-from metaeval.citation.citeeval.metaevaluation import (
+from metaeval.citation.citeeval.bench import HumanStatement, read_human, read_statements
+from metaeval.citation.citeeval.human_agreement import (
     agreement_ratings,
     context_agreement,
     correlations,
@@ -40,21 +40,6 @@ def written(tmp_path, content):
     path = tmp_path / "file.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return path
-
-
-def test_a_system_file(tmp_path):
-    rows = [{"id": "q1", "query": "How long?", "passages": [{"text": "840 km"}], "pred": "Long [1]."}]
-    (answer,) = read_system(written(tmp_path, rows))
-    assert (answer.id, answer.question, answer.text, answer.passages[0].text) == (
-        "q1",
-        "How long?",
-        "Long [1].",
-        "840 km",
-    )
-    with pytest.raises(UserError, match='two responses have the id "q1"'):
-        read_system(written(tmp_path, rows * 2))
-    with pytest.raises(UserError, match="record 1: field 'pred' is missing"):
-        read_system(written(tmp_path, [{"id": "q1", "query": "", "passages": []}]))
 
 
 def test_statements_are_those_of_the_file(tmp_path):

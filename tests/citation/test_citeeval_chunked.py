@@ -8,7 +8,7 @@ import pytest
 
 from metaeval.citation.citeeval.asking import Asking, part_prompt
 from metaeval.citation.citeeval.evaluate import counts, evaluate
-from metaeval.citation.citeeval.judge import requests_of
+from metaeval.citation.citeeval.judge import questions_of
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.llm.errors import Cause
@@ -30,7 +30,10 @@ STATEMENT = re.compile(r'<statement id="(\d+)"(?: cites="[\d ]*")?( judge="yes")
 
 
 def requests(answer, **asking):
-    return [(m, r) for _, m, r in requests_of([answer], [split_response(answer)], Asking(model="tiny", **asking))]
+    return [
+        (one.module, one.request)
+        for one in questions_of([answer], [split_response(answer)], Asking(model="tiny", **asking))
+    ]
 
 
 def content(request):
@@ -77,7 +80,7 @@ def test_each_part_is_shown_within_the_whole_answer_under_its_own_ids():
 
 def heard(*answers, answer=FIVE, size=2):
     asking = Asking(model="tiny", statements_per_request=size)
-    (result,) = evaluate([answer], lambda asked: answers, asking)
+    (result,) = evaluate([answer], [split_response(answer)], lambda asked: answers, asking).results
     return result
 
 

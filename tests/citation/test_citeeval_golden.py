@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.citeeval.aggregate import response_value
-from metaeval.citation.citeeval.editdist import PUBLISHED, edit_distance
-from metaeval.citation.citeeval.editing import Edit
+from metaeval.citation.citeeval.editing import PUBLISHED, Edit, edit_distance
 from metaeval.citation.citeeval.options import RELEASED, citeeval_options
-from metaeval.citation.citeeval.rating import by_edits, by_rating
+from metaeval.citation.citeeval.replies import read_tags
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
-from metaeval.citation.citeeval.tagged import read_tagged_edits, read_tagged_ratings
+from metaeval.citation.citeeval.values import by_edits, by_rating, response_value
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 
@@ -50,23 +48,21 @@ def test_every_response_is_split_as_released(golden, splitter):
 
 def test_the_reply_in_tags_is_read_as_released(golden):
     text = golden["parse"]["text"]
-    edits = read_tagged_edits(text, statements=3)
+    found = read_tags(text, "editing", statements=3)
     official = {int(number): edits_of(stored) for number, stored in golden["parse"]["edits"].items()}
-    assert {number: own for number, own in edits.by.items() if own} == official
-    assert edits.by[2] == ()  # N/A: the judge said that nothing is to change; the released code stores nothing
-    ratings = read_tagged_ratings(text, statements=3)
-    assert ratings.by == {int(number): stars for number, stars in golden["parse"]["ratings"].items()}
-    assert not edits.problems
-    assert not ratings.problems
+    assert {number: own for number, own in found.edits.items() if own} == official
+    assert found.edits[2] == ()  # N/A: the judge said that nothing is to change; the released code stores nothing
+    assert found.stars == {int(number): stars for number, stars in golden["parse"]["ratings"].items()}
+    assert not found.problems
 
 
 def test_a_reason_that_does_not_exist_stops_as_released_or_is_counted(golden):
     assert golden["parse"]["reason_4"] == "AssertionError"
     text = golden["parse"]["text"].replace("DELETE REASON 1", "DELETE REASON 4")
     with pytest.raises(UserError, match="reason 4, at which the released code stops"):
-        read_tagged_edits(text, 3, RELEASED.stops)
-    said = read_tagged_edits(text, 3)
-    assert set(said.by) == {2, 3}
+        read_tags(text, "editing", 3, stops=RELEASED.stops)
+    said = read_tags(text, "editing", 3)
+    assert set(said.edits) == {2, 3}
     assert said.problems == {"out of schema": 1}
 
 

@@ -10,10 +10,14 @@ from scipy import stats
 
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.bench import read_human, read_statements
-from metaeval.citation.citeeval.evaluate import evaluate_splits, values_of
-from metaeval.citation.citeeval.human_agreement import agreement, agreement_on_contexts, annotator_agreement
+from metaeval.citation.citeeval.evaluate import evaluate, values_of
+from metaeval.citation.citeeval.human_agreement import (
+    agreement,
+    agreement_on_contexts,
+    annotator_agreement,
+    correlations,
+)
 from metaeval.citation.citeeval.judge import Judged
-from metaeval.citation.citeeval.metaevaluation import correlations
 from metaeval.citation.citeeval.options import PAPER, RELEASED
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply
@@ -205,7 +209,7 @@ def test_published_statements_are_judged_as_they_are_cut(files):
         empty = json.dumps({"choices": [{"message": {"content": '{"statements": []}'}, "finish_reason": "stop"}]})
         return [read_reply(empty)] * len(requests)
 
-    results = evaluate_splits(answers, splits, ask, Asking(model="tiny"))
+    results = evaluate(answers, splits, ask, Asking(model="tiny")).results
     assert len(asked) == 7  # r4 cites nothing: its contexts alone
     assert '<statement id="1" cites="1 2">r2 says 1.</statement>' in asked[3]
     assert results[0].judged.problems == {"not judged": 5}  # three contexts, two ratings

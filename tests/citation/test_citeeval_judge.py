@@ -9,9 +9,10 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.citation.chat.opening import recording, replaying
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.evaluate import bounds, counts, estimates, evaluate
-from metaeval.citation.citeeval.judge import requests_of
-from metaeval.citation.citeeval.options import citeeval_options
+from metaeval.citation.citeeval.evaluate import bounds, counts, estimates
+from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
+from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.options import PAPER, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
@@ -76,6 +77,11 @@ def response(text, name="a", group=""):
 
 
 FOUR = response("The Oder is 840 kilometres long [1][3]. It crosses countries [2]. Barges go there. I am sure.")
+
+
+def evaluate(answers, ask, asking, options=PAPER):
+    splits = [split_response(one, options) for one in answers]
+    return evaluate_splits(answers, splits, ask, asking, options).results
 
 
 def values(result, scenario="full"):
@@ -209,7 +215,7 @@ def test_a_run_that_its_budget_ends_goes_on_where_it_was(fake, session, tmp_path
     budget = {"prices": (0, 1), "budget": 4096e-6 + 4.5 * 10e-6, "concurrency": 1}
     asking = Asking(model="tiny")
     with fake.ChatServer(answer=by_rule) as server:
-        requests = [one for _, _, one in requests_of(answers, [split_response(a) for a in answers], asking)]
+        requests = [one.request for one in questions_of(answers, [split_response(a) for a in answers], asking)]
         store = ReplyStore(tmp_path / "replies.sqlite")
         before = estimate(requests, server.url, store, Prices(0, 1))
         assert (before.requests, before.stored, before.tokens_out) == (12, 0, 12 * 4096)

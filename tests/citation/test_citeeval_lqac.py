@@ -8,9 +8,9 @@ import pytest
 
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.baselines import Open, Triple
-from metaeval.citation.citeeval.lqac import KINDS, lqac, lqac_inquiries, lqac_response
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.statement_questions import KINDS, lqac, lqac_inquiries, lqac_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.llm.errors import Cause
 from metaeval.llm.exchange import Failure, read_reply

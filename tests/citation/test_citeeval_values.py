@@ -5,11 +5,19 @@ import itertools
 import numpy as np
 import pytest
 
-from metaeval.citation.citeeval.aggregate import in_scenario, mean_bounds, response_value
-from metaeval.citation.citeeval.editdist import ACTIONS, PUBLISHED, Coefficients, actions, edit_distance, refit
-from metaeval.citation.citeeval.editing import Edit, edit_problems, edited
+from metaeval.citation.citeeval.editing import (
+    ACTIONS,
+    PUBLISHED,
+    Coefficients,
+    Edit,
+    actions,
+    edit_distance,
+    edit_problems,
+    edited,
+    refit,
+)
 from metaeval.citation.citeeval.options import PAPER, RELEASED, citeeval_options
-from metaeval.citation.citeeval.rating import (
+from metaeval.citation.citeeval.values import (
     LACKS,
     MISSING,
     NEEDS_NONE,
@@ -18,7 +26,10 @@ from metaeval.citation.citeeval.rating import (
     both,
     by_edits,
     by_rating,
+    in_scenario,
+    mean_bounds,
     rated,
+    response_value,
     unit_rating,
 )
 

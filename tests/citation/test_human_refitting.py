@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.coefficients import coefficients_text, fingerprint, read_coefficients
-from metaeval.citation.citeeval.editdist import ACTIONS, PUBLISHED, Coefficients, edit_distance
-from metaeval.citation.citeeval.editing import Edit
-from metaeval.citation.citeeval.evaluate import evaluate_splits
+from metaeval.citation.citeeval.editing import (
+    ACTIONS,
+    PUBLISHED,
+    Coefficients,
+    Edit,
+    coefficients_text,
+    edit_distance,
+    fingerprint,
+    read_coefficients,
+)
+from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.human.model import HumanAnswer, RatedStatement
@@ -79,7 +86,7 @@ def test_statements_take_the_rating_that_holds_most_of_them_and_the_others_are_c
     ask = judged([[delete], [delete], None, [], []])
     options, asking = citeeval_options(), Asking(model="t", contexts="where needed")
     split = split_response(answer, options)
-    results = evaluate_splits([answer], [split], ask, asking, options)
+    results = evaluate([answer], [split], ask, asking, options).results
     starts = [one.start for one in split.statements]
     human = HumanAnswer(answer, (RatedStatement(0, starts[4] - 1, text[: starts[4] - 1], (0.25, 0.75, None)),))
     found, left_out = edited_statements([human], results, np.array([3]), options)

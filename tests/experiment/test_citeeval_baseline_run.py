@@ -10,9 +10,9 @@ import pytest
 from metaeval.citation.chat.opening import recording
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.baseline_options import baseline_options
+from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.together import evaluate_together
 from metaeval.errors import UserError
 from metaeval.experiment.citing.chat import ChatChoice
 from metaeval.experiment.citing.citeeval.rows import answer_rows, statement_rows
@@ -106,7 +106,7 @@ def rated(tmp_path, monkeypatch):
         file.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in [*ANSWERS, *more]))
         answers = gather([file])
         splits = [split_response(one, citeeval_options(profile)) for one in answers]
-        evaluate_together(
+        evaluate(
             *(answers, splits, recording(ask, replies), Asking(model="t"), citeeval_options(profile)),
             *(("lqac", "attrscore"), baseline_options(profile)),
         )

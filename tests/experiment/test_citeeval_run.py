@@ -12,6 +12,7 @@ from metaeval.citation.chat.opening import recording
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
+from metaeval.citation.citeeval.splitting import split_response
 from metaeval.errors import UserError
 from metaeval.experiment.citing.chat import ChatChoice
 from metaeval.experiment.citing.citeeval.rows import answer_rows, statement_rows
@@ -65,7 +66,11 @@ def rated(tmp_path):
 
     def made(*overrides, scenario="full", nli=(), tokens=(100, 10), profile="paper"):
         options = citeeval_options(profile)
-        evaluate(gather([file]), recording(lambda requests: ask(requests, tokens), replies), Asking(model="t"), options)
+        answers = gather([file])
+        splits = [split_response(one, options) for one in answers]
+        evaluate(
+            answers, splits, recording(lambda requests: ask(requests, tokens), replies), Asking(model="t"), options
+        )
         asked = Asked("citeeval", (file,), nli=nli, splitter="rules", profile=profile)
         settings = {"results": tmp_path / "results"}
         return run_citeeval(
@@ -176,7 +181,9 @@ def test_marks_that_cite_nothing_are_told_by_kind_and_place(tmp_path):
         return [read_reply(json.dumps({"choices": [choice]}))] * len(requests)
 
     options = citeeval_options(no_answer="anywhere")
-    evaluate(gather([file]), recording(silent, replies), Asking(model="t"), options)
+    answers = gather([file])
+    splits = [split_response(one, options) for one in answers]
+    evaluate(answers, splits, recording(silent, replies), Asking(model="t"), options)
     asked = Asked("citeeval", (file,), nli=(), splitter="rules", profile="paper")
     settings = ["interval.resamples=0", "no_answer=anywhere"]
     found = run_citeeval(asked, ChatChoice(replay=replies), "full", {"results": tmp_path}, settings, None)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from metaeval.citation.chat.opening import recording
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.evaluate import evaluate_splits
+from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.human_agreement import agreement
 from metaeval.citation.human.align import Valued
 from metaeval.citation.human.readers import read_human_set
@@ -439,7 +439,7 @@ def test_citebench_by_citeevals_own_procedure(meta, tmp_path):
     answers = [own.answer for own in read.answers]
     splits = [read.splits[answer.id] for answer in answers]
     replies = tmp_path / "judge.jsonl"
-    results = evaluate_splits(answers, splits, recording(ask, replies), Asking(model="t"))
+    results = evaluate(answers, splits, recording(ask, replies), Asking(model="t")).results
     asked = {"files": (statements,), "human": people, "pipelines": ("citeeval", "autoais")}
     found = meta(choice=ChatChoice(replay=replies), **asked)
     records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}

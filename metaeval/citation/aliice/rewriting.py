@@ -12,7 +12,7 @@ from metaeval.citation.aliice.answers import AnswerClaims
 from metaeval.citation.aliice.released_text import has_mark, without_marks
 from metaeval.citation.chat.opening import Ask
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.llm.exchange import Answer, ChatRequest, Prompt, object_schema, read_object, response_format, text_of
+from metaeval.llm.exchange import Answer, ChatRequest, Prompt, object_schema, read_answer, read_object, response_format
 
 State = Literal["rewritten", "unparsed", "failed", "too long"]
 """What became of a claim: written again; no use in the reply; no reply; refused as too long."""
@@ -21,7 +21,8 @@ PLACES = ("sentence", "claim")
 """What a prompt must have a place for; {reply}, the form of the reply, may stand in it too."""
 
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
-RESPONSE_FORMAT = response_format("rewriting", object_schema(claim={"type": "string"}))
+_CLAIM = object_schema(claim={"type": "string"})
+RESPONSE_FORMAT = response_format("rewriting", _CLAIM)
 """The `response_format` of a chat request whose reply is held to the schema."""
 
 _WORD = re.compile(r"\w+")
@@ -90,10 +91,8 @@ def read_claim(text: str) -> str | None:
 
     A claim is one line with words and without citation marks.
     """
-    body = read_object(text, "claim")
-    claim = body["claim"] if body else None
-    if not isinstance(claim, str):
-        return None
+    body = read_object(text, _CLAIM)
+    claim: str = body["claim"] if body else ""
     if len(claim.strip().splitlines()) != 1 or not _WORD.search(claim) or has_mark(claim):
         return None
     return claim.strip()
@@ -115,11 +114,8 @@ def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting
 
 
 def _rewriting(fragment: Fragment, answer: Answer) -> Rewriting:
-    text, trouble = text_of(answer)
-    if text is None:
-        return Rewriting(fragment, trouble or "unparsed")
-    claim = read_claim(text)
-    return Rewriting(fragment, "unparsed" if claim is None else "rewritten", claim)
+    claim, state = read_answer(answer, read_claim)
+    return Rewriting(fragment, "rewritten" if state == "read" else state, claim)
 
 
 def _words(text: str) -> list[str]:

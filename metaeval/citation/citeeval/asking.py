@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from metaeval.citation.chat.options import checked_extra
+from metaeval.citation.citeeval.replies import Module, reply_schema
 from metaeval.citation.citeeval.splitting import Statement
-from metaeval.citation.citeeval.structured import Module, reply_schema
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Passage
 from metaeval.errors import UserError
@@ -23,7 +23,7 @@ PLACES = ("query", "passages", "statements")
 
 MODULES: tuple[Module, ...] = ("attribution", "editing")
 
-_PROMPTS = Path(__file__).parent / "prompts"
+PROMPTS = Path(__file__).parent / "prompts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
                 f"The prompt of {module} asks for JSON, not for tags: name a prompt file that asks for tags in "
                 f"{module}_file, or set output=json."
             )
-        prompts[module] = read_prompt(file or _PROMPTS / f"{module}.txt", PLACES)
+        prompts[module] = read_prompt(file or PROMPTS / f"{module}.txt", PLACES)
     return prompts
 
 
@@ -97,7 +97,7 @@ def parts(statements: Sequence[Statement], asking: Asking) -> list[Sequence[Stat
 
 def part_prompt() -> Prompt:
     """What is added below the prompt where a response is judged in parts."""
-    return read_prompt(_PROMPTS / "part.txt", ("first", "last"))
+    return read_prompt(PROMPTS / "part.txt", ("first", "last"))
 
 
 def request_for(
@@ -114,8 +114,8 @@ def request_for(
     """
     own = {one.number for one in part} if part is not None and len(part) < len(statements) else set()
     content = prompt.fill(
-        query=_escaped(response.question),
-        passages="\n".join(_passage(number, one) for number, one in enumerate(response.passages, start=1)),
+        query=shown(response.question),
+        passages="\n".join(shown_passage(one, number) for number, one in enumerate(response.passages, start=1)),
         statements="\n".join(_statement(one, module == "editing", one.number in own) for one in statements),
     )
     if own:
@@ -123,17 +123,19 @@ def request_for(
     return asking.request(content, reply_schema(module))
 
 
-def _passage(number: int, passage: Passage) -> str:
-    title = f"<title>{_escaped(passage.title)}</title>" if passage.title else ""
-    return f'<passage id="{number}">{title}<text>{_escaped(passage.text)}</text></passage>'
+def shown(text: str) -> str:
+    """A text that cannot close the tag around it, nor open another."""
+    return escape(text, quote=False)
+
+
+def shown_passage(passage: Passage, number: int | None = None) -> str:
+    """A passage in its own tags, on one line, under its number where it has one."""
+    title = f"<title>{shown(passage.title)}</title>" if passage.title else ""
+    identifier = "" if number is None else f' id="{number}"'
+    return f"<passage{identifier}>{title}<text>{shown(passage.text)}</text></passage>"
 
 
 def _statement(statement: Statement, with_citations: bool, marked: bool) -> str:
     cited = f' cites="{" ".join(map(str, statement.citations))}"' if with_citations else ""
     judged = ' judge="yes"' if marked else ""
-    return f'<statement id="{statement.number}"{cited}{judged}>{_escaped(statement.text)}</statement>'
-
-
-def _escaped(text: str) -> str:
-    # A passage that closes its own tag, or opens an instruction in another, must stay a passage.
-    return escape(text, quote=False)
+    return f'<statement id="{statement.number}"{cited}{judged}>{shown(statement.text)}</statement>'

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.citeeval.attrscore import Otherwise
+from metaeval.citation.citeeval.statement_questions import Otherwise
 from metaeval.errors import unknown
 
 

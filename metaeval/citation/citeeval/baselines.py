@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from metaeval.citation.batched_entailment import Judgement, Question, judge, needed
-from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.splitting import Split, Statement
+from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.measures import f1
 from metaeval.citation.model import Answer, Entails
 

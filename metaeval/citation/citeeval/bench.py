@@ -1,6 +1,5 @@
-"""CiteBench as published: responses as systems write them, responses cut into statements, and human judgements.
+"""CiteBench as published: responses cut into statements, and human judgements.
 
-system file     a list of {"id", "query", "passages": [{"text", "title"?}], "pred"}
 .citeeval file  a list of {"sample_idx", "query", "passages": [{"id", "title", "text"}], "prediction",
                 "prediction_sentences_and_citations": [{"id", "sentence", "citations", "concat"}]}
 human file      {sample: {"statements": {statement: {"citations", "types", "ratings", "edits"}}}}, three annotators
@@ -10,13 +9,14 @@ human file      {sample: {"statements": {statement: {"citations", "types", "rati
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.citeeval.attribution import CONTEXTS
 from metaeval.citation.citeeval.splitting import NO_ANSWER, Split, Statement
+from metaeval.citation.citeeval.values import CONTEXTS
 from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.corpus.problems import shown
@@ -48,14 +48,6 @@ class HumanStatement:
     edits: tuple[Any, ...]
 
 
-def read_system(path: Path) -> list[Answer]:
-    """The responses of a system file; raises `UserError`, with record and field, on another format."""
-    answers = []
-    for row in read_rows(path):
-        answers.append(Answer(row.identifier("id"), row.text("pred"), _passages(row), row.text("query")))
-    return _with_own_ids(path, answers)
-
-
 def read_statements(path: Path) -> list[tuple[Answer, Split]]:
     """The responses of a `.citeeval` file, and their statements as they are cut there, in order, under their ids.
 
@@ -63,7 +55,8 @@ def read_statements(path: Path) -> list[tuple[Answer, Split]]:
     """
     found: list[tuple[Answer, Split]] = []
     for row in read_rows(path):
-        answer = Answer(row.identifier("sample_idx"), row.text("prediction"), _passages(row), row.text("query"))
+        passages = tuple(Passage(one.text("text"), one.optional_text("title")) for one in row.rows("passages"))
+        answer = Answer(row.identifier("sample_idx"), row.text("prediction"), passages, row.text("query"))
         statements = tuple(
             Statement(
                 number,
@@ -78,7 +71,9 @@ def read_statements(path: Path) -> list[tuple[Answer, Split]]:
         if len({one.id for one in statements}) < len(statements):
             raise UserError(f"{row.where}: two statements have one id; allowed: an id of its own for each.")
         found.append((answer, Split(statements, [one.text for one in statements] == [NO_ANSWER])))
-    _with_own_ids(path, [answer for answer, _ in found])
+    times = Counter(answer.id for answer, _ in found)
+    if repeated := [name for name, count in times.items() if count > 1]:
+        raise UserError(f"{path}: two responses have the id {shown(repeated[0])}; allowed: an id of its own for each.")
     return found
 
 
@@ -165,18 +160,3 @@ def _rating(value: Any, row: Row) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise row.error("ratings", "numbers from 0 to 1, or null")
     return float(value)
-
-
-def _passages(row: Row) -> tuple[Passage, ...]:
-    return tuple(Passage(one.text("text"), one.optional_text("title")) for one in row.rows("passages"))
-
-
-def _with_own_ids(path: Path, answers: list[Answer]) -> list[Answer]:
-    seen: set[str] = set()
-    for answer in answers:
-        if answer.id in seen:
-            raise UserError(
-                f"{path}: two responses have the id {shown(answer.id)}; allowed: an id of its own for each."
-            )
-        seen.add(answer.id)
-    return answers

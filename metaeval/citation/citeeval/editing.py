@@ -1,10 +1,26 @@
-"""Edits: what a judge would change about the citations of a statement, and whether that can be done."""
+"""Edits: what a judge would change about the citations of a statement, whether it can be done, and the edit distance.
+
+Coefficients of the edit distance are kept in a file, which `cite refit` writes and `cite citeeval` reads; made says
+what they were fitted on:
+
+    {"schema": "metaeval-coefficients/1", "action": {"KEEP": 1.0, ...}, "intercept": 0.0, "made": {...}}
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from metaeval.corpus.problems import shown
+from metaeval.errors import UserError
+from metaeval.files import read_text, sha256_json
+from metaeval.stats.arrays import Floats
 
 Action = Literal["delete", "add"]
 
@@ -95,3 +111,142 @@ def doable(
             standing.add(edit.citation)
         done.append(edit)
     return done, problems
+
+
+KEEP = "KEEP"
+ACTIONS = (KEEP, "DELETE_1", "DELETE_2", "DELETE_3", "ADD_1", "ADD_2", "ADD_3")
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """What each action is worth, and the intercept; `action` has a value for each of `ACTIONS`."""
+
+    action: Mapping[str, float]
+    intercept: float
+
+
+PUBLISHED = Coefficients(
+    {
+        KEEP: 1.00298631,
+        "DELETE_1": 0.06935712,
+        "DELETE_2": 0.79767963,
+        "DELETE_3": 0.5318322,
+        "ADD_1": 0.0,
+        "ADD_2": 0.01623296,
+        "ADD_3": 0.43404136,
+    },
+    -0.010901728784493359,
+)
+"""The released coefficients: least squares on human ratings of the edits of the published judge."""
+
+
+def actions(citations: Sequence[int], edits: Sequence[Edit], index_shift: bool = False) -> tuple[str, ...]:
+    """What becomes of each citation that the statement has or gets, as names in `ACTIONS`.
+
+    A citation that is deleted and added again is kept, one that is added and deleted again never was, and a deletion
+    of what is not there does nothing. index_shift: the statement's own citations count one too high.
+    """
+    shift = 1 if index_shift else 0
+    own = [citation + shift for citation in citations]
+    done = dict.fromkeys(own, KEEP)
+    for edit in edits:
+        if edit.action == "add":
+            done[edit.citation] = KEEP if edit.citation in own else edit.name
+        elif edit.citation in own:
+            done[edit.citation] = edit.name
+        else:
+            done.pop(edit.citation, None)
+    return tuple(done.values())
+
+
+def edit_distance(
+    citations: Sequence[int],
+    edits: Sequence[Edit],
+    coefficients: Coefficients = PUBLISHED,
+    index_shift: bool = False,
+) -> float:
+    """Mean worth of what becomes of each citation, plus the intercept; 1 without edits, or with no citation at all.
+
+    Near 1 is good. Not clipped: with the published coefficients it lies between -0.0109 and 0.992, or is 1.
+    """
+    taken = actions(citations, edits, index_shift)
+    if not edits or not taken:
+        return 1.0
+    return sum(coefficients.action[name] for name in taken) / len(taken) + coefficients.intercept
+
+
+def refit(taken: Sequence[Sequence[str]], ratings: Sequence[float]) -> Coefficients:
+    """Coefficients for another judge: least squares of human ratings on the share of each action.
+
+    taken: of each statement, what `actions` gives; ratings: its human rating in [0, 1]. The shares of a statement add
+    up to 1, so that an intercept can be moved into the actions without changing a fit; the solution is the one of
+    smallest norm, unique in its predictions, and an action that no statement has is worth 0.
+    Raises ValueError if the lengths differ, there is no statement, or one has no or an unknown action.
+    """
+    if len(taken) != len(ratings) or not taken:
+        raise ValueError(f"refit needs one rating for each statement, got {len(ratings)} for {len(taken)}")
+    shares = np.array([_shares(names) for names in taken], dtype=np.float64)
+    design = np.hstack([shares, np.ones((len(taken), 1))])
+    wanted: Floats = np.asarray(ratings, dtype=np.float64)
+    if not np.isfinite(wanted).all():
+        raise ValueError("refit needs ratings that are numbers; leave statements without a rating out")
+    solution = np.linalg.lstsq(design, wanted, rcond=None)[0]
+    return Coefficients(
+        {name: float(worth) for name, worth in zip(ACTIONS, solution[:-1], strict=True)}, float(solution[-1])
+    )
+
+
+def _shares(names: Sequence[str]) -> list[float]:
+    """Share of each of `ACTIONS` among the names; (7,)."""
+    if not names:
+        raise ValueError("a statement without any citation has no actions; leave it out")
+    for name in names:
+        if name not in ACTIONS:
+            raise ValueError(f"action is {name!r}; allowed: {', '.join(ACTIONS)}")
+    return [names.count(name) / len(names) for name in ACTIONS]
+
+
+SCHEMA = "metaeval-coefficients/1"
+
+
+def coefficients_text(coefficients: Coefficients, made: Mapping[str, Any]) -> str:
+    """The file's text; the same coefficients and facts always give the same."""
+    content = {
+        "schema": SCHEMA,
+        "action": {name: coefficients.action[name] for name in ACTIONS},
+        "intercept": coefficients.intercept,
+        "made": dict(made),
+    }
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def read_coefficients(path: Path, index_shift: bool = False) -> Coefficients:
+    """The coefficients in a file.
+
+    Raises `UserError` where it is none, lacks an action, or holds what is no finite number, and where it was fitted
+    with another reading of the edits than `index_shift` says.
+    """
+    try:
+        content = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is not JSON ({error}): give a file that 'metaeval cite refit' wrote.") from error
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA or not isinstance(content.get("action"), dict):
+        raise UserError(f"{path} holds no coefficients ({SCHEMA}): give a file that 'metaeval cite refit' wrote.")
+    made = content.get("made")
+    shifted = bool(made.get("index_shift")) if isinstance(made, dict) else False
+    if shifted != index_shift:
+        raise UserError(
+            f"{path} was fitted with index_shift={str(shifted).lower()}, and edits are read otherwise here: set "
+            f"--set index_shift={str(shifted).lower()}, or fit again with 'metaeval cite refit'."
+        )
+    values = {**content["action"], "intercept": content.get("intercept")}
+    for name in (*ACTIONS, "intercept"):
+        value = values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            raise UserError(f"{path}: {name} is {shown(value)}; allowed: a finite number.")
+    return Coefficients({name: float(values[name]) for name in ACTIONS}, float(values["intercept"]))
+
+
+def fingerprint(coefficients: Coefficients) -> str:
+    """12 hex digits that stand for the coefficients."""
+    return sha256_json([[coefficients.action[name] for name in ACTIONS], coefficients.intercept])[:12]

@@ -1,25 +1,50 @@
-"""CiteEval from responses to numbers: each statement, each response in both scenarios, and their means."""
+"""CiteEval from responses to numbers: each statement, each response in both scenarios, and their means.
+
+The baselines that the same chat model judges are asked together with it, and read apart.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from metaeval.citation.chat.opening import Ask
-from metaeval.citation.citeeval.aggregate import ResponseValue, Scenario, mean_bounds, response_value
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.attribution import CONTEXTS, context_of
-from metaeval.citation.citeeval.editdist import PUBLISHED, Coefficients
-from metaeval.citation.citeeval.editing import Edit, edit_problems
-from metaeval.citation.citeeval.judge import Judged, judge_responses
+from metaeval.citation.citeeval.baseline_options import BaselineOptions
+from metaeval.citation.citeeval.baselines import Baseline
+from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
+from metaeval.citation.citeeval.judge import Judged, Question, judge_responses, questions_of
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
-from metaeval.citation.citeeval.rating import Value, both, by_edits, by_rating
-from metaeval.citation.citeeval.splitting import Split, Statement, split_response
+from metaeval.citation.citeeval.splitting import Split, Statement
+from metaeval.citation.citeeval.statement_questions import (
+    AttrStatement,
+    Inquiry,
+    LqacStatement,
+    attrscore_by_model,
+    attrscore_inquiries,
+    lqac,
+    lqac_inquiries,
+)
+from metaeval.citation.citeeval.values import (
+    CONTEXTS,
+    ResponseValue,
+    Scenario,
+    Value,
+    both,
+    by_edits,
+    by_rating,
+    context_of,
+    mean_bounds,
+    response_value,
+)
 from metaeval.citation.measures import Estimate, estimate, group_codes, means
-from metaeval.citation.model import Answer, Mark
-from metaeval.citation.sentences import RULES, SentenceSplitter
+from metaeval.citation.model import Answer as Response
+from metaeval.citation.model import Mark
+from metaeval.citation.premises import find_place
+from metaeval.llm.exchange import Answer, ChatRequest
 
 Measure = Literal["rating", "edits", "auto"]
 """IterCoE, EditDist and their mean, CiteEval-Auto."""
@@ -58,37 +83,90 @@ class ResponseValues:
     unread: tuple[Mark, ...] = ()
 
 
-def evaluate(
-    answers: Sequence[Answer],
-    ask: Ask,
+@dataclass(frozen=True)
+class Asked:
+    """What is asked, in the order in which it is: CiteEval's questions, and those of each baseline."""
+
+    citeeval: Sequence[Question]
+    lqac: Sequence[Inquiry] = ()
+    attrscore: Sequence[Inquiry] = ()
+
+    @property
+    def requests(self) -> list[ChatRequest]:
+        """All requests."""
+        return [one.request for one in self._questions]
+
+    @property
+    def responses(self) -> list[int]:
+        """The place of the response that each request is about."""
+        return [one.response for one in self._questions]
+
+    @property
+    def _questions(self) -> list[Question | Inquiry]:
+        return [*self.citeeval, *self.lqac, *self.attrscore]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Values by CiteEval and by each baseline that was asked for (None: it was not), response by response.
+
+    replies: what came of all requests about each response, in the order of asking.
+    """
+
+    results: Sequence[ResponseValues]
+    lqac: Sequence[Sequence[LqacStatement]] | None
+    attrscore: Sequence[Sequence[AttrStatement]] | None
+    replies: Sequence[Sequence[Answer]]
+
+
+def asked_of(
+    responses: Sequence[Response],
+    splits: Sequence[Split],
     asking: Asking,
-    options: CiteEvalOptions = PAPER,
-    splitter: SentenceSplitter = RULES,
-    coefficients: Coefficients = PUBLISHED,
-) -> list[ResponseValues]:
-    """Split, ask, read and rate: one result per answer, in order."""
-    splits = [split_response(answer, options, splitter) for answer in answers]
-    return evaluate_splits(answers, splits, ask, asking, options, coefficients)
+    baselines: Collection[Baseline] = (),
+    options: BaselineOptions | None = None,
+) -> Asked:
+    """What CiteEval and the baselines ask about the responses. Raises ValueError if the lengths differ."""
+    make = partial(asking.request, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
+    return Asked(
+        citeeval=list(questions_of(responses, splits, asking)),
+        lqac=lqac_inquiries(responses, splits, make) if "lqac" in baselines else (),
+        attrscore=attrscore_inquiries(responses, splits, make) if "attrscore" in baselines else (),
+    )
 
 
-def evaluate_splits(
-    answers: Sequence[Answer],
+def evaluate(
+    responses: Sequence[Response],
     splits: Sequence[Split],
     ask: Ask,
     asking: Asking,
     options: CiteEvalOptions = PAPER,
+    baselines: Collection[Baseline] = (),
+    baseline_options: BaselineOptions | None = None,
     coefficients: Coefficients = PUBLISHED,
-) -> list[ResponseValues]:
-    """The same for answers whose statements are given, such as published ones."""
-    judged = judge_responses(answers, splits, ask, asking, options)
-    return [
-        values_of(answer, split, own, options, coefficients)
-        for answer, split, own in zip(answers, splits, judged, strict=True)
-    ]
+) -> Evaluated:
+    """Ask everything in one call of `ask`, and make values of what comes. splits: cut here, or as published.
+
+    With a `ChatSession` every reply is kept as it comes: a run that was cut off goes on where it was, a request that
+    failed is asked again, and nothing that was answered is.
+    """
+    asked = asked_of(responses, splits, asking, baselines, baseline_options)
+    answers = list(ask(asked.requests))
+    replies: list[list[Answer]] = [[] for _ in splits]
+    for index, answer in zip(asked.responses, answers, strict=True):
+        replies[index].append(answer)
+    first, second = len(asked.citeeval), len(asked.citeeval) + len(asked.lqac)
+    judged = judge_responses(splits, asked.citeeval, answers[:first], asking, options)
+    return Evaluated(
+        results=[values_of(*one, options, coefficients) for one in zip(responses, splits, judged, strict=True)],
+        lqac=lqac(responses, splits, asked.lqac, answers[first:second]) if "lqac" in baselines else None,
+        attrscore=attrscore_by_model(splits, asked.attrscore, answers[second:]) if "attrscore" in baselines else None,
+        replies=replies,
+    )
 
 
 def values_of(
-    answer: Answer,
+    answer: Response,
     split: Split,
     judged: Judged,
     options: CiteEvalOptions = PAPER,
@@ -106,7 +184,7 @@ def values_of(
 
 
 def estimates(
-    answers: Sequence[Answer],
+    answers: Sequence[Response],
     results: Sequence[ResponseValues],
     scenario: Scenario = "full",
     resamples: int = 1000,
@@ -155,7 +233,7 @@ def counts(results: Sequence[ResponseValues]) -> dict[str, int]:
 
 
 def _statement(
-    answer: Answer, statement: Statement, judged: Judged, options: CiteEvalOptions, coefficients: Coefficients
+    answer: Response, statement: Statement, judged: Judged, options: CiteEvalOptions, coefficients: Coefficients
 ) -> StatementValues:
     context = context_of(judged.contexts.get(statement.number), options)
     edits, stars = judged.edits.get(statement.number), judged.stars.get(statement.number)
@@ -168,3 +246,36 @@ def _statement(
         stars,
         {"rating": rating, "edits": distance, "auto": both(rating, distance, options.weight)},
     )
+
+
+Why = Literal["out of range", "zero", "unparsable", "of no statement"]
+"""The last: it stands where no statement is, before all of them or in a response that says that it found no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A mark that cites nothing: the response's id, the mark's offset in it, and why."""
+
+    answer: str
+    start: int
+    why: Why
+
+
+def unread_marks(results: Sequence[ResponseValues]) -> list[Unread]:
+    """Every such mark, in the order of the responses and of their texts."""
+    found = []
+    for result in results:
+        # A number that a passage has, and that a statement does not cite, is above the highest that the options read.
+        within = [
+            (mark, _problem(mark, result) or "out of range")
+            for one in result.statements
+            for mark in one.statement.unread
+        ]
+        outside = [(mark, _problem(mark, result) or "of no statement") for mark in result.unread]
+        own = sorted([*within, *outside], key=lambda one: one[0].start)
+        found += [Unread(result.answer, mark.start, why) for mark, why in own]
+    return found
+
+
+def _problem(mark: Mark, result: ResponseValues) -> Why | None:
+    return find_place(mark.number, result.passages)[1]

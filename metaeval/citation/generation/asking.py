@@ -13,7 +13,6 @@ from metaeval.citation.generation.options import GenerationOptions, Strategy
 from metaeval.llm.exchange import (
     ChatRequest,
     Prompt,
-    is_number,
     object_schema,
     read_object,
     read_prompt,
@@ -39,8 +38,8 @@ _SHOWN: Mapping[Strategy, str] = {
     "summary": "of each you see a summary of what it says about the question",
     "two-stage": "those that were taken as needed, among more",
 }
-_SUMMARY = response_format("summary", object_schema(summary={"type": "string"}))
-_SELECTION = response_format("selection", object_schema(documents={"type": "array", "items": {"type": "integer"}}))
+_SUMMARY = object_schema(summary={"type": "string"})
+_SELECTION = object_schema(documents={"type": "array", "items": {"type": "integer"}})
 
 
 def load_prompts(options: GenerationOptions) -> dict[Stage, Prompt]:
@@ -64,12 +63,13 @@ def summary_request(
 ) -> ChatRequest:
     """Ask for the summary of one document."""
     content = prompt.fill(question=_json(question), document=_line(document), words=str(options.summary_words))
-    return chat.request(content, _SUMMARY)
+    return chat.request(content, response_format("summary", _SUMMARY))
 
 
 def selection_request(question: str, documents: Sequence[Document], prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """Ask which documents are needed."""
-    return chat.request(prompt.fill(question=_json(question), documents=_lines(documents)), _SELECTION)
+    content = prompt.fill(question=_json(question), documents=_lines(documents))
+    return chat.request(content, response_format("selection", _SELECTION))
 
 
 def answer_request(
@@ -87,17 +87,14 @@ def answer_request(
 
 def read_summary(text: str) -> str | None:
     """The summary in a reply, empty where the document says nothing; None for a reply of another form."""
-    body = read_object(text, "summary")
-    return body["summary"].strip() if body and isinstance(body["summary"], str) else None
+    body = read_object(text, _SUMMARY)
+    return body["summary"].strip() if body else None
 
 
 def read_selection(text: str) -> list[int] | None:
     """The numbers in a reply, each once, in order; None for a reply of another form."""
-    body = read_object(text, "documents")
-    numbers = body["documents"] if body else None
-    if not isinstance(numbers, list) or not all(is_number(one) for one in numbers):
-        return None
-    return sorted(set(numbers))
+    body = read_object(text, _SELECTION)
+    return sorted(set(body["documents"])) if body else None
 
 
 def _lines(documents: Sequence[Document]) -> str:

@@ -8,8 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metaeval.citation.citeeval.editdist import ACTIONS, PUBLISHED, Coefficients, actions, edit_distance, refit
-from metaeval.citation.citeeval.editing import Edit, edit_problems
+from metaeval.citation.citeeval.editing import (
+    ACTIONS,
+    PUBLISHED,
+    Coefficients,
+    Edit,
+    actions,
+    edit_distance,
+    edit_problems,
+    refit,
+)
 from metaeval.citation.citeeval.evaluate import ResponseValues
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.human.align import SpanValue, Valued, align

@@ -16,7 +16,8 @@ from metaeval.llm.exchange import ChatRequest, Prompt, object_schema, read_objec
 
 _OWN = Path(__file__).parent / "prompts"
 _FACTS = response_format("facts", object_schema(facts={"type": "array", "items": {"type": "string"}}))
-_SEGMENT = response_format("segment", object_schema(segment={"type": "string"}))
+_ANY_FACTS = object_schema(facts={"type": "array", "items": {}})  # entries are judged one by one
+_SEGMENT = object_schema(segment={"type": "string"})
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ def decomposition_request(sentence: str, prompt: Prompt, chat: ChatOptions) -> C
 
 def mapping_request(sentence: str, fact: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """Which stretch of the sentence states the fact?"""
-    return chat.request(prompt.fill(sentence=_quoted(sentence), fact=_quoted(fact)), _SEGMENT)
+    return chat.request(
+        prompt.fill(sentence=_quoted(sentence), fact=_quoted(fact)), response_format("segment", _SEGMENT)
+    )
 
 
 def read_facts(text: str, options: ScifiOptions | None = None) -> Heard | None:
@@ -55,8 +58,8 @@ def read_facts(text: str, options: ScifiOptions | None = None) -> Heard | None:
     some, and they are cut out of the facts.
     """
     options = options or ScifiOptions()
-    body = read_object(text, "facts")
-    if body is None or not isinstance(body["facts"], list):
+    body = read_object(text, _ANY_FACTS)
+    if body is None:
         return None
     problems: Counter[str] = Counter()
     facts: dict[str, str] = {}
@@ -81,9 +84,8 @@ def read_facts(text: str, options: ScifiOptions | None = None) -> Heard | None:
 
 def read_segment(text: str) -> str | None:
     """The segment of a reply; None for a text that is not of the form that was asked for, or names none."""
-    body = read_object(text, "segment")
-    said = body["segment"] if body is not None else None
-    return said if isinstance(said, str) and said.strip() else None
+    body = read_object(text, _SEGMENT)
+    return body["segment"] if body and body["segment"].strip() else None
 
 
 def _quoted(text: str) -> str:

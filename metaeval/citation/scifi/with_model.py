@@ -28,7 +28,7 @@ from metaeval.citation.scifi.segments import find_segment
 from metaeval.citation.scifi.sentences import has_letter, read_sentences, without_marks
 from metaeval.citation.sentences import RULES, SentenceSplitter
 from metaeval.llm.exchange import Answer as Reply
-from metaeval.llm.exchange import ChatRequest, text_of
+from metaeval.llm.exchange import ChatRequest, read_answer
 
 _Pair = tuple[str, str]
 """A sentence and one of its facts."""
@@ -124,18 +124,16 @@ def _asked(requests: Sequence[ChatRequest], ask: Ask) -> Sequence[Reply]:
 
 def _heard(reply: Reply, options: ScifiOptions) -> tuple[Heard, str]:
     """What was understood of a reply, and why it has no fact, where it has none."""
-    text, trouble = text_of(reply)
-    heard = None if text is None else read_facts(text, options)
+    heard, state = read_answer(reply, lambda text: read_facts(text, options))
     if heard is None:
-        return Heard(()), trouble or "unparsed"
+        return Heard(()), state
     return heard, "" if heard.facts else "unparsed"
 
 
 def _said(reply: Reply) -> tuple[str | None, str]:
     """The segment that a reply names, and why there is none, where there is none."""
-    text, trouble = text_of(reply)
-    said = None if text is None else read_segment(text)
-    return said, "" if said is not None else trouble or "unparsed"
+    said, state = read_answer(reply, read_segment)
+    return said, "" if state == "read" else state
 
 
 def _answer_facts(

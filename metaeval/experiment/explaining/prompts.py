@@ -8,8 +8,7 @@ from functools import cache
 from metaeval.citation.aliice.rewriter import RewriteOptions, prompt_of
 from metaeval.citation.citeeval.asking import Asking, part_prompt
 from metaeval.citation.citeeval.asking import load_prompts as judging_prompts
-from metaeval.citation.citeeval.attrscore import LABEL
-from metaeval.citation.citeeval.lqac import KINDS
+from metaeval.citation.citeeval.statement_questions import KINDS, LABEL
 from metaeval.citation.generation.asking import load_prompts as writing_prompts
 from metaeval.citation.generation.options import STRATEGIES, GenerationOptions
 from metaeval.citation.scifi.asking import decomposition_prompt, mapping_prompt

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from metaeval.citation.citeeval.attrscore import MODES
 from metaeval.citation.citeeval.baselines import Open, Triple, response_triple, response_value
-from metaeval.citation.citeeval.lqac import lqac_response
+from metaeval.citation.citeeval.statement_questions import MODES, lqac_response
 from metaeval.experiment.citing.citeeval.baseline_sheets import cited_of
 from metaeval.experiment.citing.citeeval.run import Rated
 from metaeval.experiment.sheet import Record, Scalar

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from metaeval.citation.citeeval.attrscore import LABEL, MODES, NO_PASSAGE, UNREAD, Mode
 from metaeval.citation.citeeval.baselines import Open, response_triple, response_value
-from metaeval.citation.citeeval.lqac import KINDS, Aggregation, lqac_response
+from metaeval.citation.citeeval.statement_questions import (
+    KINDS,
+    LABEL,
+    MODES,
+    NO_PASSAGE,
+    UNREAD,
+    Aggregation,
+    Mode,
+    lqac_response,
+)
 from metaeval.experiment.citing.citeeval.baseline_table import Scored, baseline_sheet
 from metaeval.experiment.citing.citeeval.baselines import Labelled
 from metaeval.experiment.citing.citeeval.fields import asked_fields

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metaeval.citation.citeeval.attrscore import LABEL, AttrStatement, attrscore_by_metric
 from metaeval.citation.citeeval.baselines import BASELINES, Baseline, Triple, autoais
 from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.citeeval.statement_questions import LABEL, AttrStatement, attrscore_by_metric
 from metaeval.citation.model import Answer, Pair
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown

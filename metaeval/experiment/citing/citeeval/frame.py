@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from metaeval.citation.citeeval.coefficients import fingerprint as coefficients_fingerprint
-from metaeval.citation.citeeval.editdist import PUBLISHED
+from metaeval.citation.citeeval.editing import PUBLISHED
+from metaeval.citation.citeeval.editing import fingerprint as coefficients_fingerprint
 from metaeval.citation.measures import group_codes
 from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
 from metaeval.experiment.citing.citeeval.run import Rated

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.baseline_options import BaselineOptions, baseline_options
-from metaeval.citation.citeeval.coefficients import read_coefficients
-from metaeval.citation.citeeval.editdist import PUBLISHED, Coefficients
+from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, read_coefficients
 from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run

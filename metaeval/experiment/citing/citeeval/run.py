@@ -14,15 +14,14 @@ from typing import Any
 
 from metaeval.citation.chat.opening import Spent, cost_of, estimate_for, open_chat, spent_on
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.baseline_options import BaselineOptions
 from metaeval.citation.citeeval.baselines import Triple
-from metaeval.citation.citeeval.editdist import Coefficients
-from metaeval.citation.citeeval.evaluate import ResponseValues
-from metaeval.citation.citeeval.lqac import LqacStatement
+from metaeval.citation.citeeval.editing import Coefficients
+from metaeval.citation.citeeval.evaluate import ResponseValues, asked_of, evaluate
 from metaeval.citation.citeeval.options import CiteEvalOptions
-from metaeval.citation.citeeval.together import asked_of, evaluate_together
+from metaeval.citation.citeeval.statement_questions import LqacStatement
+from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.model import Answer
 from metaeval.config import RunConfig
 from metaeval.experiment.citing.chat import ChatChoice
@@ -101,7 +100,7 @@ def run_citeeval(
     plan = plan_citeeval(asked, choice, scenario, settings, overrides, baselines, coefficients)
     answers, splits, config = plan.answers, plan.splits, plan.config
     with open_chat(plan.chat, choice.record, choice.replay, progress) as chat:
-        heard = evaluate_together(
+        heard = evaluate(
             answers,
             splits,
             chat.ask,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.asking import Asking, load_prompts
 from metaeval.citation.citeeval.baseline_options import BaselineOptions
 from metaeval.citation.citeeval.evaluate import SCENARIOS
 from metaeval.citation.citeeval.options import CiteEvalOptions
+from metaeval.citation.citeeval.values import Scenario
 from metaeval.errors import unknown
 from metaeval.experiment.citing.chat import ChatChoice, chat_options, model_of
 from metaeval.experiment.citing.settings import sort_settings

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from metaeval.citation.citeeval.evaluate import Measure, bounds, counts, estimates
-from metaeval.citation.citeeval.unread import Unread, unread_marks
+from metaeval.citation.citeeval.evaluate import Measure, Unread, bounds, counts, estimates, unread_marks
 from metaeval.experiment.citing.citeeval.baseline_sheets import baseline_sheets
 from metaeval.experiment.citing.citeeval.frame import data_of, frame_of, judge_note, own_fields, sheet_of
 from metaeval.experiment.citing.citeeval.run import Rated

@@ -8,11 +8,11 @@ from typing import Any
 
 from metaeval.citation.chat.opening import estimate_for
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.judge import requests_of
+from metaeval.citation.citeeval.judge import questions_of
 from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run
@@ -75,10 +75,9 @@ def prepare_improving(
 
 def estimate_improving(prepared: Prepared) -> str:
     """Lines on what asking the judge would still cost; sends nothing, and needs no key."""
-    requests = [request for _, _, request in requests_of(prepared.answers, prepared.splits, prepared.asking)]
-    editing = sum(
-        module == "editing" for _, module, _ in requests_of(prepared.answers, prepared.splits, prepared.asking)
-    )
+    questions = list(questions_of(prepared.answers, prepared.splits, prepared.asking))
+    requests = [one.request for one in questions]
+    editing = sum(one.module == "editing" for one in questions)
     return (
         f"{len(prepared.answers):,} answers, to judge before any edit: {estimate_for(requests, prepared.chat)}\n"
         f"then, in each of {prepared.rounds:,} rounds, at most {editing:,} requests of about the same size: for every "

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from metaeval.citation.chat.opening import Ask, Chat, Spent, cost_of, open_chat, spent_on, why_unread
-from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits
+from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.improving import Improved, improved
-from metaeval.citation.citeeval.judge import requests_of
+from metaeval.citation.citeeval.judge import questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
@@ -116,7 +116,7 @@ def _hearing(ask: Ask, heard: dict[bytes, Any]) -> Ask:
 
 def _round(prepared: Prepared, answers: Sequence[Answer], splits: Sequence[Split], ask: Ask) -> Round:
     """Some answers, judged."""
-    results = evaluate_splits(answers, splits, ask, prepared.asking, prepared.options)
+    results = evaluate(answers, splits, ask, prepared.asking, prepared.options).results
     edits = [
         improved(answer, split, result.judged.edits, prepared.options)
         for answer, split, result in zip(answers, splits, results, strict=True)
@@ -128,8 +128,8 @@ def _check_any(prepared: Prepared, first: Round, chat: Chat) -> None:
     """Refuse to file answers as improved where nothing that the judge said of their citations can be read."""
     if any(result.judged.edits for result in first.results):
         return
-    asked = requests_of(prepared.answers, prepared.splits, prepared.asking)
-    said = [own for (_, module, _), own in zip(asked, chat.heard, strict=True) if module == "editing"]
+    asked = questions_of(prepared.answers, prepared.splits, prepared.asking)
+    said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
     if said:
         raise UserError(
             f"None of {len(prepared.answers):,} answers was judged, and nothing is written: of {len(said):,} requests "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.evaluate import SCENARIOS
 from metaeval.citation.citeeval.human_agreement import Agreement, agreement, agreement_of, agreement_on_contexts
+from metaeval.citation.citeeval.values import Scenario
 from metaeval.experiment.citing.meta.run import Meta
 from metaeval.experiment.citing.meta.sheets import CORRELATIONS, sheet_of
 from metaeval.experiment.citing.meta.values import Measured

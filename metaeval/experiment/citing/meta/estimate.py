@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metaeval.citation.chat.opening import estimate_for
-from metaeval.citation.citeeval.judge import requests_of
+from metaeval.citation.citeeval.judge import questions_of
 from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.with_model import requests_for
 from metaeval.experiment.citing.meta.run import splits_of
@@ -23,7 +23,7 @@ def estimate_meta(prepared: MetaPrepared) -> str:
         return f"The replies are in {prepared.choice.replay}: no chat model is asked, and nothing is paid."
     lines = []
     if "citeeval" in prepared.names and prepared.asking is not None:
-        asked = [request for *_, request in requests_of(prepared.answers, splits_of(prepared), prepared.asking)]
+        asked = [one.request for one in questions_of(prepared.answers, splits_of(prepared), prepared.asking)]
         lines.append(f"citeeval, {count(len(prepared.answers), 'answer')} to judge: {estimate_for(asked, chat)}")
     if "scifi" in prepared.names and prepared.scifi.facts == "model":
         options, splitter = prepared.scifi, prepared.splitter

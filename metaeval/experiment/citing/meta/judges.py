@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from metaeval.citation.chat.opening import Chat
-from metaeval.citation.citeeval.aggregate import Scenario, in_scenario
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
-from metaeval.citation.citeeval.rating import Value
+from metaeval.citation.citeeval.values import Scenario, Value, in_scenario
 from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, mean_of
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.model import AnswerFacts, FactLine

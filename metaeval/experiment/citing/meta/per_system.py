@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metaeval.citation.citeeval.metaevaluation import Correlation, correlations
+from metaeval.citation.citeeval.human_agreement import Correlation, correlations
 from metaeval.config import RunConfig
 from metaeval.experiment.citing.meta.ratings import Level
 from metaeval.experiment.citing.quantities import Interval, interval_of, mean_of, replicates

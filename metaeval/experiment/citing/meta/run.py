@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from metaeval.citation.chat.opening import Chat, open_chat
-from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits
+from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.errors import UserError
 from metaeval.experiment.citing.meta.judges import citeeval_measures, read_facts, scifi_measure
@@ -63,7 +63,7 @@ def run_meta(prepared: MetaPrepared, progress: MetricProgress | None = None) -> 
     with ExitStack() as stack:
         chat = _opened(prepared, stack, progress)
         if "citeeval" in prepared.names and chat is not None and prepared.asking is not None:
-            rated = evaluate_splits(prepared.answers, splits, chat.ask, prepared.asking, prepared.citeeval)
+            rated = evaluate(prepared.answers, splits, chat.ask, prepared.asking, prepared.citeeval).results
             measured += citeeval_measures(prepared, prepared.asking, rated, chat.models)
         facts, fields = read_facts(prepared, chat) if "scifi" in prepared.names else ([], {})
         if chat is not None and prepared.chat is not None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.aggregate import Scenario
 from metaeval.citation.citeeval.asking import Asking, load_prompts
 from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
+from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.human.model import HumanSet, cited_alone
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.model import Answer

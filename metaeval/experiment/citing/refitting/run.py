@@ -12,9 +12,9 @@ from typing import Any
 from metaeval.citation.chat.opening import Chat, estimate_for, open_chat, why_unread
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.asking import Asking, load_prompts
-from metaeval.citation.citeeval.coefficients import coefficients_text
-from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate_splits
-from metaeval.citation.citeeval.judge import requests_of
+from metaeval.citation.citeeval.editing import coefficients_text
+from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
+from metaeval.citation.citeeval.judge import questions_of
 from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human.model import HumanAnswer
@@ -122,7 +122,7 @@ def prepare_refit(
 
 def estimate_refit(plan: ToRefit) -> str:
     """One line on what asking the judge would still cost; sends nothing, and needs no key."""
-    requests = [request for _, _, request in requests_of(plan.answers, plan.splits, plan.asking)]
+    requests = [one.request for one in questions_of(plan.answers, plan.splits, plan.asking)]
     return f"{len(plan.people):,} answers to be edited: {estimate_for(requests, plan.chat)}"
 
 
@@ -132,7 +132,7 @@ def run_refit(plan: ToRefit, choice: ChatChoice, progress: MetricProgress | None
     Raises `UserError` when the endpoint cannot go on, and where too little is left to learn from.
     """
     with open_chat(plan.chat, choice.record, choice.replay, progress) as chat:
-        results = evaluate_splits(plan.answers, plan.splits, chat.ask, plan.asking, plan.options)
+        results = evaluate(plan.answers, plan.splits, chat.ask, plan.asking, plan.options).results
         _log.info("%s: %s", plan.asking.model, chat.note())
     _check_any(plan, results, chat)
     group, _ = group_codes(plan.answers)
@@ -154,8 +154,8 @@ def _check_any(plan: ToRefit, results: Sequence[ResponseValues], chat: Chat) -> 
     """Say so where nothing that the judge said of citations can be read: no ratings would mend that."""
     if any(result.judged.edits for result in results):
         return
-    asked = requests_of(plan.answers, plan.splits, plan.asking)
-    said = [own for (_, module, _), own in zip(asked, chat.heard, strict=True) if module == "editing"]
+    asked = questions_of(plan.answers, plan.splits, plan.asking)
+    said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
     if said:
         raise UserError(
             f"No statement of {len(plan.people):,} answers was edited: of {len(said):,} requests "

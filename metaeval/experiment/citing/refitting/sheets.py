@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metaeval.citation.citeeval.editdist import PUBLISHED
+from metaeval.citation.citeeval.editing import PUBLISHED
 from metaeval.citation.human.refitting import FOLDS
 from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
 from metaeval.experiment.citing.provenance import resampled, signed, uncertainty
