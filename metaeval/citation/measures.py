@@ -1,16 +1,19 @@
-"""From values per answer to means with intervals: the question is what is drawn, never the sentence or the citation."""
+"""From lines to shares of each answer, and from values of answers to statistics of a set of answers with intervals.
+
+The question is what is drawn, never the sentence or the citation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from metaeval.citation.model import Answer
 from metaeval.citation.table import Line, claims_of, unjudged_claim
 from metaeval.stats.arrays import Floats, Ints, group_totals, ratio, weighted_sums
-from metaeval.stats.resampling import Prepared, bootstrap, percentile_interval, replicate
+from metaeval.stats.resampling import Draws, Prepared, Tile, bootstrap, percentile_interval, replicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +37,29 @@ class Share:
         return Share(self.hits + self.open * hit, self.total + self.open)
 
 
+@dataclass(frozen=True, eq=False)
+class Statistic:
+    """A value of a set of answers that is a function of sums over answers, so that a resample only weighs groups.
+
+    moments: (n, K), what each answer adds to K sums. of: sums (K, R) to values (R,), NaN where undefined.
+    """
+
+    moments: Floats
+    of: Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A value with its percentile interval; None where undefined."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over answers: its value and percentile interval (None: undefined, or of one group), and what went into it.
+    """A value of a set of answers, its percentile interval (None: undefined, or of one group), and what went into it.
 
     answers: those with a value; undefined: those without, left out. groups: drawn units with a value.
     """
@@ -49,14 +72,62 @@ class Estimate:
     groups: int
 
 
+def citation_shares(
+    answers: Sequence[Answer], lines: Sequence[Line], by_group: bool = False, undefined_is_zero: bool = False
+) -> tuple[list[Share], list[Share]]:
+    """Citation recall and precision of each answer; lines without a verdict are left out.
+
+    by_group: an answer's precision is the mean over its citation groups, as in ALiiCE's paper, not over its citations.
+    undefined_is_zero: see `zero_where_undefined`.
+    """
+    recall = recalls(answers, lines)
+    precision = (group_precisions if by_group else precisions)(answers, lines)
+    return recall, zero_where_undefined(precision, recall) if undefined_is_zero else precision
+
+
 def recalls(answers: Sequence[Answer], lines: Sequence[Line]) -> list[Share]:
     """Citation recall of each answer over its claims; claims without a verdict are left out."""
-    return _shares(answers, [(line.answer, line.recall, unjudged_claim(line)) for line in claims_of(lines)])
+    return sum_up(answers, ((line.answer, line.recall, unjudged_claim(line)) for line in claims_of(lines)))
 
 
 def precisions(answers: Sequence[Answer], lines: Sequence[Line]) -> list[Share]:
     """Citation precision of each answer over its citations that have one."""
-    return _shares(answers, [(line.answer, line.precision, line.state == "unjudged") for line in lines])
+    return sum_up(answers, ((line.answer, line.precision, line.state == "unjudged") for line in lines))
+
+
+def group_precisions(answers: Sequence[Answer], lines: Sequence[Line]) -> list[Share]:
+    """Precision of each answer as ALiiCE's paper has it: the mean over citation groups of their share of good marks."""
+    return mean_of_groups(answers, ((line.answer, line.claim_number, line.precision) for line in lines))
+
+
+def mean_of_groups(answers: Sequence[Answer], marks: Iterable[tuple[str, int | None, float | None]]) -> list[Share]:
+    """Shares from (answer id, number of the claim, value) of each mark: the sum of the claims' means, and their number.
+
+    Marks without a value and marks of no claim are left out.
+    """
+    groups: dict[tuple[str, int], list[float]] = {}
+    for answer, claim, value in marks:
+        if claim is not None and value is not None:
+            groups.setdefault((answer, claim), []).append(value)
+    return sum_up(answers, ((answer, sum(own) / len(own), False) for (answer, _), own in groups.items()))
+
+
+def sum_up(answers: Sequence[Answer], values: Iterable[tuple[str, float | None, bool]]) -> list[Share]:
+    """Shares from (answer id, value, whether a verdict is missing); only a value that is None can be missing.
+
+    Raises ValueError if two answers share an id, and for a value of an answer that is not there.
+    """
+    sums = {answer.id: [0.0, 0, 0] for answer in answers}
+    if len(sums) != len(answers):
+        raise ValueError(f"answers need ids of their own, got {len(sums)} ids for {len(answers)} answers")
+    for answer, value, missing in values:
+        if answer not in sums:
+            raise ValueError(f"a line is of answer {answer!r}, which is not among the answers")
+        own = sums[answer]
+        own[0] += value or 0.0
+        own[1] += value is not None
+        own[2] += missing and value is None
+    return [Share(hits, int(total), int(missing)) for hits, total, missing in (sums[one.id] for one in answers)]
 
 
 def zero_where_undefined(precision: Sequence[Share], recall: Sequence[Share]) -> list[Share]:
@@ -71,6 +142,14 @@ def zero_where_undefined(precision: Sequence[Share], recall: Sequence[Share]) ->
     ]
 
 
+def filled(line: Line, verdict: int) -> Line:
+    """The line with the verdicts that are missing in it against the answer (0), or for it (1)."""
+    recall = verdict if unjudged_claim(line) else line.recall
+    if line.state != "unjudged":
+        return replace(line, recall=recall)
+    return replace(line, recall=recall, precision=verdict, state="judged")
+
+
 def f1(precision: float | None, recall: float | None) -> float | None:
     """Harmonic mean; 0 where both are 0, None where either is undefined."""
     if precision is None or recall is None:
@@ -78,25 +157,68 @@ def f1(precision: float | None, recall: float | None) -> float | None:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def means(values: Sequence[float | None]) -> tuple[Floats, Floats]:
-    """Numerators and denominators, (n,) each, of the mean over answers of the values that are defined."""
-    return (
-        np.array([0.0 if value is None else value for value in values], dtype=np.float64),
-        np.array([value is not None for value in values], dtype=np.float64),
-    )
+def means(values: Sequence[float | None]) -> Statistic:
+    """The mean over the answers that have a value."""
+    known = np.array([value is not None for value in values], dtype=np.float64)
+    return _ratio(np.array([0.0 if value is None else value for value in values], dtype=np.float64), known)
 
 
-def macro(shares: Sequence[Share]) -> tuple[Floats, Floats]:
-    """Numerators and denominators, (n,) each, of the mean over answers of each answer's own value."""
+def macro(shares: Sequence[Share]) -> Statistic:
+    """The mean over answers of each answer's share."""
     return means([share.value for share in shares])
 
 
-def micro(shares: Sequence[Share]) -> tuple[Floats, Floats]:
-    """Numerators and denominators, (n,) each, of the share over all answers together."""
-    return (
+def micro(shares: Sequence[Share]) -> Statistic:
+    """The share over all answers together."""
+    return _ratio(
         np.array([share.hits for share in shares], dtype=np.float64),
         np.array([share.total for share in shares], dtype=np.float64),
     )
+
+
+def harmonic(recall: Statistic, precision: Statistic) -> Statistic:
+    """F1, the harmonic mean of two ratios; 0 where both are 0."""
+
+    def of(sums: Floats) -> Floats:
+        one, other = ratio(sums[0], sums[1]), ratio(sums[2], sums[3])
+        # Both 0 is a known failure, and no missing value.
+        return np.where(one + other == 0, 0.0, ratio(2 * one * other, one + other))
+
+    return Statistic(np.concatenate((recall.moments, precision.moments), axis=1), of)
+
+
+def variation(numbers: Sequence[Sequence[float]]) -> Statistic:
+    """Population standard deviation over mean of numbers pooled over answers; numbers: those of each answer."""
+    pooled = [x for own in numbers for x in own]
+    # Squares are of distances from a middle: from 0, their mean and the squared mean would cancel all but a few digits.
+    middle = sum(pooled) / len(pooled) if pooled else 0.0
+    moments = [
+        [len(own), sum(own), sum(x - middle for x in own), sum((x - middle) ** 2 for x in own)] for own in numbers
+    ]
+
+    def of(sums: Floats) -> Floats:
+        mean, shift, square = (ratio(each, sums[0]) for each in sums[1:])
+        return ratio(np.sqrt(np.maximum(square - shift**2, 0)), mean)
+
+    return Statistic(np.array(moments, dtype=np.float64).reshape(len(numbers), 4), of)
+
+
+def value_of(statistic: Statistic, rows: Ints | None = None) -> float | None:
+    """The value over some answers (their numbers), or over all; None where undefined."""
+    moments = statistic.moments if rows is None else statistic.moments[rows]
+    value = float(statistic.of(moments.sum(axis=0)[:, None])[0])
+    return None if np.isnan(value) else value
+
+
+def bounds(
+    shares: Sequence[Share], average: Callable[[Sequence[Share]], Statistic], rows: Ints | None = None
+) -> tuple[float | None, float | None]:
+    """The least and the most that an average (`macro` or `micro`) can be, were every missing verdict 0, and were it 1.
+
+    rows: numbers of the answers that it is over; all if None.
+    """
+    least, most = (value_of(average([share.filled(hit) for share in shares]), rows) for hit in (False, True))
+    return least, most
 
 
 def group_codes(answers: Sequence[Answer]) -> tuple[Ints, int]:
@@ -116,53 +238,62 @@ def system_codes(answers: Sequence[Answer]) -> tuple[list[str], Ints]:
     return systems, np.array([number[answer.system] for answer in answers], dtype=np.int64)
 
 
-def estimate(
-    parts: tuple[Floats, Floats], group: Ints, n_groups: int, resamples: int = 1000, seed: int = 0, level: float = 0.95
-) -> Estimate:
-    """Ratio of the sums of `macro` or `micro` parts with its cluster-bootstrap interval; group: (n,) codes.
+def replicates(statistic: Statistic, rows: Ints, group: Ints, draws: Draws) -> Floats:
+    """The value over some answers under each weighting of the groups, (R,), the input itself first.
 
-    One group with a value has no interval: resampling only repeats it.
+    rows: numbers of the answers. group: (n,) codes of all answers.
+    """
+    sums = _by_group(statistic, rows, group, draws.n_groups)
+
+    def evaluate(tile: Tile) -> Floats:
+        return statistic.of(weighted_sums(sums, tile))
+
+    return replicate(Prepared(evaluate, int(np.unique(group[rows]).size)), draws)
+
+
+def groups_with_value(statistic: Statistic, rows: Ints, group: Ints) -> int:
+    """How many groups have a value by themselves; of one alone, resampling only repeats the value."""
+    codes = np.unique(group[rows])
+    if not codes.size:
+        return 0
+    alone = _by_group(statistic, rows, group, int(codes[-1]) + 1)[codes]
+    return int((~np.isnan(statistic.of(alone.T))).sum())
+
+
+def interval_over(statistic: Statistic, rows: Ints, group: Ints, draws: Draws, level: float) -> Interval:
+    """The value over some answers with its interval; no interval where fewer than two groups have a value."""
+    values = replicates(statistic, rows, group, draws)
+    return interval_of(values if groups_with_value(statistic, rows, group) > 1 else values[:1], level)
+
+
+def interval_of(values: Floats, level: float) -> Interval:
+    """The value on the input, and the interval of the resamples behind it."""
+    if np.isnan(values[0]):
+        return Interval(None)
+    ends = percentile_interval(values[1:], level) if values.size > 1 else None
+    return Interval(float(values[0]), *(ends or (None, None)))
+
+
+def estimate(
+    statistic: Statistic, group: Ints, n_groups: int, resamples: int = 1000, seed: int = 0, level: float = 0.95
+) -> Estimate:
+    """The value over all answers with its cluster-bootstrap interval; group: (n,) codes.
+
     Raises ValueError if the lengths differ.
     """
-    numerators, denominators = parts
-    if not numerators.shape == denominators.shape == group.shape:
-        raise ValueError(f"parts of {numerators.size} and {denominators.size} answers, but {group.size} group codes")
-    counted = denominators > 0
-    prepared = _prepared(numerators, denominators, group, n_groups)
-    values = replicate(prepared, bootstrap(n_groups, resamples, seed))
-    interval = percentile_interval(values[1:], level) if resamples and prepared.groups > 1 else None
-    low, high = interval or (None, None)
-    return Estimate(
-        value=None if np.isnan(values[0]) else float(values[0]),
-        low=low,
-        high=high,
-        answers=int(counted.sum()),
-        undefined=int((~counted).sum()),
-        groups=prepared.groups,
-    )
+    if len(statistic.moments) != group.size:
+        raise ValueError(f"values of {len(statistic.moments)} answers, but {group.size} group codes")
+    rows = np.arange(group.size)
+    own = interval_over(statistic, rows, group, bootstrap(n_groups, resamples, seed), level)
+    counted = int((~np.isnan(statistic.of(statistic.moments.T))).sum())
+    groups = groups_with_value(statistic, rows, group)
+    return Estimate(own.value, own.low, own.high, counted, group.size - counted, groups)
 
 
-def _prepared(numerators: Floats, denominators: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Sorted by group once: a resample only weighs the groups' sums."""
-    sums = np.stack(
-        [group_totals(numerators, group, n_groups), group_totals(denominators, group, n_groups)], axis=1
-    ).reshape(n_groups, 2)
-
-    def evaluate(tile: np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]) -> Floats:
-        above, below = weighted_sums(sums, tile)
-        return ratio(above, below)
-
-    return Prepared(evaluate, int(np.unique(group[denominators > 0]).size))
+def _by_group(statistic: Statistic, rows: Ints, group: Ints, n_groups: int) -> Floats:
+    """The sums of some answers in each group, (n_groups, K)."""
+    return np.stack([group_totals(moment[rows], group[rows], n_groups) for moment in statistic.moments.T], axis=1)
 
 
-def _shares(answers: Sequence[Answer], values: Sequence[tuple[str, int | None, bool]]) -> list[Share]:
-    """Shares from (answer id, value, whether a verdict is missing). Raises ValueError if two answers share an id."""
-    counts = {answer.id: [0, 0, 0] for answer in answers}
-    if len(counts) != len(answers):
-        raise ValueError(f"answers need ids of their own, got {len(counts)} ids for {len(answers)} answers")
-    for answer, value, missing in values:
-        own = counts[answer]
-        own[0] += value or 0
-        own[1] += value is not None
-        own[2] += missing
-    return [Share(*counts[answer.id]) for answer in answers]
+def _ratio(above: Floats, below: Floats) -> Statistic:
+    return Statistic(np.stack((above, below), axis=1), lambda sums: ratio(sums[0], sums[1]))

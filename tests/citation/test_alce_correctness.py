@@ -1,6 +1,5 @@
 """What ALCE measures beside citations, against published rules, the rouge-score package and arithmetic."""
 
-import numpy as np
 import pytest
 
 from metaeval.citation.alce.correctness import (
@@ -10,7 +9,7 @@ from metaeval.citation.alce.correctness import (
     normalise,
     short_answers,
 )
-from metaeval.citation.alce.evaluate import answer_values, estimates
+from metaeval.citation.alce.evaluate import answer_values
 from metaeval.citation.alce.mauve import mauve_text
 from metaeval.citation.alce.questions import (
     ReaderScores,
@@ -19,8 +18,8 @@ from metaeval.citation.alce.questions import (
     score_with_reader,
     token_f1,
 )
-from metaeval.citation.alce.rouge import bootstrap_midpoint, references_of, rouge_lsum
-from metaeval.citation.measures import Share
+from metaeval.citation.alce.rouge import references_of, rouge_lsum
+from metaeval.citation.measures import Share, estimate, group_codes, means
 from metaeval.citation.model import Answer, Verdict
 
 
@@ -108,15 +107,6 @@ def test_the_references_of_rouge_are_two_annotations_or_the_answer():
     assert references_of(Answer("a", "", ())) == []
 
 
-def test_the_bootstrap_midpoint_is_near_the_mean_and_repeats():
-    values = list(np.random.default_rng(5).random(200))
-    middle = bootstrap_midpoint(values, seed=7)
-    assert middle == bootstrap_midpoint(values, seed=7) != bootstrap_midpoint(values, seed=8)
-    # The median of 1,000 means has a standard error of 1.25 x 0.29 / sqrt(200) / sqrt(1000) = 0.0008.
-    assert middle == pytest.approx(np.mean(values), abs=0.005)
-    assert bootstrap_midpoint([]) is None
-
-
 @pytest.mark.parametrize(
     ("wanted", "given", "exact", "f1"),
     [
@@ -178,7 +168,7 @@ def test_an_answer_has_the_measures_of_its_reference():
         "qampari_f1_top5": [1.0, None],
         "claims_nli": [None, 1.0],
     }
-    means = estimates(answers, values, resamples=20)
-    assert (means["length"].value, means["rougeLsum"].value) == (1.5, 1.0)
-    assert (means["rougeLsum"].answers, means["rougeLsum"].undefined) == (1, 1)
+    words, rouge = (estimate(means(values[key]), *group_codes(answers), 20) for key in ("length", "rougeLsum"))
+    assert (words.value, rouge.value) == (1.5, 1.0)
+    assert (rouge.answers, rouge.undefined) == (1, 1)
     assert length(" two  words ") == 2

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.options import PAPER, RELEASED, alce_options
-from metaeval.citation.alce.scores import citation_scores, counters
 from metaeval.citation.alce.statements import statements
+from metaeval.citation.measures import bounds, citation_shares, filled, macro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.sentences import SentenceSplitter
-from metaeval.citation.table import counts, unjudged
+from metaeval.citation.table import claims_of, counts, unjudged
 from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError
 
@@ -37,14 +37,24 @@ def sets(*texts):
     return tuple(frozenset(map(int, text)) for text in texts)
 
 
-def scores(text, entails, options=PAPER):
-    one = answer(text)
-    return citation_scores([one], alce_lines([one], entails, options), options, resamples=0)
+def shares(lines, options=PAPER):
+    return citation_shares([answer("")], lines, undefined_is_zero=options.uncited_precision == "zero")
 
 
 def values(text, entails, options=PAPER):
-    found = scores(text, entails, options)
-    return found.recall_macro.value, found.precision_macro.value
+    lines = alce_lines([answer(text)], entails, options)
+    return tuple(value_of(macro(own)) for own in shares(lines, options))
+
+
+def logged(lines):
+    """What the released code logs: sentences, those with several marks, the supported ones, needless citations."""
+    several = [
+        claim
+        for claim in claims_of(lines)
+        if sum(line.claim_number == claim.claim_number and line.state in ("judged", "fails") for line in lines) > 1
+    ]
+    needless = sum(line.alone is False and line.rest is True for line in lines)
+    return len(claims_of(lines)), len(several), sum(claim.recall == 1 for claim in several), needless
 
 
 def written_out(text, entails, at_most=3):
@@ -106,12 +116,10 @@ def test_released_is_the_released_rules(text, seed):
     def entails(pairs):
         return [Verdict(random.Random(f"{seed}{pair}").random() < 0.6) for pair in pairs]
 
-    recall, precision, logged = written_out(text, entails)
-    found = scores(text, entails, RELEASED)
-    assert found.recall_macro.value == recall
-    assert found.precision_macro.value == precision
-    own = found.counters
-    assert (own.statements, own.several, own.several_supported, own.needless_citations) == logged
+    recall, precision, counted = written_out(text, entails)
+    lines = alce_lines([answer(text)], entails, RELEASED)
+    assert tuple(value_of(macro(own)) for own in shares(lines, RELEASED)) == (recall, precision)
+    assert logged(lines) == counted
 
 
 def test_recall_and_precision_of_one_sentence_by_hand():
@@ -200,15 +208,11 @@ def test_an_answer_that_cites_nothing_has_precision_zero_or_none():
     assert values("", says()) == values("", says(), RELEASED) == (None, None)
 
 
-def test_the_rate_of_needless_citations_passes_100_per_cent_only_as_released():
+def test_each_needless_citation_of_a_sentence_is_told_by_its_line():
     # [3] carries the sentence alone and also where [1] or [2] is taken out: [1] and [2] are two needless citations.
     text, entails = "Rain fell [1][2][3].", says(*sets("123", "3", "13", "23"))
-    released, paper = (scores(text, entails, options).counters for options in (RELEASED, PAPER))
-    assert released.needless_rate == 2.0  # 2 citations / 1 sentence
-    assert paper.needless_rate == 1.0  # 1 sentence / 1 sentence
-    assert (paper.several_rate, paper.supported_rate) == (1.0, 1.0)
-    none = counters([])
-    assert (none.several_rate, none.supported_rate, none.needless_rate) == (None, None, None)
+    for options in (RELEASED, PAPER):
+        assert logged(alce_lines([answer(text)], entails, options)) == (1, 1, 1, 2)
 
 
 def test_statements_that_have_been_made_are_not_made_again():
@@ -230,10 +234,12 @@ def test_a_missing_verdict_is_no_number_and_is_listed():
 
     one = answer("Rain fell [1]. It stopped [2]. It began [1][3].")
     lines = alce_lines([one], entails)
-    found = citation_scores([one], lines, resamples=0)
+    recall, precision = shares(lines)
     # Sentences 1 and 3 are entailed, 2 is open: 2/2 now, 2/3 at worst. Citations: 3/3 now, 3/4 at worst.
-    assert (found.recall_macro.value, found.recall_bounds) == (1.0, (2 / 3, 1.0))
-    assert (found.precision_macro.value, found.precision_bounds) == (1.0, (0.75, 1.0))
+    assert (value_of(macro(recall)), bounds(recall, macro)) == (1.0, (2 / 3, 1.0))
+    assert (value_of(macro(precision)), bounds(precision, macro)) == (1.0, (0.75, 1.0))
+    # The least is also what comes of lines in which every missing verdict is a miss.
+    assert [value_of(macro(own)) for own in shares([filled(line, 0) for line in lines])] == [2 / 3, 0.75]
     assert [(line.claim, line.state, line.reason) for line in unjudged(lines)] == [
         ("It stopped.", "unjudged", "too long")
     ]

@@ -11,10 +11,10 @@ import pytest
 
 from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.correctness import clean_answer, list_scores
-from metaeval.citation.alce.evaluate import answer_values, estimates
+from metaeval.citation.alce.evaluate import answer_values
 from metaeval.citation.alce.options import RELEASED, alce_options
-from metaeval.citation.alce.scores import citation_scores
 from metaeval.citation.alce.statements import statements
+from metaeval.citation.measures import citation_shares, estimate, group_codes, macro, means
 from metaeval.citation.model import Answer, Passage, Verdict
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "alce_eval.json"
@@ -56,6 +56,13 @@ def answers_of(golden):
     ]
 
 
+def scores(answers, lines):
+    """Recall and precision, the means over answers, as released."""
+    group, n_groups = group_codes(answers)
+    shares = citation_shares(answers, lines, undefined_is_zero=RELEASED.uncited_precision == "zero")
+    return [estimate(macro(own), group, n_groups, resamples=0) for own in shares]
+
+
 def percent(value):
     return None if value is None else 100 * value
 
@@ -67,9 +74,9 @@ def test_every_case_is_exact(golden, splitter):
         assert [answer.text[one.claim.start : one.claim.end] for one in found] == case["sentences"], case["case"]
         assert [one.claim.text for one in found] == case["targets"], case["case"]
         lines = alce_lines([answer], stub, RELEASED, splitter)
-        scores = citation_scores([answer], lines, RELEASED, resamples=0)
-        assert percent(scores.recall_macro.value) == case["citation_rec"], case["case"]
-        assert percent(scores.precision_macro.value) == case["citation_prec"], case["case"]
+        recall, precision = scores([answer], lines)
+        assert percent(recall.value) == case["citation_rec"], case["case"]
+        assert percent(precision.value) == case["citation_prec"], case["case"]
         assert stub.asked == {tuple(call) for call in case["nli_calls"]}, case["case"]
         assert stub.calls <= 3
 
@@ -77,11 +84,11 @@ def test_every_case_is_exact(golden, splitter):
 def test_the_corpus_is_exact_and_asked_in_three_calls(golden, splitter):
     answers, stub = answers_of(golden), Stub()
     lines = alce_lines(answers, stub, RELEASED, splitter)
-    scores = citation_scores(answers, lines, RELEASED, resamples=10)
-    assert percent(scores.recall_macro.value) == golden["corpus"]["citation_rec"]
+    recall, precision = scores(answers, lines)
+    assert percent(recall.value) == golden["corpus"]["citation_rec"]
     # One unit in the last place: the official mean adds in another order.
-    assert percent(scores.precision_macro.value) == pytest.approx(golden["corpus"]["citation_prec"], abs=1e-12)
-    assert (scores.recall_macro.answers, scores.recall_macro.undefined) == (12, 1)  # the empty answer is skipped
+    assert percent(precision.value) == pytest.approx(golden["corpus"]["citation_prec"], abs=1e-12)
+    assert (recall.answers, recall.undefined) == (12, 1)  # the empty answer is skipped
     assert stub.calls == 3
     assert stub.asked == {tuple(call) for case in golden["cases"] for call in case["nli_calls"]}
 
@@ -92,7 +99,7 @@ def test_correctness_and_length_are_exact(golden):
     values = answer_values(answers, RELEASED)
     for ours, official, scale in (("str_em", "str_em", 100), ("str_hit", "str_hit", 100), ("length", "length", 1)):
         assert [scale * value for value in values[ours]] == [case[official] for case in golden["cases"]]
-        mean = estimates(answers, values, resamples=0)[ours].value
+        mean = estimate(means(values[ours]), *group_codes(answers), resamples=0).value
         assert scale * mean == pytest.approx(golden["corpus"][official], abs=1e-12)
 
 
@@ -101,13 +108,13 @@ def test_a_list_answer_is_exact(golden):
     passages = tuple(Passage(doc["text"], doc["title"]) for doc in item["docs"])
     answer = Answer("1", item["output"], passages, item["question"], reference={"answers": item["answers"]})
     options = alce_options("released", statements="list items")
-    scores = list_scores(clean_answer(answer, options), item["answers"])
-    assert scores.predictions == official["num_preds"]
+    found = list_scores(clean_answer(answer, options), item["answers"])
+    assert found.predictions == official["num_preds"]
     names = {"precision": "prec", "recall": "rec", "recall_top5": "rec_top5", "f1": "f1", "f1_top5": "f1_top5"}
     for ours, name in names.items():
-        assert percent(getattr(scores, ours)) == pytest.approx(official[f"qampari_{name}"], abs=1e-12)
+        assert percent(getattr(found, ours)) == pytest.approx(official[f"qampari_{name}"], abs=1e-12)
     stub = Stub()
-    own = citation_scores([answer], alce_lines([answer], stub, options), options, resamples=0)
-    assert percent(own.recall_macro.value) == golden["qampari"]["citations"]["citation_rec"]
-    assert percent(own.precision_macro.value) == golden["qampari"]["citations"]["citation_prec"]
+    recall, precision = scores([answer], alce_lines([answer], stub, options))
+    assert percent(recall.value) == golden["qampari"]["citations"]["citation_rec"]
+    assert percent(precision.value) == golden["qampari"]["citations"]["citation_prec"]
     assert stub.asked == {tuple(call) for call in golden["qampari"]["nli_calls"]}

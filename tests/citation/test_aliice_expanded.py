@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.aliice.claims import read_sentences
-from metaeval.citation.aliice.clauses import is_clause
-from metaeval.citation.aliice.expanded import expanded
+from metaeval.citation.aliice.expanded import SUBJECTS, expanded
 from metaeval.citation.aliice.profile import PAPER, aliice_profile
 from metaeval.citation.aliice.tree import Tree
 from metaeval.citation.parsers.parse import Parse
@@ -94,6 +93,22 @@ def test_the_cited_word_stays_and_no_word_is_invented(drawn):
         assert set(places) <= set(range(len(tree.tokens)))
         # A cited relative pronoun gives its place to its noun.
         assert node in places or tree.tokens[node] == "which"
+
+
+def is_clause(parse):
+    """Whether a root has a subject, and is neither an infinitive nor an -ing form without an auxiliary.
+
+    The parse is of the claim alone. Without part-of-speech tags other verb forms are taken for finite.
+    """
+    return any(is_finite(parse, root) for root in parse.roots)
+
+
+def is_finite(parse, root):
+    children = [place for place, head in enumerate(parse.heads) if head == root and place != root]
+    auxiliaries = [parse.tokens[child].lower() for child in children if parse.labels[child] in ("aux", "auxpass")]
+    if not any(parse.labels[child] in SUBJECTS for child in children) or auxiliaries == ["to"]:
+        return False
+    return bool(auxiliaries) or not parse.tokens[root].lower().endswith("ing")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from metaeval.citation.aliice.claims import draft, read_sentences
 from metaeval.citation.aliice.profile import PAPER, RELEASED
-from metaeval.citation.parsers.stored import parse_of, stored_parser, to_json
+from metaeval.citation.parsers.stored import parse_of, stored_parser
 from metaeval.citation.parsers.with_spacy import small_parser
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
@@ -115,5 +115,12 @@ def test_stored_parses_survive_the_file(tmp_path):
 
     parses = {each["commas_kept"]["parser_input"]: parse_of(each["commas_kept"]["parse"]) for each in RECORDS}
     path = tmp_path / "parses.json"
-    path.write_text(json.dumps(to_json(parses)), encoding="utf-8")
+    stored = {
+        text: [
+            {"text": token, "dep": label, "head": head}
+            for token, label, head in zip(parse.tokens, parse.labels, parse.heads, strict=True)
+        ]
+        for text, parse in parses.items()
+    }
+    path.write_text(json.dumps(stored), encoding="utf-8")
     assert read_parses(path) == parses

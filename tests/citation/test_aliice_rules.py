@@ -101,14 +101,18 @@ def test_the_lowest_common_ancestor_is_the_lowest(drawn):
 TREE = Tree(tuple("abcde"), ("nsubj", "ROOT", "cc", "dobj", "conj"), (1, -1, 1, 4, 1), 1)
 
 
+def words_of(tree):
+    return tuple(tree.tokens[node] for node in tree.subtree(tree.root))
+
+
 def test_nodes_of_the_tree():
     assert TREE.children(1) == (0, 2, 4)
     assert TREE.subtree(4) == (3, 4)
     assert TREE.lca(3, 0) == 1
     assert TREE.child_towards(1, 3) == 4
     assert 3 not in TREE.without(4)
-    assert TREE.words() == tuple("abcde")
-    assert TREE.rooted_at(4).words() == ("d", "e")
+    assert words_of(TREE) == tuple("abcde")
+    assert words_of(TREE.rooted_at(4)) == ("d", "e")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,7 @@ def test_nodes_of_the_tree():
 )
 def test_rules_on_a_small_tree(i, j, words, rule):
     tree, named = apart(TREE, i, j, replace_root=True)
-    assert ("".join(tree.words()), named) == (words, rule)
+    assert ("".join(words_of(tree)), named) == (words, rule)
 
 
 def test_a_clause_at_the_head_of_the_sentence_stands_alone():
@@ -131,7 +135,7 @@ def test_a_clause_at_the_head_of_the_sentence_stands_alone():
     later = Tree(("a", ",", "c", "b"), ("prep", "punct", "dobj", "ROOT"), (3, 3, 3, -1), 3)
     assert apart(later, 0, 2, True)[1] == "cc:i_first:root:Ti_initial_clause:root=Ti"
     stripped, rule = apart(later, 2, 0, True)
-    assert (stripped.words(), rule) == (("c", "b"), "cc:i_last:root:Tj_initial_clause:drop_Tj_and_Tc")
+    assert (words_of(stripped), rule) == (("c", "b"), "cc:i_last:root:Tj_initial_clause:drop_Tj_and_Tc")
     other = replace(later, labels=("nsubj", "punct", "dobj", "ROOT"))
     assert apart(other, 0, 2, True)[1] == "cc:i_first:drop_Tj_and_Tc"
 
@@ -140,9 +144,9 @@ def test_a_new_root_that_is_cited_is_replaced_or_doubled():
     # a > b > c, both b and c cited, b is the root. The released code hangs c under b once more and removes nothing;
     # its search then finds d, below c, at the root, and c becomes the root.
     tree = Tree(("b", "c", "d"), ("ROOT", "dobj", "prep"), (-1, 0, 1), 0)
-    assert apart(tree, 1, 0, replace_root=True)[0].words() == ("c", "d")
+    assert words_of(apart(tree, 1, 0, replace_root=True)[0]) == ("c", "d")
     doubled, _ = apart(tree, 1, 0, replace_root=False)
-    assert doubled.words() == ("b", "c", "d")
+    assert words_of(doubled) == ("b", "c", "d")
     assert apart(doubled, 1, 2, replace_root=False) == (doubled.rooted_at(1), "nocc:root:root=Ti")
 
 

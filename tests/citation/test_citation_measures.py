@@ -93,7 +93,7 @@ def test_nothing_defined_is_undefined():
 
 
 def test_lengths_must_agree_and_ids_differ():
-    with pytest.raises(ValueError, match="parts of 2 and 2 answers, but 1 group codes"):
+    with pytest.raises(ValueError, match="values of 2 answers, but 1 group codes"):
         estimate(means([0.0, 1.0]), np.array([0]), 1)
     with pytest.raises(ValueError, match="got 1 ids for 2 answers"):
         recalls([ANSWERS[0], ANSWERS[0]], [])

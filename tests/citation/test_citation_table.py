@@ -5,7 +5,6 @@ import dataclasses
 import io
 import json
 
-from metaeval.citation.sentence_values import SentenceValue, sentence_values
 from metaeval.citation.table import COLUMNS, Line, claims_of, counts, to_csv, to_jsonl, unjudged, write_table
 
 LINES = [
@@ -66,25 +65,6 @@ def test_counts_put_every_mark_in_one_state():
     }
     assert [(line.answer, line.claim_number) for line in claims_of(LINES)] == [("a", 1), ("a", 2), ("b", 1)]
     assert unjudged(LINES) == [LINES[3]]
-
-
-def test_a_sentence_has_the_means_of_its_claims_and_citations():
-    def line(claim, recall, precision, state="judged", sentence=1):
-        return Line(answer="a", sentence=sentence, claim_number=claim, start=0, end=3, sentence_start=0, sentence_end=9,
-                    recall=recall, precision=precision, state=state)  # fmt: skip
-
-    lines = [
-        line(1, 1, 1),
-        line(1, 1, 0),
-        line(2, 0, 0),
-        line(3, None, None, "unjudged", sentence=2),
-        Line(answer="a", start=20, end=23, state="not read"),
-    ]
-    # Sentence 1: claims 1 and 0, citations 1, 0, 0. Sentence 2 has no verdict; the last mark is in no sentence.
-    assert sentence_values(lines) == [
-        SentenceValue("a", 1, 0, 9, claims=2, citations=3, recall=0.5, precision=1 / 3),
-        SentenceValue("a", 2, 0, 9, claims=0, citations=0, recall=None, precision=None),
-    ]
 
 
 def test_marks_behind_the_full_stop_are_told_by_the_sentences_that_open_on_them():

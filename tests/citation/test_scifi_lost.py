@@ -6,26 +6,23 @@ from dataclasses import replace
 
 import pytest
 
+from metaeval.citation.measures import bounds, macro, micro, value_of
 from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.coverage import coverage_lines
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.model import ReferenceFacts
-from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.scores import scifi_scores
 from metaeval.citation.scifi.shares import coverages, entailments
 
 
-def scored(read, values, **options):
-    """Scores where a fact has the value of its number, W0, W1 and so on."""
+def scored(read, values):
+    """Entailment and coverage of each answer, where a fact has the value of its number, W0, W1 and so on."""
 
     def entails(pairs):
         found = [values[int(claim.removesuffix("?").removeprefix("W"))] for _, claim in pairs]
         return [Verdict(None, value) for value in found]
 
-    settings = ScifiOptions(**options)
-    lines = fact_lines(read, entails, settings, soft=True)
-    covered = coverage_lines(read, entails, settings, soft=True)
-    return scifi_scores(read, lines, covered, settings, resamples=0), lines, covered
+    lines, covered = fact_lines(read, entails, soft=True), coverage_lines(read, entails, soft=True)
+    return {"entailment": entailments(read, lines), "coverage": coverages(read, covered)}
 
 
 def answers_of(made, sizes, reference):
@@ -58,7 +55,7 @@ def _numbers(one, sentences):
     return {int(fact.text.removesuffix("?")[1:]) for fact in one.facts if fact.sentence in sentences}
 
 
-@pytest.mark.parametrize("average", ["facts", "answers"])
+@pytest.mark.parametrize("average", [micro, macro])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_ends_are_those_of_every_truth_with_one_fact_in_each_sentence(made, average, seed):
     draws = random.Random(seed)
@@ -67,20 +64,20 @@ def test_the_ends_are_those_of_every_truth_with_one_fact_in_each_sentence(made, 
     places = [(answer, sentence) for answer, size in enumerate(sizes) for sentence in range(1, size + 1)]
     lost = draws.sample(places, draws.randrange(1, min(4, len(places)) + 1))
     values = [draws.random() for _ in places]
-    known, *_ = scored(without(read, lost), values, average=average)
+    known = scored(without(read, lost), values)
     # Every truth in which the lost facts are 0 or 1; and one of values between, which has to lie inside.
     found = []
     for truth in itertools.product((0.0, 1.0), repeat=len(lost)):
         whole = list(values)
         for place, value in zip(lost, truth, strict=True):
             whole[places.index(place)] = value
-        found.append(scored(read, whole, average=average)[0])
-    inside, *_ = scored(read, values, average=average)
+        found.append(scored(read, whole))
+    inside = scored(read, values)
     for measure in ("entailment", "coverage"):
-        ends = getattr(known, f"{measure}_bounds")
-        truths = [getattr(one, measure).value for one in found]
+        ends = bounds(known[measure], average)
+        truths = [value_of(average(one[measure])) for one in found]
         assert ends == (pytest.approx(min(truths)), pytest.approx(max(truths)))
-        assert ends[0] <= getattr(inside, measure).value <= ends[1]
+        assert ends[0] <= value_of(average(inside[measure])) <= ends[1]
 
 
 def test_a_lost_sentence_leaves_its_answer_open_if_it_cites(made):
@@ -88,10 +85,8 @@ def test_a_lost_sentence_leaves_its_answer_open_if_it_cites(made):
     (read,) = answers_of(made, [3], reference=3)
     (known,) = without([read], [(0, 1), (0, 2)])
     known = replace(known, lost={**known.lost, 4: "failed"})
-    _, lines, covered = scored([known], [0.0, 0.0, 0.5])
-    (entailment,), (coverage,) = entailments([known], lines), coverages([known], covered)
     # One fact of 0.5, and two that could be 0 or 1: from 0.5 / 3 to 2.5 / 3.
-    for share in (entailment, coverage):
+    for (share,) in scored([known], [0.0, 0.0, 0.5]).values():
         assert (share.value, share.open) == (0.5, 2)
         assert [share.filled(hit).value for hit in (False, True)] == [0.5 / 3, 2.5 / 3]
     (all_lost,) = without([read], [(0, 1), (0, 2), (0, 3)])

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from metaeval.citation.measures import bounds, estimate, group_codes, macro, micro, value_of
 from metaeval.citation.model import Passage
 from metaeval.citation.scifi.coverage import coverage_lines
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, ReferenceFacts
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.scores import scifi_scores
 from metaeval.citation.scifi.shares import (
     citations_without_facts,
     counts,
@@ -18,6 +18,7 @@ from metaeval.citation.scifi.shares import (
     densities,
     entailments,
     sub_densities,
+    uncited,
     unmapped,
 )
 
@@ -126,27 +127,31 @@ def two_answers(made):
 
 def test_scores_are_over_facts_or_over_answers_with_bounds(made):
     read, lines, covers = two_answers(made)
-    scores = scifi_scores(read, lines, covers)
+    answers = [each.answer for each in read]
+    entailment, coverage = entailments(read, lines), coverages(read, covers)
+    over_facts, over_answers = (estimate(of(entailment), *group_codes(answers)) for of in (micro, macro))
     # Facts: 1, 0, 0 and one open: 1/3; at worst 1/4, at best 2/4. Answers: 1 and 0: 1/2.
-    assert scores.entailment.value == pytest.approx(1 / 3)
-    assert scores.entailment_bounds == (0.25, 0.5)
-    assert scores.entailment_macro.value == 0.5
-    assert (scores.entailment.answers, scores.entailment.groups) == (2, 2)
-    assert scores.entailment.low <= scores.entailment.value <= scores.entailment.high
+    assert over_facts.value == pytest.approx(1 / 3)
+    assert bounds(entailment, micro) == (0.25, 0.5)
+    assert over_answers.value == 0.5
+    assert (over_facts.answers, over_facts.groups) == (2, 2)
+    assert over_facts.low <= over_facts.value <= over_facts.high
     # Coverage: of "It is long." 0, of "Glass or clay or ink." 0.6, which is entailed at 0.5.
-    assert (scores.coverage.value, scores.coverage_bounds) == (0.5, (0.5, 0.5))
+    assert (value_of(micro(coverage)), bounds(coverage, micro)) == (0.5, (0.5, 0.5))
     # Marks: 1 + 3 over 2 sentences; inside one: [1] and [1].
-    assert (scores.density.value, scores.sub_density.value) == (2.0, 1.0)
-    assert (scores.uncited.value, scores.unmapped.value, scores.without_facts.value) == (0.0, 0.0, 0.0)
-    assert scores.of_answers == ((1.0, 0.0, 1.0, 0.0), (0.0, 1.0, 3.0, 2.0))
-    assert scores.options == ScifiOptions().signature
-    macro = scifi_scores(read, lines, covers, ScifiOptions(average="answers"))
-    # The open fact makes the second answer 0 or 1/3: (1 + 0) / 2 to (1 + 1/3) / 2.
-    assert (macro.entailment.value, macro.entailment_bounds) == (0.5, (0.5, pytest.approx(2 / 3)))
-    assert macro.entailment_micro == scores.entailment_micro
+    assert (value_of(micro(densities(read))), value_of(micro(sub_densities(read)))) == (2.0, 1.0)
+    nothing = (uncited(answers, lines), unmapped(read), citations_without_facts(read, lines))
+    assert [value_of(micro(shares)) for shares in nothing] == [0.0, 0.0, 0.0]
+    assert [own.value for own in entailment] == [1.0, 0.0]
+    assert [own.value for own in coverage] == [0.0, 1.0]
+    assert [own.value for own in densities(read)] == [1.0, 3.0]
+    assert [own.value for own in sub_densities(read)] == [0.0, 2.0]
+    # Over answers the open fact makes the second answer 0 or 1/3: (1 + 0) / 2 to (1 + 1/3) / 2.
+    assert bounds(entailment, macro) == (0.5, pytest.approx(2 / 3))
 
 
 def test_no_answers_and_answers_without_facts_have_no_value(made):
     for read in ([], [made.facts_of("It rained.")]):
-        scores = scifi_scores(read, fact_lines(read, made.Scored()), [])
-        assert (scores.entailment.value, scores.coverage.value, scores.entailment_bounds) == (None, None, (None, None))
+        entailment, coverage = entailments(read, fact_lines(read, made.Scored())), coverages(read, [])
+        assert (value_of(micro(entailment)), value_of(micro(coverage))) == (None, None)
+        assert bounds(entailment, micro) == (None, None)

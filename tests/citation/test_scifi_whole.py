@@ -10,13 +10,14 @@ import pytest
 from metaeval.citation.chat.opening import estimate_for, open_chat
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.marks import find_marks
+from metaeval.citation.measures import bounds, micro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.scifi.coverage import coverage_lines
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.scores import scifi_scores
+from metaeval.citation.scifi.shares import counts, coverages, entailments
 from metaeval.citation.scifi.with_model import read_with_model, requests_for
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 from metrics_zoo.overlap import Overlap
@@ -63,11 +64,12 @@ def test_mangled_answers_do_not_crash_and_every_mark_is_accounted_for(options):
         return [Verdict(None, None, "failed") if one is None else Verdict(one > 0.5, one) for one in scores]
 
     lines, covers = fact_lines(read, entails, options, soft=True), coverage_lines(read, entails, options, soft=True)
-    scores = scifi_scores(read, lines, covers, options, resamples=50)
-    found = scores.counts
+    found = counts(read, lines)
     assert sum(number for name, number in found.items() if name.startswith("facts: ")) == found["facts"] == len(lines)
     assert found["marks"] >= sum(len(find_marks(answer.text, first=answer.first)) for answer in answers)
-    assert scores.entailment_bounds[0] <= scores.entailment.value <= scores.entailment_bounds[1]
+    for shares in (entailments(read, lines), coverages(read, covers)):
+        least, most = bounds(shares, micro)
+        assert 0 < least < value_of(micro(shares)) < most < 1
     assert {line.state for line in lines} == {"judged", "unjudged", "uncited", "fails"}
     for line in lines:
         assert (line.value is not None) == (line.state == "judged") or line.state == "fails"
@@ -87,21 +89,21 @@ def test_published_answers_are_judged_without_a_model():
         return [Verdict(one.score is not None and one.score >= 0.5, one.score, str(one.status)) for one in scores]
 
     lines = fact_lines(read, entails, soft=True)
-    scores = scifi_scores(read, lines, [], resamples=0)
+    found = counts(read, lines)
     marks = [(mark, len(answer.passages)) for answer in answers for mark in find_marks(answer.text, first=answer.first)]
     no_passage = sum(not 1 <= mark.number <= passages for mark, passages in marks)
-    assert (scores.counts["marks"], scores.counts["problem: out of range"]) == (len(marks), no_passage) == (775, 10)
-    assert "marks: not read" not in scores.counts
+    assert (found["marks"], found["problem: out of range"]) == (len(marks), no_passage) == (775, 10)
+    assert "marks: not read" not in found
     # A sentence with several citations has several facts; each fact of a cited sentence has its citation.
-    assert len(lines) > scores.counts["sentences"]
+    assert len(lines) > found["sentences"]
     assert all(line.citations for line in lines if line.state != "uncited")
     # What people cite holds more of the fact's words than the next passage of the same list does.
     shifted = [
         replace(each, answer=replace(each.answer, passages=(*each.answer.passages[1:], *each.answer.passages[:1])))
         for each in read
     ]
-    other = scifi_scores(shifted, fact_lines(shifted, entails, soft=True), [], resamples=0)
-    assert scores.entailment.value > other.entailment.value + 0.05
+    own, other = (entailments(each, fact_lines(each, entails, soft=True)) for each in (read, shifted))
+    assert value_of(micro(own)) > value_of(micro(other)) + 0.05
 
 
 def split_at_and(body):

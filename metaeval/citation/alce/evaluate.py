@@ -14,7 +14,6 @@ from metaeval.citation.alce.correctness import (
 )
 from metaeval.citation.alce.options import PAPER, AlceOptions
 from metaeval.citation.alce.rouge import references_of, rouge_lsum
-from metaeval.citation.measures import Estimate, estimate, group_codes, means
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.sentences import RULES, SentenceSplitter
 
@@ -52,11 +51,3 @@ def answer_values(
         "claims_nli": [own.value if own else None for own in claims],
     }
     return {name: column for name, column in values.items() if any(value is not None for value in column)}
-
-
-def estimates(
-    answers: Sequence[Answer], values: Values, resamples: int = 1000, seed: int = 0, level: float = 0.95
-) -> dict[str, Estimate]:
-    """The mean of each measure over the answers that have it, with an interval that draws groups."""
-    group, n_groups = group_codes(answers)
-    return {name: estimate(means(column), group, n_groups, resamples, seed, level) for name, column in values.items()}

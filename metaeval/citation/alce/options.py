@@ -30,8 +30,6 @@ class AlceOptions:
     repeats: "drop" reads a number once per sentence; "keep" each time.
     wordless: a sentence without words is left out ("skip") or judged as an empty claim ("judge").
     uncited_precision: of an answer without a citation that counts: "undefined", or "zero".
-    needless: the rate of needless citations counts "sentences" that hold one, or the "citations" themselves, over
-        the number of sentences, so that it can pass 100 %, as in the released code.
     untitled: what stands for a passage without a title.
     split_on: what ROUGE-Lsum splits into sentences, the "text as written" or the text in "small letters".
     commas: list items end at commas "outside marks" or at "all" commas.
@@ -48,7 +46,6 @@ class AlceOptions:
     repeats: Literal["drop", "keep"] = "drop"
     wordless: Literal["skip", "judge"] = "skip"
     uncited_precision: Literal["undefined", "zero"] = "undefined"
-    needless: Literal["sentences", "citations"] = "sentences"
     untitled: Untitled = "text only"
     split_on: Literal["text as written", "small letters"] = "text as written"
     commas: Literal["outside marks", "all"] = "outside marks"
@@ -67,7 +64,6 @@ RELEASED = AlceOptions(
     repeats="keep",
     wordless="judge",
     uncited_precision="zero",
-    needless="citations",
     untitled="title line",
     split_on="small letters",
     commas="all",

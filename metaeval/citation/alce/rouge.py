@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
-
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import RULES, SentenceSplitter
 
@@ -45,16 +43,3 @@ def rouge_lsum(
         return max(values, default=None)
 
     return [best(text, own) for text, own in zip(texts, references, strict=True)]
-
-
-def bootstrap_midpoint(values: Sequence[float], resamples: int = 1000, seed: int = 0) -> float | None:
-    """Median of the means of `resamples` resamples: what the released code reports for the mean, with a seed.
-
-    rouge-score's aggregator draws from numpy's global state, so that its digits differ from run to run.
-    """
-    if not values:
-        return None
-    column = np.asarray(values, dtype=np.float64)
-    generator = np.random.default_rng(seed)
-    means = [float(column[generator.integers(column.size, size=column.size)].mean()) for _ in range(resamples)]
-    return float(np.median(means))

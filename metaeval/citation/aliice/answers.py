@@ -36,16 +36,6 @@ class AnswerClaims:
         """The sentences, with their marks."""
         return tuple(sentence.sentence for sentence in self.sentences)
 
-    @property
-    def not_parsed(self) -> int:
-        """Sentences that one claim stands for without the tree, uncited ones too: released `times_not_used_aliice`."""
-        return sum(sentence.kind == "fallback" for sentence in self.sentences)
-
-    @property
-    def lost(self) -> tuple[tuple[int, ...], ...]:
-        """Citation groups that ended in no claim."""
-        return tuple(group for sentence in self.sentences for group in sentence.lost)
-
 
 def read_answers(
     answers: Sequence[Answer], parser: Parser, profile: Profile, splitter: SentenceSplitter = RULES

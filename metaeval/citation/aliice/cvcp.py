@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -46,17 +46,6 @@ def answer_cvcp(sentences: Sequence[str], uncited: Literal["left out", "zero"] =
     return float(np.mean(kept)) if cited else None
 
 
-def pooled_cvcp(answers: Iterable[Sequence[str]]) -> float | None:
-    """The released code's quantity: character offset of each mark over the sentence's length, pooled over everything.
-
-    One standard deviation over one mean for all sentences of all answers; None where nothing is cited, or every mark
-    stands at offset 0.
-    """
-    offsets = [
-        mark.start() / len(sentence)
-        for sentences in answers
-        for sentence in sentences
-        for mark in MARK.finditer(sentence)
-    ]
-    mean = sum(offsets) / len(offsets) if offsets else 0.0
-    return float(np.std(offsets) / mean) if mean else None
+def mark_offsets(sentences: Sequence[str]) -> list[float]:
+    """Character offset of each mark over the length of its sentence; the released code pools those of all answers."""
+    return [mark.start() / len(sentence) for sentence in sentences for mark in MARK.finditer(sentence)]

@@ -56,10 +56,6 @@ class Tree:
         path = self.path(below)
         return path[path.index(node) - 1]
 
-    def words(self) -> tuple[str, ...]:
-        """The tokens of the tree, in the order of the sentence."""
-        return tuple(self.tokens[node] for node in self.subtree(self.root))
-
     def without(self, *nodes: int) -> Tree:
         """The tree with these nodes' subtrees cut off."""
         return replace(self, heads=_set(self.heads, dict.fromkeys(nodes, NOWHERE)))

@@ -51,14 +51,3 @@ def parse_of(tokens: Sequence[Mapping[str, Any]]) -> Parse:
         tuple(str(token["dep"]) for token in tokens),
         tuple(int(token["head"]) for token in tokens),
     )
-
-
-def to_json(parses: Mapping[str, Parse]) -> dict[str, list[dict[str, Any]]]:
-    """The object that `read_parses` reads."""
-    return {
-        text: [
-            {"text": token, "dep": label, "head": head}
-            for token, label, head in zip(parse.tokens, parse.labels, parse.heads, strict=True)
-        ]
-        for text, parse in parses.items()
-    }

@@ -8,17 +8,14 @@ such sentences state one fact each, and too narrow where they state several.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from metaeval.citation.measures import Share
+from metaeval.citation.measures import Share, sum_up
 from metaeval.citation.model import Answer
 from metaeval.citation.premises import find_place
 from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, CoverageLine, FactLine, Sentence
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.sentences import unread_marks
-
-_Counted = tuple[str, float, bool, bool]
-"""An answer's id, hits, whether it counts in the total, and whether its verdict is missing."""
 
 
 def entailments(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[Share]:
@@ -26,15 +23,15 @@ def entailments(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[
 
     Open: facts without a verdict, and one fact for each cited sentence whose facts are missing.
     """
-    counted = ((one.answer, one.value or 0.0, one.value is not None, _open(one)) for one in lines)
-    return _opened(_shares([each.answer for each in read], counted), [len(lost_citing(each)) for each in read])
+    counted = ((one.answer, one.value, one.state == "unjudged") for one in lines)
+    return _opened(sum_up([each.answer for each in read], counted), [len(lost_citing(each)) for each in read])
 
 
 def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> list[Share]:
     """How far each answer entails the facts of its reference; open as in `entailments`, of its own sentences."""
-    counted = ((one.answer, one.value or 0.0, one.value is not None, one.value is None) for one in lines)
+    counted = ((one.answer, one.value, one.value is None) for one in lines)
     lost = [each.reference.sentences_lost if each.reference is not None else 0 for each in read]
-    return _opened(_shares([each.answer for each in read], counted), lost)
+    return _opened(sum_up([each.answer for each in read], counted), lost)
 
 
 def lost_citing(each: AnswerFacts) -> list[int]:
@@ -44,7 +41,7 @@ def lost_citing(each: AnswerFacts) -> list[int]:
 
 def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[Share]:
     """Facts in sentences without a citation, out of all facts."""
-    return _shares(answers, ((one.answer, float(one.state == "uncited"), True, False) for one in lines))
+    return sum_up(answers, ((one.answer, float(one.state == "uncited"), False) for one in lines))
 
 
 def densities(read: Sequence[AnswerFacts], options: ScifiOptions | None = None) -> list[Share]:
@@ -155,10 +152,6 @@ def _named(what: str, numbers: Counter[str]) -> dict[str, int]:
     return {f"{what}: {kind}": numbers[kind] for kind in sorted(numbers)}
 
 
-def _open(line: FactLine) -> bool:
-    return line.state == "unjudged"
-
-
 def _opened(shares: Sequence[Share], more: Sequence[int]) -> list[Share]:
     return [Share(one.hits, one.total, one.open + number) for one, number in zip(shares, more, strict=True)]
 
@@ -180,18 +173,3 @@ def _over_sentences(
         hits = sum(len(group.marks) for one in own for group in one.groups if counts(one, group.at))
         shares.append(Share(hits, len(own)))
     return shares
-
-
-def _shares(answers: Sequence[Answer], values: Iterable[_Counted]) -> list[Share]:
-    """Raises ValueError if two answers share an id, and for a line of an answer that is not there."""
-    sums = {answer.id: [0.0, 0, 0] for answer in answers}
-    if len(sums) != len(answers):
-        raise ValueError(f"answers need ids of their own, got {len(sums)} ids for {len(answers)} answers")
-    for answer, hits, counted, missing in values:
-        if answer not in sums:
-            raise ValueError(f"a line is of answer {answer!r}, which is not among the answers")
-        own = sums[answer]
-        own[0] += hits
-        own[1] += counted
-        own[2] += missing
-    return [Share(hits, int(total), int(missing)) for hits, total, missing in (sums[one.id] for one in answers)]

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.citation.aliice.scores import group_precisions
-from metaeval.citation.measures import Share, group_codes, precisions, recalls, system_codes, zero_where_undefined
+from metaeval.citation.measures import Share, citation_shares, filled, group_codes, system_codes, zero_where_undefined
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.table import Line, unjudged_claim
+from metaeval.citation.soft import SoftLine, settled, soft_filled, soft_precisions, soft_recalls, soften
+from metaeval.citation.table import Line
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.citing.correctness import CLAIM_RECALL
@@ -27,7 +27,6 @@ from metaeval.experiment.citing.quantities import (
     mean_of,
     replicates,
 )
-from metaeval.experiment.citing.soft import SoftLine, filled, settled, soft_precisions, soft_recalls, soften
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.result import Column
 from metaeval.stats.resampling import Draws, bootstrap
@@ -154,9 +153,7 @@ def _judged(pipeline: Pipeline, backend: Backend) -> Judged:
 
 def _shares(pipeline: Pipeline, lines: Sequence[Line]) -> tuple[list[Share], list[Share]]:
     """Recall and precision of each answer, from decided verdicts."""
-    recall = recalls(pipeline.answers, lines)
-    precision = (group_precisions if pipeline.by_group else precisions)(pipeline.answers, lines)
-    return recall, zero_where_undefined(precision, recall) if pipeline.undefined_is_zero else precision
+    return citation_shares(pipeline.answers, lines, pipeline.by_group, pipeline.undefined_is_zero)
 
 
 def _soft_shares(pipeline: Pipeline, degrees: Sequence[SoftLine]) -> tuple[list[Share], list[Share]]:
@@ -177,18 +174,11 @@ def bounds_of(cited: Cited, one: Judged, system: int) -> dict[str, tuple[float |
     ends = []
     for verdict in (0, 1):
         if one.backend.soft:
-            shares = _soft_shares(cited.pipeline, [filled(line, verdict) for line in one.degrees])
+            shares = _soft_shares(cited.pipeline, [soft_filled(line, verdict) for line in one.degrees])
         else:
-            shares = _shares(cited.pipeline, [_filled(line, verdict) for line in one.lines])
+            shares = _shares(cited.pipeline, [filled(line, verdict) for line in one.lines])
         ends.append([cited.interval(macro_of(RECALL, each), system).value for each in shares])
     return {column.key: (worst, best) for column, worst, best in zip((RECALL, PRECISION), *ends, strict=True)}
-
-
-def _filled(line: Line, verdict: int) -> Line:
-    recall = verdict if unjudged_claim(line) else line.recall
-    if line.state != "unjudged":
-        return replace(line, recall=recall)
-    return replace(line, recall=recall, precision=verdict, state="judged")
 
 
 def by_key(quantities: Sequence[Quantity]) -> Mapping[str, Quantity]:

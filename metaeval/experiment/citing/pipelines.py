@@ -14,7 +14,7 @@ from metaeval.citation.alce.options import alce_options
 from metaeval.citation.alce.questions import MODEL as READER
 from metaeval.citation.alce.statements import statements
 from metaeval.citation.aliice.answers import AnswerClaims, read_answers
-from metaeval.citation.aliice.cvcp import answer_cvcp
+from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
 from metaeval.citation.aliice.lines import aliice_lines
 from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.aliice.released_text import MARK
@@ -174,7 +174,9 @@ def _aliice(
             answers, measures, lambda entails: answer_values(answers, splitter=cutter, entails=entails)
         ),
         quantities=[
-            mean_of(how, cvcp) if options.cvcp == "paper" else variation_of(how, [_offsets(each) for each in read]),
+            mean_of(how, cvcp)
+            if options.cvcp == "paper"
+            else variation_of(how, [mark_offsets(each.texts) for each in read]),
             mean_of(Column(key=WITHIN, label="within %", scale=100, digits=1), within),
             micro_of(Column(key="claims_per_sentence", label="claims/sentence", digits=2), made),
             micro_of(Column(key="fallbacks", label="fallback %", scale=100, digits=1), fallen),
@@ -212,8 +214,3 @@ def _within(read: AnswerClaims) -> bool:
         for text in read.texts
         for mark in MARK.finditer(text)
     )
-
-
-def _offsets(read: AnswerClaims) -> list[float]:
-    """Character offset of each mark over its sentence's length, as the released code pools them."""
-    return [mark.start() / len(text) for text in read.texts for mark in MARK.finditer(text)]

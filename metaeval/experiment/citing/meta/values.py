@@ -13,11 +13,11 @@ from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, mean_of
 from metaeval.citation.measures import Share, f1
 from metaeval.citation.model import Answer
+from metaeval.citation.soft import SoftLine, soften
 from metaeval.citation.table import claims_of, unjudged_claim
 from metaeval.config import RunConfig
 from metaeval.experiment.citing.judging import judge
 from metaeval.experiment.citing.pipelines import Pipeline
-from metaeval.experiment.citing.soft import SoftLine, soften
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.result import Ledger
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.citation.aliice.scores import group_precisions
-from metaeval.citation.measures import Share, group_codes, precisions, recalls
+from metaeval.citation.measures import Share, bounds, citation_shares, group_codes, macro, recalls
 from metaeval.citation.table import Line, claims_of, counts
 from metaeval.experiment.citing.agreement import agreement
 from metaeval.experiment.citing.judging import F1, PRECISION, RECALL
@@ -125,9 +124,8 @@ def _scores(rejudged: Rejudged, codes: Ints, n_groups: int) -> _Table:
 def _quantities(rejudged: Rejudged, lines: Sequence[Line]) -> tuple[Quantity, Quantity, Quantity]:
     """Recall, precision and F1 over the claims that can be compared."""
     answers, kept = rejudged.prepared.answers, _kept(rejudged, lines)
-    by_group = rejudged.prepared.profile.precision == "groups"
-    recall = macro_of(RECALL, recalls(answers, kept))
-    precision = macro_of(PRECISION, (group_precisions if by_group else precisions)(answers, kept))
+    shares = citation_shares(answers, kept, by_group=rejudged.prepared.profile.precision == "groups")
+    recall, precision = (macro_of(column, own) for column, own in zip((RECALL, PRECISION), shares, strict=True))
     return recall, precision, f1_of(F1, recall, precision)
 
 
@@ -151,8 +149,7 @@ def _bounds(rejudged: Rejudged) -> str:
     ]
     said = []
     for name, shares in (("same verdict", same), ("recall after", recall)):
-        means = [macro_of(RECALL, [own.filled(hit) for own in shares]).moments.sum(axis=0) for hit in (False, True)]
-        ends = [numeral(float(above / below) if below else None, _PERCENT) for above, below in means]
+        ends = [numeral(end, _PERCENT) for end in bounds(shares, macro)]
         said.append(f"{name} is from {' to '.join(ends)}")
     return ", ".join(said)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from metaeval.citation.measures import Share
+from metaeval.citation.measures import bounds as mean_bounds
+from metaeval.citation.measures import macro, micro
 from metaeval.citation.scifi.shares import lost_citing
-from metaeval.experiment.citing.quantities import Quantity, macro_of, micro_of
-from metaeval.experiment.citing.scifi.run import Assessed, Scored, averages, coverage_column, entailment_column
+from metaeval.experiment.citing.scifi.run import Assessed, Scored
 from metaeval.report.number_format import count, numeral, plain
 from metaeval.report.result import Column
 
@@ -37,17 +37,14 @@ def bounds(assessed: Assessed, one: Scored) -> str:
 
     A sentence without facts is taken as one fact, and the note says so: if it holds more, the ends lie further apart.
     """
-    average = averages(assessed.prepared)[0]
+    average = micro if assessed.prepared.options.average == "facts" else macro
     said = []
     for number, system in enumerate(assessed.systems):
         ends = []
-        for name, column, shares in (
-            ("citation entailment", entailment_column(average), one.entailment),
-            ("coverage", coverage_column(average), one.coverage),
-        ):
-            own = [each for each, code in zip(shares, assessed.system, strict=True) if code == number]
-            if any(each.open for each in own):
-                worst, best = (numeral(_mean(assessed, column, shares, number, hit), _PERCENT) for hit in (False, True))
+        rows = np.flatnonzero(assessed.system == number)
+        for name, shares in (("citation entailment", one.entailment), ("coverage", one.coverage)):
+            if any(shares[row].open for row in rows.tolist()):
+                worst, best = (numeral(end, _PERCENT) for end in mean_bounds(shares, average, rows))
                 unknown = _unknown(assessed, name, number)
                 ends.append(f"{name} {worst} to {best}" + (f" ({one_fact_each(unknown)})" if unknown else ""))
         if ends:
@@ -66,13 +63,6 @@ def _unknown(assessed: Assessed, measure: str, system: int) -> int:
     if measure == "citation entailment":
         return sum(len(lost_citing(each)) for each in own)
     return sum(each.reference.sentences_lost for each in own if each.reference is not None)
-
-
-def _mean(assessed: Assessed, column: Column, shares: Sequence[Share], system: int, hit: bool) -> float | None:
-    filled = [each.filled(hit) for each in shares]
-    made: Quantity = (micro_of if assessed.prepared.options.average == "facts" else macro_of)(column, filled)
-    sums = made.moments[np.flatnonzero(assessed.system == system)].sum(axis=0)
-    return float(sums[0] / sums[1]) if sums[1] else None
 
 
 def lost_sentences(assessed: Assessed) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from metaeval.citation.measures import Share
+from metaeval.citation.measures import Share, mean_of_groups, sum_up
 from metaeval.citation.model import Answer, Entails, Pair, Verdict
 from metaeval.citation.premises import Untitled, Zero, find_place, premise
 from metaeval.citation.table import Line, claims_of, unjudged_claim
@@ -48,7 +48,7 @@ def soft_recalls(answers: Sequence[Answer], lines: Sequence[SoftLine]) -> list[S
     """Of each answer: the sum of its claims' degrees of support, out of the claims that have one."""
     recall = {id(line.line): line for line in lines}
     first = [recall[id(line)] for line in claims_of([line.line for line in lines])]
-    return _shares(answers, [(line.line.answer, line.recall, bool(line.reason)) for line in first])
+    return sum_up(answers, ((line.line.answer, line.recall, bool(line.reason)) for line in first))
 
 
 def soft_precisions(answers: Sequence[Answer], lines: Sequence[SoftLine], by_group: bool = False) -> list[Share]:
@@ -56,16 +56,12 @@ def soft_precisions(answers: Sequence[Answer], lines: Sequence[SoftLine], by_gro
 
     by_group: the sum over its citation groups of their mean degrees, out of the groups that have one.
     """
-    if not by_group:
-        return _shares(answers, [(line.line.answer, line.precision, bool(line.reason)) for line in lines])
-    groups: dict[tuple[str, int], list[float]] = {}
-    for line in lines:
-        if line.line.claim_number is not None and line.precision is not None:
-            groups.setdefault((line.line.answer, line.line.claim_number), []).append(line.precision)
-    return _shares(answers, [(answer, sum(own) / len(own), False) for (answer, _), own in groups.items()])
+    if by_group:
+        return mean_of_groups(answers, ((one.line.answer, one.line.claim_number, one.precision) for one in lines))
+    return sum_up(answers, ((one.line.answer, one.precision, bool(one.reason)) for one in lines))
 
 
-def filled(line: SoftLine, value: float) -> SoftLine:
+def soft_filled(line: SoftLine, value: float) -> SoftLine:
     """The line with what is missing in it as it could be, from 0 to 1."""
     open_claim = line.recall is None and unjudged_claim(line.line)
     open_mark = line.precision is None and line.line.state == "unjudged"
@@ -94,15 +90,3 @@ def _soft(line: Line, alone: Verdict | None) -> SoftLine:
         precision = alone.score
         reason = reason or ("" if alone.score is not None else alone.status)
     return SoftLine(line, recall, precision, reason)
-
-
-def _shares(answers: Sequence[Answer], values: Sequence[tuple[str, float | None, bool]]) -> list[Share]:
-    hits = {answer.id: 0.0 for answer in answers}
-    total, left_open = dict.fromkeys(hits, 0), dict.fromkeys(hits, 0)
-    for answer, value, is_open in values:
-        if value is not None:
-            hits[answer] += value
-            total[answer] += 1
-        else:
-            left_open[answer] += is_open
-    return [Share(hits[answer.id], total[answer.id], left_open[answer.id]) for answer in answers]
