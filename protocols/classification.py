@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,32 +13,14 @@ from metaeval.stats.classification import average_precision, roc_auc
 from metaeval.stats.correlations import concordance
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, replicate, value
-from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import (
-    NO_SCORES,
-    Qualities,
-    check,
-    estimates,
-    pair_of_bounds,
-    regroup,
-    row_numbers,
-    warnings_for,
-)
+from metaeval.stats.significance import delong
+from protocols.contract import Floats, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import NO_SCORES, Qualities, opened, outcome, pair_of_bounds
 
 LEVELS = {2.0: "FULL", 1.0: "PARTIAL", 0.0: "NONE"}
 PAIRS = {"fs_ns": (2.0, 0.0), "fs_ps": (2.0, 1.0), "ps_ns": (1.0, 0.0)}
-LABELS = {
-    "fs_ns": "FS-NS",
-    "fs_ps": "FS-PS",
-    "ps_ns": "PS-NS",
-    "overall": "Overall",
-    "ap_full": "AP full",
-    "auc": "ROC-AUC",
-    "concordance": "Concordance",
-}
 OTHER_LEVEL = "gold level other than 0, 1 or 2"
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
@@ -51,24 +34,20 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     holds but need not be reached, as an unscored PARTIAL row cannot be at both ends at once. Raises ValueError on an
     infinite score or a level not finite.
     """
-    check(judgements, resampling)
-    judgements, n_groups = regroup(judgements)
+    judgements, n_groups = opened(judgements, resampling)
     known = _known(judgements)
     missing = np.isnan(judgements.score)
     used = judgements.rows(known & ~missing)
     qualities = (_of_levels if judgements.levels else _of_ratings)(judgements, n_groups)
-    found, values = estimates(
-        lambda draws: replicates(used, n_groups, draws, options, tuple(qualities)), qualities, n_groups, resampling
-    )
-    other = int((~known).sum())
-    return Outcome(
-        estimates=found,
-        total=judgements.score.size,
-        scored=used.score.size,
-        unscored_rows=row_numbers(known & missing),
-        excluded={OTHER_LEVEL: other} if other else {},
-        warnings=warnings_for(used, resampling),
-        replicates=values,
+    return outcome(
+        judgements,
+        used,
+        known & missing,
+        lambda draws: replicates(used, n_groups, draws, options, tuple(qualities)),
+        qualities,
+        n_groups,
+        resampling,
+        excluded={OTHER_LEVEL: int((~known).sum())},
     )
 
 
@@ -133,7 +112,11 @@ def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: 
 def _of_mean(judgements: Judgements, parts: Mapping[str, Qualities]) -> Qualities:
     scored = judgements.rows(~np.isnan(judgements.score))
     present = set(scored.gold.tolist())
-    lost = [f"{LABELS[key]} ({parts[key].undefined})" for key, pair in PAIRS.items() if not present.issuperset(pair)]
+    lost = [
+        f"{PROTOCOL.measure(key).label} ({parts[key].undefined})"
+        for key, pair in PAIRS.items()
+        if not present.issuperset(pair)
+    ]
     bounds = None
     if any(part.bounds for part in parts.values()):
         n_groups = int(judgements.group.max(initial=-1)) + 1
@@ -186,11 +169,39 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
     return ("fs_ns", "fs_ps", "ps_ns", "overall") if judgements.levels else (_of_gold(judgements),)
 
 
+def _delong(high: float, low: float, gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
+    """P of DeLong's test on the rows of two levels."""
+    used = np.isin(gold, (high, low))
+    return {"delong": delong(one[used], other[used], gold[used] == high).p}
+
+
+def _delong_of_top(gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
+    """P of DeLong's test of the highest level v. the rest."""
+    return {"delong": delong(one, other, gold == gold.max()).p} if gold.size else {}
+
+
+def _area(key: str, label: str, about: str) -> Measure:
+    # The mean of several areas has no closed form.
+    closed_forms = partial(_delong, *PAIRS[key]) if key in PAIRS else _delong_of_top if key == "auc" else None
+    return Measure(key, label, scale=100.0, digits=1, about=about, closed_forms=closed_forms)
+
+
 PROTOCOL = Protocol(
     name="classification",
     title="Telling the levels apart (ROC-AUC, %)",
-    measures=tuple(Measure(key, label, scale=100.0, digits=1) for key, label in LABELS.items()),
+    about="how well the score tells two levels apart: ROC-AUC, ties count one half",
+    measures=(
+        _area("fs_ns", "FS-NS", "ROC-AUC of full against no support"),
+        _area("fs_ps", "FS-PS", "ROC-AUC of full against partial support"),
+        _area("ps_ns", "PS-NS", "ROC-AUC of partial against no support"),
+        _area("overall", "Overall", "unweighted mean of the three ROC-AUCs"),
+        _area("ap_full", "AP full", "average precision of full support against the rest"),
+        _area("auc", "ROC-AUC", "ROC-AUC of gold that takes two values"),
+        _area("concordance", "Concordance", "chance that of two rows the one with the higher gold scores higher"),
+    ),
+    headline="overall",
     shown=_shown,
     evaluate=evaluate,
     replicate=replicates,
+    table_number=3,
 )

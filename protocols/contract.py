@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from metaeval.stats.resampling import Draws
 
-Replicates = Mapping[str, NDArray[np.float64]]
+Floats = NDArray[np.float64]
+
+Replicates = Mapping[str, Floats]
 """Of each measure, its value on the input and then under each weighting of the groups; NaN where undefined."""
 
 
@@ -27,8 +29,8 @@ class Judgements:
     levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none.
     """
 
-    gold: NDArray[np.float64]
-    score: NDArray[np.float64]
+    gold: Floats
+    score: Floats
     group: NDArray[np.int64]
     pool: NDArray[np.int64]
     system: NDArray[np.int64] | None = None
@@ -39,7 +41,7 @@ class Judgements:
         if len(shapes) != 1 or self.gold.ndim != 1:
             raise ValueError(f"gold, score, group and pool must be vectors of one length, got {sorted(shapes)}")
 
-    def with_score(self, score: NDArray[np.float64]) -> Judgements:
+    def with_score(self, score: Floats) -> Judgements:
         """The same rows with other scores."""
         return replace(self, score=score)
 
@@ -120,6 +122,9 @@ class Measure:
 
     normal: the form in which two metrics' scores are exchanged when they are compared: "ranks" for a measure that
     only reads their order, "z" for one that reads distances, "" for one that is not tested (it would take minutes).
+    about: what the measure is, in one plain sentence. span: the largest difference between two metrics that a plan is
+    made for, raw. closed_forms: gold, one metric's scores and another's, (n,) each, to the p of tests that need no
+    resampling, by name ("delong", "williams", "steiger"; NaN where undefined); None: there is no such test.
     """
 
     key: str
@@ -127,19 +132,47 @@ class Measure:
     scale: float = 1.0
     digits: int = 3
     normal: Literal["ranks", "z", ""] = "ranks"
+    about: str = ""
+    span: float = 1.0
+    closed_forms: Callable[[Floats, Floats, Floats], Mapping[str, float]] | None = None
+
+
+@dataclass(frozen=True)
+class Option:
+    """A choice that a protocol leaves open: what it decides, and each allowed value with what it means.
+
+    The first value is the default.
+    """
+
+    about: str
+    values: Mapping[str, str]
+
+    @property
+    def default(self) -> str:
+        """The value that a run has if it names none."""
+        return next(iter(self.values))
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """A protocol as the registry knows it.
+    """A protocol. Every command knows it by these fields alone.
 
-    `shown` names the measures of the table for an input, which depend on its gold alone; `uses_pool` says that rows
-    added to the retrieval pools only (not cited by the statement) belong to its input. `usual` protocols are those of
-    the base paper, which "all" asks for.
+    measures: all that it computes. shown: the keys of the table's measures for an input; they depend on its gold alone.
+    evaluate: the estimates of one metric. replicate: `replicate(rows, n_groups, draws, options, keys)` gives the
+    measures of these keys under every weighting, from rows that all have a score and group codes below `n_groups`.
+    judge: turns scores into what two metrics are compared by, where that is not the score itself.
 
-    `replicate(rows, n_groups, draws, options, keys)` gives the measures of these keys under every weighting, from rows
-    that all have a score and group codes below `n_groups`. `judge` turns scores into what two metrics are compared
-    by, where that is not the score itself.
+    about: what it measures, in one plain sentence. headline: the key of the measure that metrics are ranked by; "": the
+    first of the table. options: by name. usual: whether "all" asks for it.
+
+    uses_pool: whether rows that are in the retrieval pools only (not cited by the statement) belong to its input, so
+    that it depends on the setting `pool`. tie_orders: whether its estimates hold the values under the worst and the
+    best order of tied scores (`Estimate.ties`), which `multiverse` takes as choices; an option `ties` is then held at
+    its default. no_plan: why `power` cannot plan for it, in one sentence; "": it can.
+
+    figure: what is drawn of a result: "bars", a group of bars for each metric, or nothing. figure_name: how the names
+    of its files begin; "": figure-NAME. table_number: the number of its table in a paper; 0: it has none and comes
+    last. table_measures: the keys of that table's columns; (): all shown.
     """
 
     name: str
@@ -148,7 +181,23 @@ class Protocol:
     shown: Callable[[Judgements], tuple[str, ...]]
     evaluate: Callable[[Judgements, Resampling, Mapping[str, str]], Outcome]
     replicate: Callable[[Judgements, int, Draws, Mapping[str, str], Collection[str]], Replicates]
-    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
     uses_pool: bool = False
     usual: bool = True
     judge: Callable[[Judgements, Mapping[str, str]], Judgements] | None = None
+    about: str = ""
+    headline: str = ""
+    tie_orders: bool = False
+    no_plan: str = ""
+    figure: Literal["bars", ""] = ""
+    figure_name: str = ""
+    table_number: int = 0
+    table_measures: tuple[str, ...] = ()
+
+    def measure(self, key: str) -> Measure:
+        """The measure of this key."""
+        return next(measure for measure in self.measures if measure.key == key)
+
+    def ranked_by(self, shown: Sequence[str]) -> str:
+        """The key of the measure that metrics are ranked by in a table of these measures."""
+        return self.headline if self.headline in shown else shown[0]

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
+from scipy.stats import rankdata
 
 from metaeval.stats.bounds import attainable, extreme_scores, perfect
 from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
 from metaeval.stats.resampling import Draws, replicate
-from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import (
-    NO_SCORES,
-    Qualities,
-    check,
-    estimates,
-    pair_of_bounds,
-    regroup,
-    row_numbers,
-    warnings_for,
-)
+from metaeval.stats.significance import steiger, williams
+from protocols.contract import Floats, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import NO_SCORES, Qualities, opened, outcome, pair_of_bounds
 
 PLAIN = ("pearson", "spearman", "kendall")
 PARTIAL = ("partial_pearson", "partial_spearman", "residual_spearman")
@@ -36,23 +29,20 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     `metaeval.stats.bounds`).
     Raises ValueError on an infinite score or a level not finite.
     """
-    check(judgements, resampling)
-    judgements, n_groups = regroup(judgements)
+    judgements, n_groups = opened(judgements, resampling)
     scored = ~np.isnan(judgements.score)
     used = judgements.rows(scored)
     keys = [*PLAIN, *(PARTIAL if _systems(judgements) > 1 else ())]
     qualities = _qualities(judgements, used, keys, n_groups, options)
-    found, values = estimates(
-        lambda draws: replicates(used, n_groups, draws, options, keys), qualities, n_groups, resampling
-    )
-    return Outcome(
-        estimates=found,
-        total=judgements.score.size,
-        scored=int(scored.sum()),
-        unscored_rows=row_numbers(~scored),
-        warnings=warnings_for(used, resampling),
+    return outcome(
+        judgements,
+        used,
+        ~scored,
+        lambda draws: replicates(used, n_groups, draws, options, keys),
+        qualities,
+        n_groups,
+        resampling,
         ceilings=_ceilings(used),
-        replicates=values,
     )
 
 
@@ -124,18 +114,40 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
     return PLAIN if judgements.levels or _systems(judgements) < 2 else (*PLAIN, *PARTIAL)
 
 
+def _williams_steiger(gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
+    """P of the tests of two correlations that share a variable; empty where one of the three is constant."""
+    if not gold.size or min(np.ptp(gold), np.ptp(one), np.ptp(other)) == 0:
+        return {}
+    table = np.clip(np.corrcoef([gold, one, other]), -1, 1)
+    given = float(table[0, 1]), float(table[0, 2]), float(table[1, 2]), int(gold.size)
+    return {"williams": williams(*given)[1], "steiger": steiger(*given)[1]}
+
+
+def _by_ranks(gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
+    return _williams_steiger(rankdata(gold), rankdata(one), rankdata(other))
+
+
 PROTOCOL = Protocol(
     name="correlation",
     title="Correlation with human levels",
+    about="how the score runs with the level: Pearson, Spearman, Kendall tau-b",
     measures=(
-        Measure("pearson", "Pearson", normal="z"),
-        Measure("spearman", "Spearman"),
-        Measure("kendall", "Kendall"),
-        Measure("partial_pearson", "Partial Pearson", normal="z"),
-        Measure("partial_spearman", "Partial Spearman", normal=""),
-        Measure("residual_spearman", "Residual Spearman", normal=""),
+        Measure("pearson", "Pearson", normal="z", about="Pearson's r", closed_forms=_williams_steiger),
+        Measure("spearman", "Spearman", about="Spearman's rho, with mean ranks for ties", closed_forms=_by_ranks),
+        Measure("kendall", "Kendall", about="Kendall's tau-b"),
+        Measure("partial_pearson", "Partial Pearson", normal="z", about="Pearson's r, controlled for the system"),
+        Measure("partial_spearman", "Partial Spearman", normal="", about="Spearman's rho, controlled for the system"),
+        Measure(
+            "residual_spearman",
+            "Residual Spearman",
+            normal="",
+            about="Spearman's rho of score and gold less each system's mean",
+        ),
     ),
+    headline="spearman",
     shown=_shown,
     evaluate=evaluate,
     replicate=replicates,
+    table_number=2,
+    table_measures=PLAIN,
 )

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metaeval.stats.arrays import weighted_sums
 from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, macro_f1, quadratic_kappa
 from metaeval.stats.decisions import Objective, nested_decisions
 from metaeval.stats.resampling import Draws
 from protocols.classification import LEVELS, OTHER_LEVEL
-from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import NO_SCORES, Qualities, check, estimates, regroup, row_numbers, warnings_for
-
-Floats = NDArray[np.float64]
+from protocols.contract import Floats, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import NO_SCORES, Qualities, opened, outcome
 
 MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
     "macro_f1": macro_f1,
@@ -36,25 +33,21 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     options: folds, and the objective that thresholds maximise. Undefined, with a note, where a level has no scored
     row or there are fewer groups than folds. Raises ValueError on an infinite score or a level not finite.
     """
-    check(judgements, resampling)
-    judgements, n_groups = regroup(judgements)
+    judgements, n_groups = opened(judgements, resampling)
     known, missing = np.isin(judgements.gold, list(LEVELS)), np.isnan(judgements.score)
     used = judgements.rows(known & ~missing)
     groups = np.unique(used.group).size
     qualities = {key: Qualities(groups, _why_undefined(used, options) or "undefined") for key in MEASURES}
     decided = decide(used, options)
-    found, values = estimates(
-        lambda draws: replicates(decided, n_groups, draws, options, MEASURES), qualities, n_groups, resampling
-    )
-    other = int((~known).sum())
-    return Outcome(
-        estimates=found,
-        total=judgements.score.size,
-        scored=used.score.size,
-        unscored_rows=row_numbers(known & missing),
-        excluded={OTHER_LEVEL: other} if other else {},
-        warnings=warnings_for(used, resampling),
-        replicates=values,
+    return outcome(
+        judgements,
+        used,
+        known & missing,
+        lambda draws: replicates(decided, n_groups, draws, options, MEASURES),
+        qualities,
+        n_groups,
+        resampling,
+        excluded={OTHER_LEVEL: int((~known).sum())},
     )
 
 
@@ -101,16 +94,27 @@ def _why_undefined(used: Judgements, options: Mapping[str, str]) -> str:
 PROTOCOL = Protocol(
     name="decision",
     title="Three-way decisions, thresholds cross-validated",
+    about="how good the level is that the score is cut into, at thresholds from other groups of rows",
     measures=(
-        Measure("macro_f1", "Macro-F1"),
-        Measure("balanced_accuracy", "Balanced accuracy"),
-        Measure("kappa", "Quadratic kappa"),
-        Measure("accuracy", "Accuracy"),
+        Measure("macro_f1", "Macro-F1", about="mean of the F1 of the three levels"),
+        Measure("balanced_accuracy", "Balanced accuracy", about="mean of the recall of the three levels"),
+        Measure("kappa", "Quadratic kappa", about="Cohen's kappa with quadratic weights"),
+        Measure("accuracy", "Accuracy", about="share of rows whose level is decided rightly"),
     ),
+    headline="macro_f1",
     shown=lambda judgements: ("macro_f1", "balanced_accuracy", "kappa"),
     evaluate=evaluate,
     replicate=replicates,
-    options={"folds": ("5", "10", "3"), "objective": ("macro-f1", "balanced-accuracy")},
+    options={
+        "folds": Option(
+            "number of folds, of whole groups",
+            {number: f"thresholds are chosen in {number} folds of whole groups" for number in ("5", "10", "3")},
+        ),
+        "objective": Option(
+            "measure that the thresholds maximise",
+            {name: f"what the thresholds are chosen for: {name}" for name in ("macro-f1", "balanced-accuracy")},
+        ),
+    },
     usual=False,
     judge=decide,
 )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval
 from metaeval.stats.ties import float32_collapse
-from protocols.contract import Estimate, Judgements, Replicates, Resampling
+from protocols.contract import Estimate, Judgements, Outcome, Replicates, Resampling
 
 # Chance alone makes some of many continuous scores coincide in float32: about 4 % of 300,000 within one octave.
 _COLLAPSE_ALARM = 0.05
@@ -38,6 +38,44 @@ def regroup(judgements: Judgements) -> tuple[Judgements, int]:
     """Renumber the groups that are present, scored or not, 0 .. G - 1, and return G: they are what is resampled."""
     codes, compact = np.unique(judgements.group, return_inverse=True)
     return judgements.with_group(compact.astype(np.int64)), int(codes.size)
+
+
+def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, int]:
+    """The rows of a checked input (see `check`) with their groups renumbered, and the number of groups."""
+    check(judgements, resampling)
+    return regroup(judgements)
+
+
+def outcome(
+    judgements: Judgements,
+    used: Judgements,
+    unscored: NDArray[np.bool_],
+    run: Callable[[Draws], Replicates],
+    qualities: Mapping[str, Qualities],
+    n_groups: int,
+    resampling: Resampling,
+    *,
+    excluded: Mapping[str, int] | None = None,
+    warnings: tuple[str, ...] = (),
+    ceilings: Mapping[str, Mapping[str, float]] | None = None,
+) -> Outcome:
+    """A protocol's outcome from its measures under every weighting of the groups (`run`) and what goes with each.
+
+    judgements: (n rows) all that was given. used: the rows that have a score and count. unscored: (n,) those that
+    would count and have none. excluded: the other rows by reason; a reason without rows is left out. warnings: beside
+    those on one group and on scores that collapse in float32.
+    """
+    found, values = estimates(run, qualities, n_groups, resampling)
+    return Outcome(
+        estimates=found,
+        total=judgements.score.size,
+        scored=used.score.size,
+        unscored_rows=tuple(np.flatnonzero(unscored).tolist()),
+        excluded={reason: count for reason, count in (excluded or {}).items() if count},
+        warnings=(*warnings, *warnings_for(used, resampling)),
+        ceilings=ceilings or {},
+        replicates=values,
+    )
 
 
 def check(judgements: Judgements, resampling: Resampling) -> None:
@@ -105,11 +143,6 @@ def pair_of_bounds(one: float, other: float) -> tuple[float, float] | None:
     if np.isnan(one) or np.isnan(other):
         return None
     return float(min(one, other)), float(max(one, other))
-
-
-def row_numbers(mask: NDArray[np.bool_]) -> tuple[int, ...]:
-    """The rows where `mask` is true."""
-    return tuple(np.flatnonzero(mask).tolist())
 
 
 def warnings_for(used: Judgements, resampling: Resampling) -> tuple[str, ...]:

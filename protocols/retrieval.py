@@ -22,17 +22,8 @@ from metaeval.stats.pools import (
     reciprocal_rank,
 )
 from metaeval.stats.resampling import Draws, replicate, value
-from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import (
-    NO_SCORES,
-    Qualities,
-    check,
-    estimates,
-    pair_of_bounds,
-    regroup,
-    row_numbers,
-    warnings_for,
-)
+from protocols.contract import Floats, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import NO_SCORES, Qualities, opened, outcome, pair_of_bounds
 
 NO_SUPPORT = "pool without a supporting candidate"
 SUPPORT_UNSCORED = "pool whose supporting candidates are all unscored"
@@ -45,7 +36,6 @@ BINARY: Mapping[str, Callable[[RankedPools], NDArray[np.float64]]] = {
 }
 MEASURES = (*CUTOFFS, *BINARY)
 
-Floats = NDArray[np.float64]
 Order = Literal["expected", "worst", "best"]
 
 
@@ -67,34 +57,31 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     "exponential", for NDCG.
     Raises ValueError on an infinite score, a level not finite or negative, or a pool that lies in two groups.
     """
-    check(judgements, resampling)
-    judgements, n_groups = regroup(judgements)
+    judgements, n_groups = opened(judgements, resampling)
     gains = _gains(options)
     supports, missing = judgements.gold >= 1, np.isnan(judgements.score)
     answerable = np.isin(judgements.pool, judgements.pool[supports])
     ranked = np.isin(judgements.pool, judgements.pool[supports & ~missing])
     used = _candidates(judgements, ranked & ~missing)
     whole = _candidates(judgements, answerable)
-    excluded = {
-        NO_SUPPORT: int((~answerable).sum()),
-        SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum()),
-    }
     why = NO_SCORES if missing.all() else "no pool with a scored supporting candidate"
     bounds = {} if missing.all() or not answerable.any() else _bounds(whole, n_groups, gains)
     ties = _ties(used, n_groups, gains)
     groups = np.unique(used.pool_group).size
     qualities = {key: Qualities(groups, why, ties=ties[key], bounds=bounds.get(key)) for key in MEASURES}
-    found, values = estimates(
-        lambda draws: replicates(used.rows, n_groups, draws, options, MEASURES), qualities, n_groups, resampling
-    )
-    return Outcome(
-        estimates=found,
-        total=judgements.score.size,
-        scored=used.rows.score.size,
-        unscored_rows=row_numbers(answerable & missing),
-        excluded={reason: count for reason, count in excluded.items() if count},
-        warnings=(*_foregone(used), *warnings_for(used.rows, resampling)),
-        replicates=values,
+    return outcome(
+        judgements,
+        used.rows,
+        answerable & missing,
+        lambda draws: replicates(used.rows, n_groups, draws, options, MEASURES),
+        qualities,
+        n_groups,
+        resampling,
+        excluded={
+            NO_SUPPORT: int((~answerable).sum()),
+            SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum()),
+        },
+        warnings=_foregone(used),
     )
 
 
@@ -180,18 +167,37 @@ def _mean(values: Floats, candidates: _Candidates, n_groups: int) -> float:
 PROTOCOL = Protocol(
     name="retrieval",
     title="Ranking the candidates of a statement",
+    about="how well the score ranks the candidates of a statement: NDCG and its kin",
     measures=(
-        Measure("ndcg@5", "NDCG@5"),
-        Measure("ndcg@10", "NDCG@10"),
-        Measure("ndcg@20", "NDCG@20"),
-        Measure("mrr", "MRR"),
-        Measure("map", "MAP"),
-        Measure("p@1", "P@1"),
-        Measure("recall@5", "Recall@5"),
+        *(Measure(key, f"NDCG@{k}", about=f"NDCG of the first {k} candidates") for key, k in CUTOFFS.items()),
+        Measure("mrr", "MRR", about="mean reciprocal rank of the first supporting candidate"),
+        Measure("map", "MAP", about="mean average precision of supporting candidates"),
+        Measure("p@1", "P@1", about="share of pools whose first candidate supports the statement"),
+        Measure("recall@5", "Recall@5", about="share of a pool's supporting candidates among its first 5"),
     ),
+    headline="ndcg@5",
     shown=lambda judgements: tuple(CUTOFFS),
     evaluate=evaluate,
     replicate=replicates,
-    options={"gains": ("linear", "exponential"), "ties": ("expected", "worst", "best")},
+    options={
+        "gains": Option(
+            "NDCG's gain of a candidate",
+            {
+                "linear": "NDCG's gain of a candidate is its level: 2, 1, 0",
+                "exponential": "NDCG's gain of a candidate is 2^level - 1: 3, 1, 0",
+            },
+        ),
+        "ties": Option(
+            "order of candidates with one score",
+            {
+                "expected": "candidates of one score count with the exact mean over their orders",
+                "worst": "candidates of one score stand in the order that is worst for the metric",
+                "best": "candidates of one score stand in the order that is best for the metric",
+            },
+        ),
+    },
     uses_pool=True,
+    tie_orders=True,
+    figure="bars",
+    figure_name="figure-3-ndcg",
 )

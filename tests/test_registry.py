@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -43,7 +45,11 @@ def test_registered_datasets_and_protocols_carry_their_own_names(kind, contract)
 
 
 def test_names_come_sorted():
-    assert registry.names("protocol") == ["classification", "correlation", "decision", "retrieval"]
+    declared = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for kind, group in (("metric", "metrics"), ("dataset", "datasets"), ("protocol", "protocols")):
+        names = registry.names(kind)
+        assert names == sorted(names)
+        assert set(names) >= set(declared["entry-points"][f"metaeval.{group}"])
 
 
 def test_listing_names_imports_nothing_that_they_stand_for():

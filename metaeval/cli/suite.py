@@ -162,13 +162,19 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
 
 def _write_tables(suite: Suite, found: Sequence[Sequence[Result]], left_out: Sequence[LeftOut], quiet: bool) -> None:
     from metaeval.errors import UserError
-    from metaeval.report.html_report import draw, write_page
-    from metaeval.report.paper.files import write_paper
+    from metaeval.experiment.suites.pictures import page_figures
+    from metaeval.report.html_report import write_page
+    from metaeval.report.paper.files import Table, write_paper
 
     results = [result for part in found for result in part]
-    written = write_paper(results, suite.folder, _named(left_out))
+    numbered = {
+        name: Table(protocol.table_number, protocol.table_measures)
+        for name, protocol in suite.protocols.items()
+        if protocol.table_number
+    }
+    written = write_paper(results, suite.folder, _named(left_out), numbered)
     try:
-        pictures = draw(results)
+        pictures = page_figures(results, suite.protocols)
     except UserError as error:
         pictures = []
         typer.echo(f"The page has no figures: {error}", err=True)
@@ -182,14 +188,14 @@ def _write_tables(suite: Suite, found: Sequence[Sequence[Result]], left_out: Seq
 
 def _write_figures(suite: Suite, found: Sequence[Sequence[Result]], cost: bool) -> None:
     from metaeval.experiment.suites.cost import measure, write_costs
-    from metaeval.experiment.suites.pictures import write_cost_quality, write_ndcg_bars
+    from metaeval.experiment.suites.pictures import write_cost_quality, write_figures
     from metaeval.files import safe_name
 
-    written = write_ndcg_bars([result for results in found for result in results], suite.folder)
+    written = write_figures([result for results in found for result in results], suite.protocols, suite.folder)
     if cost:
         for run, results in zip(suite.runs, found, strict=True):
             ran = {row.metric for result in results for row in result.rows if row.kind == "metric"}
             costs = list(measure(run.model_copy(update={"metrics": tuple(m for m in run.metrics if m in ran)})))
             path = write_costs(costs, suite.folder / f"cost-{safe_name(run.dataset)}-{run.unit}.csv")
-            written += [path, *write_cost_quality(costs, results, suite.folder)]
+            written += [path, *write_cost_quality(costs, results, suite.protocols, suite.folder)]
     say_written(written)

@@ -25,25 +25,32 @@ from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampli
 _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks")
 
 
-def find_protocols(config: RunConfig) -> list[tuple[Protocol, Mapping[str, str]]]:
-    """The run's protocols with their options; `UserError` for a wrong name, option or value."""
+def named_protocols(config: RunConfig) -> dict[str, Protocol]:
+    """The run's protocols by the names that it asks for them; `UserError` for a wrong name."""
     names = _usual() if "all" in config.protocols else config.protocols
     if not names:
         raise UserError("No protocol is asked for: name at least one, or 'all'.")
-    for owner in config.protocol_options.keys() - set(registry.names("protocol")):
-        raise unknown("protocol in protocol_options", owner, registry.names("protocol"))
-    found: list[tuple[Protocol, Mapping[str, str]]] = []
-    for name in dict.fromkeys(names):
-        protocol = registry.find("protocol", name)
+    found = {name: registry.find("protocol", name) for name in names}
+    for name, protocol in found.items():
         if not isinstance(protocol, Protocol):
             raise UserError(f"{name!r} is not a protocol: it should be an instance of protocols.contract.Protocol.")
-        options = config.protocol_options.get(name, {})
+    return found
+
+
+def find_protocols(config: RunConfig) -> list[tuple[Protocol, Mapping[str, str]]]:
+    """The run's protocols with their options; `UserError` for a wrong name, option or value."""
+    found: list[tuple[Protocol, Mapping[str, str]]] = []
+    for protocol in named_protocols(config).values():
+        options = config.protocol_options.get(protocol.name, {})
         for key, value in options.items():
             if key not in protocol.options:
-                raise unknown(f"option of protocol {name}", key, protocol.options)
-            if value not in protocol.options[key]:
-                raise UserError(f"Protocol {name}: {key} is {value!r}; allowed: {', '.join(protocol.options[key])}.")
-        found.append((protocol, {key: options.get(key, allowed[0]) for key, allowed in protocol.options.items()}))
+                raise unknown(f"option of protocol {protocol.name}", key, protocol.options)
+            if value not in (allowed := protocol.options[key].values):
+                raise UserError(f"Protocol {protocol.name}: {key} is {value!r}; allowed: {', '.join(allowed)}.")
+        found.append((protocol, {key: options.get(key, option.default) for key, option in protocol.options.items()}))
+    known = sorted({*registry.names("protocol"), *(protocol.name for protocol, _ in found)})
+    for owner in config.protocol_options.keys() - set(known):
+        raise unknown("protocol in protocol_options", owner, known)
     return found
 
 

@@ -17,7 +17,6 @@ from metaeval.experiment.frame import Frame, from_job, from_ratings, no_candidat
 from metaeval.experiment.prepared_run import Job, find_dataset, prepare
 from metaeval.experiment.rated import RatedSet, prepare_ratings, published_columns, rating_column
 from metaeval.experiment.scoring import MetricProgress
-from metaeval.experiment.suites.multiverse import HEADLINE
 from metaeval.files import sha256_file
 from metaeval.scoring.scorefile import read_scores
 from metaeval.scoring.store import ScoreStore
@@ -110,14 +109,7 @@ def judged(frame: Frame, column: Column) -> Judgements:
 
 def headline(protocol: Protocol, frame: Frame, column: Column) -> Measure:
     """The measure that the protocol's metrics are ranked by on these rows: its usual one, or the first of its table."""
-    shown = protocol.shown(judged(frame, column))
-    key = HEADLINE.get(protocol.name, "")
-    return measure_of(protocol, key if key in shown else shown[0])
-
-
-def measure_of(protocol: Protocol, key: str) -> Measure:
-    """A measure by its key."""
-    return next(measure for measure in protocol.measures if measure.key == key)
+    return protocol.measure(protocol.ranked_by(protocol.shown(judged(frame, column))))
 
 
 def _rated_columns(rated: RatedSet, names: Sequence[str]) -> list[Column]:

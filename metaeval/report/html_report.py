@@ -64,24 +64,6 @@ def write_page(results: Sequence[Result], path: Path, pictures: Sequence[Picture
     return path
 
 
-def draw(results: Sequence[Result]) -> list[Picture]:
-    """The figures that results alone can give: the bars of each retrieval table.
-
-    Raises `UserError` when matplotlib is not installed.
-    """
-    from metaeval.report.figures.canvas import image
-    from metaeval.report.figures.ndcg_bars import ndcg_bars
-
-    return [
-        Picture(
-            f"{plain(result.title)}: {plain(result.data.name)}. Bars are expectations over the orders of tied scores.",
-            image(ndcg_bars(result), "svg").decode("utf-8"),
-        )
-        for result in results
-        if result.protocol == "retrieval" and any(row.kind == "metric" for row in result.rows)
-    ]
-
-
 def _title(results: Sequence[Result]) -> str:
     names = dict.fromkeys(plain(result.data.name) for result in results)
     return f"Metrics against human judgement: {', '.join(names)}" if names else "Metrics against human judgement"

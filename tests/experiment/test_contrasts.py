@@ -13,6 +13,9 @@ from protocols.comparison import compare
 from protocols.contract import Judgements, Resampling
 
 RESAMPLING = Resampling(n=200, seed=3)
+MEASURES = {
+    measure.key: measure for name in registry.names("protocol") for measure in registry.find("protocol", name).measures
+}
 OPTIONS = {
     "correlation": {},
     "classification": {},
@@ -104,7 +107,7 @@ def test_delong_takes_the_rows_of_its_two_levels_that_both_scored(key, high, low
     used[:14] = False  # the first metric lacks rows 0 .. 6, the second rows 7 .. 13
     expected = delong(one.score[used], other.score[used], one.gold[used] == high).p
 
-    assert closed_forms(key, one, other) == {"delong": expected, "williams": None, "steiger": None}
+    assert closed_forms(MEASURES[key], one, other) == {"delong": expected, "williams": None, "steiger": None}
 
 
 def test_of_ratings_delong_holds_the_top_rating_against_the_other():
@@ -112,7 +115,7 @@ def test_of_ratings_delong_holds_the_top_rating_against_the_other():
     gold = np.where(one.gold > 0, 1.0, -1.0)
     pair = [Judgements(gold, score.score, one.group, one.pool, levels=False) for score in (one, other)]
 
-    assert closed_forms("auc", *pair)["delong"] == delong(one.score, other.score, gold > 0).p
+    assert closed_forms(MEASURES["auc"], *pair)["delong"] == delong(one.score, other.score, gold > 0).p
 
 
 @pytest.mark.parametrize(("key", "coefficient"), [("pearson", pearsonr), ("spearman", spearmanr)])
@@ -121,7 +124,7 @@ def test_williams_and_steiger_take_the_coefficients_of_scipy(key, coefficient):
     columns = one.gold[14:], one.score[14:], other.score[14:]
     r = [coefficient(columns[a], columns[b]).statistic for a, b in ((0, 1), (0, 2), (1, 2))]
 
-    found = closed_forms(key, one, other)
+    found = closed_forms(MEASURES[key], one, other)
 
     assert found["williams"] == pytest.approx(williams(*r, 226)[1], rel=1e-6)
     assert found["steiger"] == pytest.approx(steiger(*r, 226)[1], rel=1e-6)
@@ -130,9 +133,9 @@ def test_williams_and_steiger_take_the_coefficients_of_scipy(key, coefficient):
 
 @pytest.mark.parametrize("key", ["overall", "kendall", "ndcg@5", "macro_f1"])
 def test_other_measures_have_no_closed_form(key):
-    assert set(closed_forms(key, *metrics()).values()) == {None}
+    assert set(closed_forms(MEASURES[key], *metrics()).values()) == {None}
 
 
 def test_a_constant_score_has_no_closed_form():
     one, _ = metrics()
-    assert closed_forms("spearman", one, one.with_score(np.ones(one.gold.size)))["williams"] is None
+    assert closed_forms(MEASURES["spearman"], one, one.with_score(np.ones(one.gold.size)))["williams"] is None

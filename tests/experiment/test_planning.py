@@ -9,8 +9,7 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.comparing.contrasts import Spread, spreads
-from metaeval.experiment.comparing.plan_request import planned, raw_difference, read_differences
-from metaeval.experiment.comparing.planning import needs
+from metaeval.experiment.comparing.planning import needs, planned, raw_difference, read_differences
 from protocols.contract import Judgements, Measure, Resampling
 
 AUC = registry.find("protocol", "classification")

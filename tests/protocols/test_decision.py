@@ -58,7 +58,7 @@ def test_options_reach_the_decisions() -> None:
     ]
     assert found[0] not in found[1:]
     assert decide(given, {"folds": "5", "objective": "macro-f1"}).score.tolist() == found[0]
-    assert [values[0] for values in PROTOCOL.options.values()] == ["5", "macro-f1"]
+    assert [option.default for option in PROTOCOL.options.values()] == ["5", "macro-f1"]
 
 
 def test_the_interval_is_that_of_the_decisions_of_resampled_groups() -> None:

@@ -201,7 +201,7 @@ def test_retrieval_gains_default_to_the_first_option() -> None:
         values(retrieval.evaluate(given, POINT, options))
         for options in ({}, {"gains": "linear"}, {"gains": "exponential"})
     )
-    assert retrieval.PROTOCOL.options["gains"][0] == "linear"
+    assert retrieval.PROTOCOL.options["gains"].default == "linear"
     assert default == linear
     assert exponential["ndcg@5"] != linear["ndcg@5"]
     assert exponential["mrr"] == linear["mrr"]

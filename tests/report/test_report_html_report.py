@@ -7,7 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metaeval.report.html_report import Picture, draw, page, write_page
+from metaeval import registry
+from metaeval.experiment.suites.pictures import page_figures
+from metaeval.report.html_report import Picture, page, write_page
 from metaeval.report.number_format import plain
 
 VOID = {"meta", "br"}
@@ -109,7 +111,9 @@ def test_the_same_results_give_the_same_page(full, tmp_path):
 def test_retrieval_results_get_their_figure(result):
     pytest.importorskip("matplotlib")
     other = result.model_copy(update={"protocol": "correlation"})
-    pictures = draw([result, other])
+    pictures = page_figures(
+        [result, other], {name: registry.find("protocol", name) for name in registry.names("protocol")}
+    )
     assert len(pictures) == 1
     assert pictures[0].svg.count("<svg") == 1
     reader = _read(page([result, other], pictures))

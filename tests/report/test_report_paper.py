@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.report import latex, markdown, terminal
-from metaeval.report.paper.files import paper_tables, write_paper
+from metaeval.report.paper.files import Table, paper_tables, write_paper
 from metaeval.report.paper.level_counts import level_counts
 from metaeval.report.paper.scores import score_table
 from metaeval.report.result import Column, Value
@@ -34,7 +34,7 @@ def _correlation(result, name, scores, published=None):
         update={
             "protocol": "correlation",
             "title": "Correlation",
-            "columns": [Column(key=key, label=label) for key, label in LABELS.items()] + [Column(key="x", label="X")],
+            "columns": [Column(key=key, label=label) for key, label in LABELS.items()],
             "rows": rows,
             "data": result.data.model_copy(update={"name": name}),
         }
@@ -124,7 +124,9 @@ def test_no_results_are_refused():
 
 
 def test_every_table_is_written_in_every_format(two, result, tmp_path):
-    paths = write_paper([*two, result], tmp_path / "paper")
+    more = [one.model_copy(update={"columns": [*one.columns, Column(key="x", label="X")]}) for one in two]
+    numbered = {"correlation": Table(2, tuple(LABELS))}
+    paths = write_paper([*more, result], tmp_path / "paper", numbered=numbered)
     stems = ("table-1-levels", "table-2-correlation", "table-retrieval")
     ends = (".txt", ".md", ".tex", ".csv")
     assert [path.name for path in paths] == [stem + end for stem in stems for end in ends]

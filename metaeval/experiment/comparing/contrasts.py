@@ -9,14 +9,10 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from metaeval.stats.resampling import bootstrap, percentile_interval
-from metaeval.stats.significance import delong, equivalent_within, required_groups, steiger, tost, williams
-from protocols.contract import Judgements, Protocol, Replicates, Resampling
-
-# Levels of the AUCs that one test of DeLong's covers; the mean of several AUCs has no closed form.
-_AUCS = {"fs_ns": (2.0, 0.0), "fs_ps": (2.0, 1.0), "ps_ns": (1.0, 0.0)}
+from metaeval.stats.significance import equivalent_within, required_groups, tost
+from protocols.contract import Judgements, Measure, Protocol, Replicates, Resampling
 
 Floats = NDArray[np.float64]
 
@@ -109,30 +105,20 @@ def contrasts(
         mine, theirs = (kept[name, both.tobytes()] for name in pair)
         found[pair] = _spreads(metrics[pair[0]], both, mine, theirs)
     return [
-        _contrast(key, one, other, found[one, other].get(key), (metrics[one], metrics[other]), margin, alpha)
-        for key in keys
+        _contrast(
+            measure, one, other, found[one, other].get(measure.key), (metrics[one], metrics[other]), margin, alpha
+        )
+        for measure in map(protocol.measure, keys)
         for one, other in pairs
     ]
 
 
-def closed_forms(key: str, one: Judgements, other: Judgements) -> dict[str, float | None]:
+def closed_forms(measure: Measure, one: Judgements, other: Judgements) -> dict[str, float | None]:
     """p of DeLong's, Williams' and Steiger's test under a measure, on the rows that both scored; None without one."""
     both = _both(one, other)
-    gold, x, y = one.gold[both], one.score[both], other.score[both]
     nothing: dict[str, float | None] = {"delong": None, "williams": None, "steiger": None}
-    if key in _AUCS or (key == "auc" and gold.size):
-        high, low = _AUCS.get(key, (gold.max(initial=-np.inf), None))
-        used = np.isin(gold, (high, low)) if low is not None else np.ones(gold.size, dtype=np.bool_)
-        return nothing | {"delong": _or_none(delong(x[used], y[used], gold[used] == high).p)}
-    if key in ("pearson", "spearman") and gold.size:
-        if key == "spearman":
-            gold, x, y = rankdata(gold), rankdata(x), rankdata(y)
-        if min(np.ptp(gold), np.ptp(x), np.ptp(y)) == 0:
-            return nothing
-        table = np.clip(np.corrcoef([gold, x, y]), -1, 1)
-        given = float(table[0, 1]), float(table[0, 2]), float(table[1, 2]), int(gold.size)
-        return nothing | {"williams": _or_none(williams(*given)[1]), "steiger": _or_none(steiger(*given)[1])}
-    return nothing
+    found = measure.closed_forms(one.gold[both], one.score[both], other.score[both]) if measure.closed_forms else {}
+    return nothing | {name: _or_none(p) for name, p in found.items()}
 
 
 def _both(one: Judgements, other: Judgements) -> NDArray[np.bool_]:
@@ -163,7 +149,7 @@ def _replicates(
 
 
 def _contrast(
-    key: str,
+    measure: Measure,
     one: str,
     other: str,
     spread: Spread | None,
@@ -176,7 +162,7 @@ def _contrast(
     observed = spread.observed if spread else math.nan
     told = spread is not None and error is not None and not math.isnan(observed) and observed != 0
     return Contrast(
-        measure=key,
+        measure=measure.key,
         one=one,
         other=other,
         standard_error=error,
@@ -184,7 +170,7 @@ def _contrast(
         equivalent=equivalent_within(spread.replicates, margin, alpha) if spread else None,
         equal_within=max(abs(end) for end in ends) if ends else None,
         tost=None if error is None else _or_none(tost(observed, error, margin)),
-        **closed_forms(key, *pair),
+        **closed_forms(measure, *pair),
         needed=required_groups(observed, error, spread.groups) if told and spread and error else None,
     )
 

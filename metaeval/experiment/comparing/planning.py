@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 import numpy as np
 
-from metaeval.errors import UserError
+from metaeval import registry
+from metaeval.config import RunConfig
+from metaeval.errors import UserError, unknown
 from metaeval.experiment.comparing.contrasts import Spread, spreads
-from metaeval.experiment.comparing.plan_request import raw_difference
+from metaeval.experiment.evaluation import find_protocols, named_protocols
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.metric_scores import Asked, Panel, frame_of, headline, judged, measure_of
+from metaeval.experiment.metric_scores import Asked, Panel, frame_of, headline, judged
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Sheet
 from metaeval.report.cells import units
@@ -23,6 +26,9 @@ from metaeval.stats.significance import detectable_difference, power_at, require
 from protocols.contract import Measure
 
 POWERS = (0.8, 0.9)
+
+USUAL = "classification"
+"""The protocol of a plan that names neither a protocol nor a measure."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,53 @@ class Need:
     groups: int
     rows: int
     citations: int | None
+
+
+def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> Asked:
+    """The protocol to plan for, with the run's options.
+
+    key: a measure; "": the protocol's headline. name: the protocol; "": the one that has the measure, or the usual one.
+    Raises `UserError`, before anything is scored, for a name that is not known, a measure of several protocols, a
+    protocol that cannot be planned for, a difference off the measure's scale, and a run without resamples.
+    """
+    among = config.model_copy(update={"protocols": (name,) if name else tuple(registry.names("protocol"))})
+    keys = {asked: [one.key for one in protocol.measures] for asked, protocol in named_protocols(among).items()}
+    owners = [asked for asked, known in keys.items() if key in known] if key else [name or USUAL]
+    if not owners:
+        raise unknown(f"measure of {name}" if name else "measure", key, chain(*keys.values()))
+    if len(owners) > 1:
+        raise UserError(f"Measure {key!r} belongs to several protocols, {' and '.join(owners)}: name one with -p.")
+    if config.interval.resamples < 2:
+        raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
+    protocol, options = find_protocols(config.model_copy(update={"protocols": tuple(owners)}))[0]
+    if protocol.no_plan:
+        raise UserError(f"Protocol {protocol.name} cannot be planned for: {protocol.no_plan}")
+    measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
+    for difference in differences:
+        raw_difference(difference, measure)
+    return protocol, options
+
+
+def read_differences(text: str) -> list[float]:
+    """Numbers with commas; `UserError` for anything else."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return [float(part) for part in parts]
+    except ValueError:
+        raise UserError(f"--difference takes numbers with commas, for example 1,2; got {text!r}.") from None
+
+
+def raw_difference(difference: float, measure: Measure) -> float:
+    """A difference in the units of the measure's table as the measure has it; `UserError` off the measure's scale."""
+    raw, most = difference / measure.scale, measure.span * measure.scale
+    if not 0 < raw < measure.span:
+        given = f"points of {most:g}" if most != 1 else "parts of 1"
+        limits = f"above 0 and below {most:g}" if math.isfinite(most) else "above 0"
+        raise UserError(
+            f"--difference is {difference:g}; a difference in {measure.label} is given in {given}, {limits}, for "
+            f"example {0.02 * (most if math.isfinite(most) else measure.scale):g}."
+        )
+    return raw
 
 
 def needs(spread: Spread, rows: int, citations: int, differences: Sequence[float], alpha: float) -> list[Need]:
@@ -66,7 +119,7 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     protocol, options = asked
     frame = frame_of(panel, protocol)
     one, other = panel.columns
-    measure = measure_of(protocol, key) if key else headline(protocol, frame, one)
+    measure = protocol.measure(key) if key else headline(protocol, frame, one)
     column = Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
     spread = _spread(panel, asked, frame, measure)
     asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]

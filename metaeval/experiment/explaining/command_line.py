@@ -78,8 +78,8 @@ class Recipe:
         """Say the options of the protocol that are not its defaults."""
         name = fields.get("protocol", "")
         if name in registry.names("protocol"):
-            for key, allowed in registry.find("protocol", name).options.items():
-                self.setting(f"protocol_options.{name}.{key}", fields.get(key, allowed[0]), allowed[0])
+            for key, option in registry.find("protocol", name).options.items():
+                self.setting(f"protocol_options.{name}.{key}", fields.get(key, option.default), option.default)
 
 
 def of_models(fields: Mapping[str, str]) -> Iterator[str]:

@@ -109,7 +109,7 @@ def _choices(name: str, one: str | None, other: str | None) -> dict[str, tuple[s
 
 def _texts(name: str, values: Sequence[str | None], sides: Sequence[Mapping[str, str]]) -> Iterator[str]:
     for value, fields in zip(values, sides, strict=True):
-        if value is not None and (found := meaning(name, value, command_of(fields))):
+        if value is not None and (found := meaning(name, value, command_of(fields), fields.get("protocol", ""))):
             yield found.text
 
 

@@ -127,7 +127,7 @@ def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _explained(name: str, value: str, command: str, fields: Mapping[str, str]) -> Explained:
-    found = meaning(name, value, command)
+    found = meaning(name, value, command, fields.get("protocol", ""))
     if found is None:
         return Explained(name, value, "", "")
     text = found.text

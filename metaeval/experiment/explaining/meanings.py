@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from metaeval import registry
 from metaeval.experiment.explaining.citing_meanings import citing_meaning
 from metaeval.experiment.explaining.commands import RUN
 
@@ -34,36 +35,38 @@ _UNITS = {
     "citation": "one row for each statement and cited document; its score is made from the document's chunks",
     "rating": "one row for each text that people rated",
 }
-_PROTOCOLS = {
-    "correlation": "how the score runs with the level: Pearson, Spearman, Kendall tau-b",
-    "classification": "how well the score tells two levels apart: ROC-AUC, ties count one half",
-    "retrieval": "how well the score ranks the candidates of a statement: NDCG and its kin",
-    "decision": "how good the level is that the score is cut into, at thresholds from other groups of rows",
-}
-_TIES = {
-    "expected": "candidates of one score count with the exact mean over their orders",
-    "worst": "candidates of one score stand in the order that is worst for the metric",
-    "best": "candidates of one score stand in the order that is best for the metric",
-}
-_GAINS = {
-    "linear": "NDCG's gain of a candidate is its level: 2, 1, 0",
-    "exponential": "NDCG's gain of a candidate is 2^level - 1: 3, 1, 0",
-}
 _OVER = {"max": "the best over its document's chunks", "mean": "the mean over its document's chunks"}
 _CUT = {"longest": "the longer of the two texts is cut", "both": "both texts are cut"}
 
 
-def meaning(name: str, value: str, command: str = RUN) -> Meaning | None:
-    """What a field of this name and value says in a signature of this command; None for one that is not known here."""
+def meaning(name: str, value: str, command: str = RUN, protocol: str = "") -> Meaning | None:
+    """What a field of this name and value says in a signature of this command; None for one that is not known here.
+
+    protocol: the signature's, whose options come first; those of other protocols come last.
+    """
     own = citing_meaning(name, value, command) if command != RUN else None
     if own is not None:
         return Meaning(*own)
+    if name == "protocol":
+        known = value in registry.names("protocol")
+        return Meaning((known and registry.find("protocol", value).about) or value, "protocols")
+    if (said := _option(name, value, [protocol])) is not None:
+        return said
     found = _BY_VALUE.get(name)
     if found is not None:
         return found(value)
     if name in _FIXED:
         text, setting = _FIXED[name]
         return Meaning(text.format(value=value), setting)
+    return _option(name, value, registry.names("protocol"))
+
+
+def _option(name: str, value: str, protocols: Sequence[str]) -> Meaning | None:
+    """What a value of an option means, in the words of the first of these protocols that has the option."""
+    for owner in protocols:
+        options = registry.find("protocol", owner).options if owner in registry.names("protocol") else {}
+        if name in options:
+            return Meaning(options[name].values.get(value) or value, f"protocol_options.{owner}.{name}")
     return None
 
 
@@ -160,9 +163,6 @@ _BY_VALUE: Mapping[str, Callable[[str], Meaning]] = {
     "truncation": lambda value: Meaning(
         f"beyond the input limit {_CUT.get(value, f'the {value} is cut')}", "(the metric's)"
     ),
-    "protocol": _chosen(_PROTOCOLS, "protocols"),
-    "ties": _chosen(_TIES, "protocol_options.retrieval.ties"),
-    "gains": _chosen(_GAINS, "protocol_options.retrieval.gains"),
     "interval": _interval,
     "B": _resamples,
 }
@@ -171,8 +171,6 @@ _FIXED: Mapping[str, tuple[str, str]] = {
     "levels": ("the number that each human label stands for: {value}", ""),
     "file": ("the score file's bytes have a SHA-256 that begins so: {value}", "metrics=scores:FILE"),
     "scores": ("the scores that were published with the data have a SHA-256 that begins so: {value}", ""),
-    "folds": ("thresholds are chosen in {value} folds of whole groups", "protocol_options.decision.folds"),
-    "objective": ("what the thresholds are chosen for: {value}", "protocol_options.decision.objective"),
     "thresholds-from": ("the thresholds were learnt on other data: {value}", "metaeval decide --to"),
     "target": ("a citation counts as supporting from this level on: {value}", "metaeval calibrate --target"),
     "calibration": ("scores become probabilities by {value} regression on other folds", ""),

@@ -11,13 +11,11 @@ from metaeval.config import RunConfig, load_run
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import check_names
-from metaeval.experiment.evaluation import find_protocols
+from metaeval.experiment.evaluation import find_protocols, named_protocols
 from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run
 from metaeval.report.result import Result, Value
-
-HEADLINE = {"correlation": "spearman", "classification": "overall", "retrieval": "ndcg@5"}
-"""The measure that metrics are ranked by; of another protocol, the first of its table."""
+from protocols.contract import Protocol
 
 TIES = "ties"
 DEFAULT_AXES: Mapping[str, tuple[str, ...]] = {
@@ -27,14 +25,8 @@ DEFAULT_AXES: Mapping[str, tuple[str, ...]] = {
     "pool": ("own", "bm25:20"),
     TIES: ("expected", "worst", "best"),
 }
-# Values alone, and retrieval's three orders of tied scores from one result.
-_PLAIN = (
-    "controls=false",
-    "interval.resamples=0",
-    "comparison.permutations=0",
-    "protocol_options.retrieval.ties=expected",
-)
-_ONLY_RETRIEVAL = ("pool", TIES)  # choices that the other protocols' rows do not depend on
+_POOL = "pool"
+_PLAIN = ("controls=false", "interval.resamples=0", "comparison.permutations=0")  # values alone
 _EVIDENCE = "evidence_threshold"  # of no use with unit=citation: a citation has its level without evidence
 
 
@@ -97,9 +89,10 @@ def explore(
     A combination that the data do not allow (chunks without marked evidence) is skipped. Raises `UserError` for a
     wrong axis or value before anything is scored, and when no combination can be run.
     """
-    protocols = [protocol.name for protocol, _ in find_protocols(config)]
+    find_protocols(config)
+    protocols = named_protocols(config)
     for choices in _combinations(axes):
-        _configured(config, choices)
+        _configured(config, choices, protocols)
     check_names(config)
     corpus, name, split = load_corpus(config)
     held = _without_effect(corpus, axes, config.evidence_threshold)
@@ -109,16 +102,17 @@ def explore(
     for number, choices in enumerate(plan):
         if tick:
             tick(number, len(plan))
-        chosen = _configured(config, choices)
-        wanted = tuple(protocol for protocol in protocols if _has_part(protocol, choices, axes))
+        chosen = _configured(config, choices, protocols)
+        wanted = {name: protocol for name, protocol in protocols.items() if _has_part(protocol, choices, axes)}
         if not wanted:
             continue
         try:
-            results = run(chosen.model_copy(update={"protocols": wanted}), corpus=corpus)
+            results = run(chosen.model_copy(update={"protocols": tuple(wanted)}), corpus=corpus)
         except UserError as error:
             found.skipped.append((choices, str(error)))
             continue
-        found.outlooks.extend(outlook for result in results for outlook in _outlooks(result, choices, axes))
+        for protocol, result in zip(wanted.values(), results, strict=True):
+            found.outlooks.extend(_outlooks(protocol, result, choices, axes))
     if not found.outlooks:
         raise UserError(f"No combination of choices can be run: {found.skipped[0][1] if found.skipped else 'none'}")
     return found
@@ -144,26 +138,33 @@ def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]
         yield choices
 
 
-def _configured(config: RunConfig, choices: Mapping[str, str]) -> RunConfig:
+def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mapping[str, Protocol]) -> RunConfig:
+    """The run under these choices; the orders of tied scores are all read from one result."""
     values: dict[str, Any] = config.model_dump(mode="python", exclude={"controls", "interval", "comparison"})
     overrides = [f"{name}={value}" for name, value in choices.items()]
-    return load_run(None, values, [*overrides, *_PLAIN])
+    held = [
+        f"protocol_options.{protocol.name}.{TIES}={protocol.options[TIES].default}"
+        for protocol in protocols.values()
+        if protocol.tie_orders and TIES in protocol.options
+    ]
+    return load_run(None, values, [*overrides, *_PLAIN, *held])
 
 
-def _has_part(protocol: str, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a protocol has a specification of its own here: pools beyond the first are retrieval's alone."""
-    return protocol == "retrieval" or "pool" not in axes or choices["pool"] == axes["pool"][0]
+def _has_part(protocol: Protocol, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a protocol has a specification of its own here: pools beyond the first matter to some alone."""
+    return protocol.uses_pool or _POOL not in axes or choices[_POOL] == axes[_POOL][0]
 
 
-def _outlooks(result: Result, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> Iterator[Outlook]:
-    measure = HEADLINE.get(result.protocol, result.columns[0].key)
-    retrieval = result.protocol == "retrieval"
+def _outlooks(
+    protocol: Protocol, result: Result, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]
+) -> Iterator[Outlook]:
+    measure = protocol.ranked_by([column.key for column in result.columns])
     said = {
         name: value
         for name, value in choices.items()
-        if (retrieval or name not in _ONLY_RETRIEVAL) and (choices.get("unit") != "citation" or name != _EVIDENCE)
+        if (protocol.uses_pool or name != _POOL) and (choices.get("unit") != "citation" or name != _EVIDENCE)
     }
-    for policy in axes[TIES] if retrieval else ("",):
+    for policy in axes[TIES] if protocol.tie_orders else ("",):
         values = {row.metric: _value(row.values.get(measure), policy) for row in result.rows}
         whole = {**said, TIES: policy} if policy else said
         for metric, rank in _ranks(values).items():

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metaeval.experiment.suites.cost import Cost
-from metaeval.experiment.suites.multiverse import HEADLINE, Multiverse, Outlook
+from metaeval.experiment.suites.multiverse import Multiverse, Outlook
 from metaeval.experiment.suites.rank_stability import by_protocol, specification
 from metaeval.files import safe_name
+from metaeval.report.html_report import Picture
+from metaeval.report.number_format import plain
 from metaeval.report.result import Result, Value
+from protocols.contract import Protocol
 
 if TYPE_CHECKING:
     from metaeval.report.figures.cost_quality import CostPoint
@@ -21,19 +24,41 @@ _MONEY = "USD per 1,000 pairs"
 # Every function raises `UserError`, with the command to type, when matplotlib is not installed.
 
 
-def write_ndcg_bars(results: Sequence[Result], folder: Path) -> list[Path]:
-    """The base paper's figure 3, one for each retrieval result; the paths."""
+def write_figures(results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path) -> list[Path]:
+    """What their protocols (by name) draw of results, such as the base paper's figure 3; the paths."""
     from metaeval.report.figures.canvas import save_figure
     from metaeval.report.figures.ndcg_bars import ndcg_bars
 
     written: list[Path] = []
-    for result in results:
-        if result.protocol == "retrieval":
-            written += save_figure(ndcg_bars(result), folder / f"figure-3-ndcg-{_name(result)}")
+    for protocol, result in _drawn(results, protocols):
+        stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"
+        written += save_figure(ndcg_bars(result), folder / f"{stem}-{_name(result)}")
     return written
 
 
-def write_cost_quality(costs: Sequence[Cost], results: Sequence[Result], folder: Path) -> list[Path]:
+def page_figures(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> list[Picture]:
+    """The same figures for an HTML page."""
+    from metaeval.report.figures.canvas import image
+    from metaeval.report.figures.ndcg_bars import ndcg_bars
+
+    found = []
+    for protocol, result in _drawn(results, protocols):
+        ties = " Bars are expectations over the orders of tied scores." if protocol.tie_orders else ""
+        caption = f"{plain(result.title)}: {plain(result.data.name)}.{ties}"
+        found.append(Picture(caption, image(ndcg_bars(result), "svg").decode("utf-8")))
+    return found
+
+
+def _drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Iterator[tuple[Protocol, Result]]:
+    for result in results:
+        protocol = protocols.get(result.protocol)
+        if protocol and protocol.figure and any(row.kind == "metric" for row in result.rows):
+            yield protocol, result
+
+
+def write_cost_quality(
+    costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path
+) -> list[Path]:
     """For each result, its headline measure against what the metrics cost: speed, and money where any is paid."""
     from metaeval.report.figures.canvas import save_figure
     from metaeval.report.figures.cost_quality import cost_quality
@@ -44,9 +69,8 @@ def write_cost_quality(costs: Sequence[Cost], results: Sequence[Result], folder:
         _MONEY: {cost.metric: cost.usd_per_1000 for cost in costs},
     }
     for result in results:
-        column = next((one for one in result.columns if one.key == HEADLINE.get(result.protocol)), None)
-        if column is None:
-            continue
+        key = protocols[result.protocol].ranked_by([column.key for column in result.columns])
+        column = next(one for one in result.columns if one.key == key)
         for axis, known in axes.items():
             points = [
                 _point(row.metric, cost, row.values[column.key], column.scale)

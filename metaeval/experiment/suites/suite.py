@@ -9,10 +9,12 @@ from typing import Any
 
 from metaeval.config import RunConfig, experiment_file, load_run, read_yaml
 from metaeval.errors import UserError
+from metaeval.experiment.evaluation import named_protocols
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.suites.skip_unavailable import LeftOut, run_able
 from metaeval.files import safe_name
 from metaeval.report.result import Result
+from protocols.contract import Protocol
 
 _OWN_NAMES = {"options": "dataset_options"}
 
@@ -28,6 +30,11 @@ class Suite:
     def folder(self) -> Path:
         """Where its tables and figures go."""
         return self.runs[0].results / safe_name(self.name)
+
+    @property
+    def protocols(self) -> dict[str, Protocol]:
+        """The protocols of its runs, by their own names."""
+        return {protocol.name: protocol for run in self.runs for protocol in named_protocols(run).values()}
 
 
 @dataclass(frozen=True)

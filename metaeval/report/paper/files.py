@@ -4,44 +4,56 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name, write_text
 from metaeval.report import csv_table, latex, markdown, terminal
 from metaeval.report.grid import Grid, Note
 from metaeval.report.paper.level_counts import LEVELS, level_counts
-from metaeval.report.paper.scores import score_table, shown
+from metaeval.report.paper.scores import score_table
 from metaeval.report.result import Result
 
-# Files sort in the paper's order.
-_STEMS = {"correlation": "table-2-correlation", "classification": "table-3-classification"}
 _FIRST = "table-1-levels"
 
 
-def paper_tables(results: Sequence[Result]) -> dict[str, Grid]:
-    """The tables by file stem: levels, correlation, classification, then every other protocol in the given order."""
+class Table(NamedTuple):
+    """A protocol's table in a paper: its number, and the keys of its measures; (): all that its own table shows."""
+
+    number: int
+    measures: tuple[str, ...] = ()
+
+
+def paper_tables(results: Sequence[Result], numbered: Mapping[str, Table] = MappingProxyType({})) -> dict[str, Grid]:
+    """The tables by file stem: levels, the protocols of the numbered tables, then the others in the given order."""
     if not results:
         raise UserError("No results are given: a paper's tables take at least one result file.")
     counts = level_counts(results)
     tables = {_FIRST: counts} if counts is not None else {}
-    for stem, same in _by_protocol(results).items():
+    for stem, same in _by_protocol(results, numbered).items():
         tables[stem] = score_table(same)
     return tables
 
 
-def write_paper(results: Sequence[Result], folder: Path, left_out: Sequence[tuple[str, str]] = ()) -> list[Path]:
+def write_paper(
+    results: Sequence[Result],
+    folder: Path,
+    left_out: Sequence[tuple[str, str]] = (),
+    numbered: Mapping[str, Table] = MappingProxyType({}),
+) -> list[Path]:
     """Write every table as text, Markdown, LaTeX and CSV into `folder` and return the paths.
 
-    left_out: metrics or data sets that could not be run, and why; each table's footer says so. Nothing is written
-    when a table cannot be made.
+    left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
+    whose tables have a number, by name. Nothing is written when a table cannot be made.
     """
-    groups = _by_protocol(results)
+    groups = _by_protocol(results, numbered)
     absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
     texts: dict[str, str] = {}
-    for stem, table in paper_tables(results).items():
+    for stem, table in paper_tables(results, numbered).items():
         grid = replace(table, footer=(*table.footer, *absent))
         texts[f"{stem}.txt"] = terminal.text_of(grid)
         texts[f"{stem}.md"] = markdown.page_of(grid)
@@ -53,24 +65,34 @@ def write_paper(results: Sequence[Result], folder: Path, left_out: Sequence[tupl
     return paths
 
 
-def _by_protocol(results: Sequence[Result]) -> dict[str, list[Result]]:
+def _by_protocol(results: Sequence[Result], numbered: Mapping[str, Table]) -> dict[str, list[Result]]:
+    """The results of each table by its file stem; files sort in the paper's order."""
+    in_order = sorted(numbered, key=lambda name: numbered[name].number)
     groups: dict[str, list[Result]] = {}
-    for name in dict.fromkeys([*_STEMS, *(result.protocol for result in results)]):
-        if same := [result for result in results if result.protocol == name]:
-            groups[_STEMS.get(name, f"table-{safe_name(name)}")] = same
+    for name in dict.fromkeys([*in_order, *(result.protocol for result in results)]):
+        number = f"{numbered[name].number}-" if name in numbered else ""
+        measures = numbered[name].measures if name in numbered else ()
+        if same := [_with_columns(result, measures) for result in results if result.protocol == name]:
+            groups[f"table-{number}{safe_name(name)}"] = same
     return groups
+
+
+def _with_columns(result: Result, keys: Sequence[str]) -> Result:
+    """The result with these columns alone where it has them all."""
+    found = [column for key in keys for column in result.columns if column.key == key]
+    return result.model_copy(update={"columns": found}) if found and len(found) == len(keys) else result
 
 
 def _scores_csv(results: Sequence[Result]) -> str:
     """The tidy rows of every result, one header, only the table's measures."""
     texts = []
     for result in results:
-        keys = {column.key for column in shown(result)}
+        keys = {column.key for column in result.columns}
         rows = [
             row.model_copy(update={"values": {key: value for key, value in row.values.items() if key in keys}})
             for row in result.rows
         ]
-        texts.append(csv_table.render(result.model_copy(update={"rows": rows, "columns": shown(result)})))
+        texts.append(csv_table.render(result.model_copy(update={"rows": rows})))
     return texts[0] + "".join(text.split("\r\n", 1)[1] for text in texts[1:])
 
 

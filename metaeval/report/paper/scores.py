@@ -13,12 +13,6 @@ from metaeval.report.paper.sources import named, shared_footer, signatures
 from metaeval.report.result import Column, Result, Row
 from metaeval.report.significance_note import cluster, settings
 
-# The measures of the paper's tables; a protocol that is not here shows all that its table shows.
-MEASURES = {
-    "correlation": ("pearson", "spearman", "kendall"),
-    "classification": ("fs_ns", "fs_ps", "ps_ns", "overall"),
-}
-
 
 def score_table(results: Sequence[Result]) -> Grid:
     """One protocol's results as one table; best and second best go by data set and measure.
@@ -28,7 +22,7 @@ def score_table(results: Sequence[Result]) -> Grid:
     sources = named(results)
     parts = {name: _Part(result) for name, result in sources.items()}
     order = [row for result in results for row in in_blocks(result.rows)]
-    reasons = letters(value_of(row, column) for result in results for row in result.rows for column in shown(result))
+    reasons = letters(value_of(row, column) for result in results for row in result.rows for column in result.columns)
     blocks = []
     for title, kind in (("", "metric"), (CONTROLS, "control")):
         names = list(dict.fromkeys(row.metric for row in order if row.kind == kind))
@@ -51,19 +45,12 @@ def score_table(results: Sequence[Result]) -> Grid:
     )
 
 
-def shown(result: Result) -> list[Column]:
-    """The measures of the paper's table where the result has them all, else every column of its own table."""
-    wanted = MEASURES.get(result.protocol, ())
-    found = [column for key in wanted for column in result.columns if column.key == key]
-    return found if wanted and len(found) == len(wanted) else result.columns
-
-
 class _Part:
     """One result's columns: its measures, each with the published values behind it where there are any."""
 
     def __init__(self, result: Result) -> None:
         metrics = [row for row in result.rows if row.kind == "metric"]
-        self.columns = shown(result)
+        self.columns = result.columns
         self.ranks: dict[str, dict[str, Rank]] = {column.key: rank(metrics, column) for column in self.columns}
         self.published = {
             column.key for column in self.columns for row in result.rows if value_of(row, column).published is not None
@@ -101,7 +88,7 @@ def _footnotes(results: Sequence[Result], reasons: Mapping[str, str]) -> tuple[N
         row.not_above.get(column.key)
         for result in results
         for row in result.rows
-        for column in shown(result)
+        for column in result.columns
         if row.kind == "metric"
     )
     found = (Note(LEVEL, "interval does not lie above that of a control (the two oracles aside)"),) if flagged else ()
@@ -111,7 +98,7 @@ def _footnotes(results: Sequence[Result], reasons: Mapping[str, str]) -> tuple[N
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
     """What the raised numbers, the second columns and the blank cells mean, as far as the table has them."""
     tests = dict.fromkeys(settings(result.significance) for result in results if result.significance is not None)
-    values = [value_of(row, column) for result in results for row in result.rows for column in shown(result)]
+    values = [value_of(row, column) for result in results for row in result.rows for column in result.columns]
     published = any(value.published is not None for value in values)
     sources = ", ".join(dict.fromkeys(plain(result.published) for result in results if result.published))
     names = {(row.metric, row.kind) for result in results for row in result.rows}
