@@ -36,7 +36,7 @@ OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,11 @@ class Flag:
 class ChunkConfig(_Strict):
     """How documents are cut into chunks; see `metaeval.corpus.chunks.Chunking` for the modes."""
 
-    size: int = Field(default=150, ge=1, description="Most words in a chunk.")
-    mode: Literal["sentences", "whole-sentences", "words"] = Field(
-        default="sentences",
-        description="How chunks are packed: sentences (a longer one is cut), whole-sentences (a longer one is a chunk "
-        "of its own), or words (fixed windows).",
-    )
+    size: int = Field(default=150, ge=1)
+    """Most words in a chunk."""
+    mode: Literal["sentences", "whole-sentences", "words"] = "sentences"
+    """How chunks are packed: sentences (a longer one is cut), whole-sentences (a longer one is a chunk of its own),
+    or words (fixed windows)."""
 
     def chunking(self) -> Chunking:
         """The chunking that this describes."""
@@ -72,85 +71,67 @@ class ChunkConfig(_Strict):
 class IntervalConfig(_Strict):
     """The cluster bootstrap, which draws whole groups of rows."""
 
-    resamples: int = Field(
-        default=1000, ge=0, le=1_000_000, description="Resamples of the bootstrap (0: no intervals)."
-    )
-    seed: int = Field(default=0, ge=0, description="Seed from which resamples are drawn.")
-    level: float = Field(default=0.95, gt=0, lt=1, description="Level of the intervals.")
-    method: Literal["percentile", "bca"] = Field(
-        default="percentile",
-        description="Method of the intervals: percentile, or bca (bias-corrected and accelerated).",
-    )
+    resamples: int = Field(default=1000, ge=0, le=1_000_000)
+    """Resamples of the bootstrap (0: no intervals)."""
+    seed: int = Field(default=0, ge=0)
+    """Seed from which resamples are drawn."""
+    level: float = Field(default=0.95, gt=0, lt=1)
+    """Level of the intervals."""
+    method: Literal["percentile", "bca"] = "percentile"
+    """Method of the intervals: percentile, or bca (bias-corrected and accelerated)."""
 
 
 class ComparisonConfig(_Strict):
     """Paired permutation tests between metrics."""
 
-    permutations: int = Field(
-        default=1000, ge=0, le=1_000_000, description="Permutations of each paired test (0: no tests)."
-    )
-    alpha: float = Field(
-        default=0.05,
-        gt=0,
-        lt=1,
-        description="Level of the tests: two metrics differ where the adjusted p is at most this.",
-    )
+    permutations: int = Field(default=1000, ge=0, le=1_000_000)
+    """Permutations of each paired test (0: no tests)."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    """Level of the tests: two metrics differ where the adjusted p is at most this."""
 
 
 class RunConfig(_Strict):
     """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go."""
 
-    dataset: Annotated[str, Flag("NAME", "-d")] = Field(
-        default="mini", description="Data set, by name ('metaeval data list')."
-    )
-    split: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Split of the data set.")
-    data: Annotated[Path | None, Flag("PATH")] = Field(
-        default=None, description="Folder that holds the published files (for jsonl: your file)."
-    )
-    dataset_options: dict[str, OptionText] = Field(
-        default_factory=dict, description="Options of the data set ('metaeval data show NAME')."
-    )
-    unit: Annotated[Literal["chunk", "citation"], Flag("UNIT", "-u")] = Field(
-        default="chunk", description="Unit of analysis: chunk or citation."
-    )
-    chunk: ChunkConfig = Field(default=ChunkConfig(), description="How documents are cut into chunks.")
-    evidence_threshold: float = Field(
-        default=0.5,
-        gt=0,
-        le=1,
-        description="Lowest Jaccard similarity of word sets at which evidence that is given as text goes to a sentence "
-        "of the document.",
-    )
-    pool: Annotated[str, Flag("POOL")] = Field(default="own", description="Retrieval pool: own, or bm25:K.")
-    aggregate: Literal["max", "mean"] = Field(
-        default="max", description="Score of a citation: the max or the mean over the chunks of its document."
-    )
-    metrics: Annotated[Names, Flag("NAMES", "-m", "metric")] = Field(
-        default=OFFLINE_METRICS, description="Metrics, with commas; scores:FILE reads a score file."
-    )
-    metric_options: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="Options of each metric ('metaeval metrics show NAME')."
-    )
-    controls: bool = Field(default=True, description="Add rows of scores that cost nothing, for comparison.")
-    protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = Field(
-        default=("all",), description="correlation, classification, retrieval (commas), or all."
-    )
-    protocol_options: dict[str, dict[str, OptionText]] = Field(
-        default_factory=dict, description="Options of each protocol."
-    )
-    interval: IntervalConfig = Field(default=IntervalConfig(), description="How intervals are made.")
-    comparison: ComparisonConfig = Field(default=ComparisonConfig(), description="How metrics are tested.")
-    results: Annotated[Path, Flag("FOLDER")] = Field(
-        default=Path("results"), description="Folder for results (default: results)."
-    )
-    store: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="Score store (default: scores.sqlite in the results folder)."
-    )
-    budget: Annotated[float | None, Flag("USD")] = Field(
-        default=None,
-        gt=0,
-        description="The most that a metric which costs money may spend, in USD; stops there.",
-    )
+    dataset: Annotated[str, Flag("NAME", "-d")] = "mini"
+    """Data set, by name ('metaeval data list')."""
+    split: Annotated[str | None, Flag("NAME")] = None
+    """Split of the data set."""
+    data: Annotated[Path | None, Flag("PATH")] = None
+    """Folder that holds the published files (for jsonl: your file)."""
+    dataset_options: dict[str, OptionText] = Field(default_factory=dict)
+    """Options of the data set ('metaeval data show NAME')."""
+    unit: Annotated[Literal["chunk", "citation"], Flag("UNIT", "-u")] = "chunk"
+    """Unit of analysis: chunk or citation."""
+    chunk: ChunkConfig = ChunkConfig()
+    """How documents are cut into chunks."""
+    evidence_threshold: float = Field(default=0.5, gt=0, le=1)
+    """Lowest Jaccard similarity of word sets at which evidence that is given as text goes to a sentence of the
+    document."""
+    pool: Annotated[str, Flag("POOL")] = "own"
+    """Retrieval pool: own, or bm25:K."""
+    aggregate: Literal["max", "mean"] = "max"
+    """Score of a citation: the max or the mean over the chunks of its document."""
+    metrics: Annotated[Names, Flag("NAMES", "-m", "metric")] = OFFLINE_METRICS
+    """Metrics, with commas; scores:FILE reads a score file."""
+    metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Options of each metric ('metaeval metrics show NAME')."""
+    controls: bool = True
+    """Add rows of scores that cost nothing, for comparison."""
+    protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
+    """correlation, classification, retrieval (commas), or all."""
+    protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
+    """Options of each protocol."""
+    interval: IntervalConfig = IntervalConfig()
+    """How intervals are made."""
+    comparison: ComparisonConfig = ComparisonConfig()
+    """How metrics are tested."""
+    results: Annotated[Path, Flag("FOLDER")] = Path("results")
+    """Folder for results (default: results)."""
+    store: Annotated[Path | None, Flag("FILE")] = None
+    """Score store (default: scores.sqlite in the results folder)."""
+    budget: Annotated[float | None, Flag("USD")] = Field(default=None, gt=0)
+    """The most that a metric which costs money may spend, in USD; stops there."""
 
     @field_validator("pool")
     @classmethod

@@ -29,20 +29,21 @@ _LONGEST_NUMBER = 18  # digits; no list of passages is that long, and Python ref
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkStyles:
-    """Which citation marks are read; a plain `[1]` always is.
-
-    lists: `[1, 2]` and `[1;2]`. ranges: `[1-3]`, with any dash. carets: `[^1]`. corners: the brackets `【1】` too.
-    longest_range: numbers that a range may stand for; a longer one, or one that runs downwards, is unparsable.
-    unclosed: nothing but `[` and digits is looked at, whether a bracket closes them or not, as the released ALCE code
-    does; the other styles are then off.
-    """
+    """Which citation marks are read; a plain `[1]` always is."""
 
     lists: bool = True
+    """Read lists: [1, 2] and [1;2]."""
     ranges: bool = True
+    """Read ranges: [1-3], with any dash."""
     carets: bool = True
+    """Read carets: [^1]."""
     corners: bool = True
+    """Read corner brackets: 【1】."""
     longest_range: int = 50
+    """Most numbers that a range may stand for; a longer range, or one that runs downwards, is unparsable."""
     unclosed: bool = False
+    """Read '[' and digits as a mark, whether the bracket closes or not, as ALCE's released code does; the other
+    styles are then off."""
 
 
 UNCLOSED = MarkStyles(lists=False, ranges=False, carets=False, corners=False, unclosed=True)

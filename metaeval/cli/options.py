@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
 from metaeval.config import Flag, RunConfig, load_run
@@ -19,19 +19,18 @@ from metaeval.config import Flag, RunConfig, load_run
 class CommandOptions(BaseModel):
     """What commands take beside the settings of a run."""
 
-    config: Annotated[Path | None, Flag("FILE", "-c")] = Field(
-        default=None, description="A YAML file, or the name of a shipped experiment."
-    )
-    names: Annotated[tuple[str, ...], Flag("METRIC", multiple=True, argument=True)] = Field(
-        default=(), description="Metrics by name, or score files (.jsonl, .parquet)."
-    )
-    dry_run: bool = Field(default=False, description="Say what is left to score, fetch and pay for, and do none of it.")
-    set: Annotated[tuple[str, ...], Flag("KEY=VALUE", "-s", multiple=True)] = Field(
-        default=(), description="Any other setting: --set interval.resamples=10000. Repeatable."
-    )
-    quiet: Annotated[bool, Flag(short="-q")] = Field(
-        default=False, description="No progress, no tables: write files only."
-    )
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    config: Annotated[Path | None, Flag("FILE", "-c")] = None
+    """A YAML file, or the name of a shipped experiment."""
+    names: Annotated[tuple[str, ...], Flag("METRIC", multiple=True, argument=True)] = ()
+    """Metrics by name, or score files (.jsonl, .parquet)."""
+    dry_run: bool = False
+    """Say what is left to score, fetch and pay for, and do none of it."""
+    set: Annotated[tuple[str, ...], Flag("KEY=VALUE", "-s", multiple=True)] = ()
+    """Any other setting: --set interval.resamples=10000. Repeatable."""
+    quiet: Annotated[bool, Flag(short="-q")] = False
+    """No progress, no tables: write files only."""
 
 
 @dataclass(frozen=True)

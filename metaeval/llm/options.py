@@ -11,22 +11,28 @@ from metaeval.llm.endpoint import KEY_NAME
 
 
 class EndpointOptions(BaseModel):
-    """How an endpoint is treated; nothing here can change what a reply means.
-
-    api_key_env: the environment variable that holds the key. replies: the reply store. timeout in seconds; backoff in
-    seconds, doubled each time; price_in and price_out in USD per million tokens; budget in USD for one run.
-    """
+    """How an endpoint is treated; nothing here can change what a reply means."""
 
     api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = KEY_NAME
+    """Environment variable that holds the key."""
     replies: Path | None = None
+    """File of the reply store."""
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 32
+    """Requests that are open at once."""
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None
+    """Most requests in a minute (none: no limit)."""
     timeout: Annotated[float, Field(gt=0)] = 120.0
+    """Seconds after which a request is given up."""
     retries: Annotated[int, Field(ge=0, le=20)] = 6
+    """Times that a failed request is repeated."""
     backoff: Annotated[float, Field(ge=0)] = 1.0
+    """Seconds before the first repetition; doubled each time."""
     price_in: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million input tokens, in USD."""
     price_out: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million output tokens, in USD."""
     budget: Annotated[float, Field(gt=0)] | None = None
+    """The most that one run may spend, in USD."""
 
 
 ENDPOINT_OPTIONS = frozenset(EndpointOptions.model_fields)

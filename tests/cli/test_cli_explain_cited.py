@@ -213,7 +213,7 @@ def test_what_the_command_cannot_know_is_said(cli, fake, answers):
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert "another wording than metaeval has here" in lines["editing"]
     assert "in metaeval's own words" in lines["attribution"]
-    assert "at most 4096 tokens" in lines["max_tokens"]
+    assert "most tokens in a reply" in lines["max_tokens"]
 
 
 def test_a_sheet_says_what_its_rows_share_and_what_is_a_rows_own(cli, answers):
@@ -223,7 +223,7 @@ def test_a_sheet_says_what_its_rows_share_and_what_is_a_rows_own(cli, answers):
     whole, one = cli("explain", file), cli("explain", file, "rouge")
 
     shared, _, own = whole.out.partition("Each row's own:")
-    assert "chunks of at most 256" in shared
+    assert "most words (or tokens) in a chunk" in shared
     assert [line.split()[:2] for line in own.splitlines() if line.startswith(("overlap", "rouge"))] == [
         ["overlap", "backend"],
         ["rouge", "backend"],
@@ -249,7 +249,7 @@ def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, answers):
     assert (ended.code, before > after) == (1, True)
     lines = [line.strip() for line in ended.out.splitlines()]
     assert [line.split("  ")[0] for line in lines[:3]] == ["overlap", "options.titles", "numbers"]
-    assert lines[1].startswith("options.titles  True -> False  every chunk opens with its passage's title")
+    assert lines[1].startswith("options.titles  True -> False  begin every chunk with its passage's title")
     (line,) = [line for line in lines if line.startswith("system 0, overlap, entailment_facts  ")]
     assert f"{before:.6g} -> {after:.6g}" in line
     assert f"by {after - before:+.6g}" in line

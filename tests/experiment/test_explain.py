@@ -2,10 +2,13 @@
 
 import ast
 import json
+import re
 
 import pytest
 import yaml
 
+from metaeval.citation.alce.options import AlceOptions
+from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.config import load_run
@@ -15,7 +18,7 @@ from metaeval.experiment.explaining.choices import changed, defaults_of, read_ch
 from metaeval.experiment.explaining.comparing import compare
 from metaeval.experiment.explaining.explain import explain, read_signature, read_source
 from metaeval.experiment.explaining.meanings import meaning, metric_parts
-from metaeval.experiment.explaining.option_words import OWNERS, UNNAMED, option_words
+from metaeval.experiment.explaining.option_words import OWNERS, option_docs, option_words
 from metaeval.experiment.explaining.recipe import recipe
 from metaeval.experiment.explaining.records import numbers_of
 from metaeval.experiment.run import run, write_results
@@ -214,20 +217,22 @@ def test_a_citation_pipelines_signature_gives_its_own_command():
     assert "mine@84d29acbc1b3" in made.caveats[0]
 
 
-@pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: owner.__name__)
-def test_every_option_that_a_signature_names_has_words(owner):
-    for name in {*fields_of(owner)} - UNNAMED:
-        assert option_words(name, "1"), f"{name} of {owner.__name__} has no words"
+@pytest.mark.parametrize("owner", [*OWNERS, AlceOptions, Profile], ids=lambda owner: owner.__name__)
+def test_every_option_has_a_sentence_under_its_field(owner):
+    words = option_docs(owner)
+
+    assert list(words) == [*fields_of(owner)]
+    assert [name for name, text in words.items() if not re.fullmatch(r"[A-Z]\S* .{4,}\.", text)] == []
 
 
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("distance", "words", "counted in words (else characters)"),
-        ("titles", "False", "its passage's title: False (else True)"),
-        ("weight", "0.3", "the rating makes up 0.3 of CiteEval-Auto"),
-        ("highest", "None", "the highest number that cites is none"),
-        ("contexts", "never", "never (else always or where needed)"),
+        ("distance", "words", "the end of a fact's segment (else characters)"),
+        ("titles", "False", "begin every chunk with its passage's title (else True)"),
+        ("weight", "0.3", "share of the rating in CiteEval-Auto"),
+        ("highest", "None", "highest number that is read as a citation (none: "),
+        ("contexts", "never", "(edits alone) (else always or where needed)"),
         ("unheard", "1", ""),
     ],
 )

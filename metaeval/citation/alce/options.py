@@ -14,41 +14,40 @@ from metaeval.errors import UserError, unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlceOptions:
-    """How citation recall and precision are computed; the defaults are the profile "paper".
-
-    statements: "sentences", or "list items" for answers that are comma-separated lists (QAMPARI), each item read
-        behind its question.
-    styles: the marks that are read.
-    lines: read all lines, or the "first" only.
-    leading: what becomes of marks that open a sentence, as they do after a full stop.
-    cleaning: how marks leave the claim: "marks" takes out the marks that are read and the white space before them;
-        "pattern" deletes `[digits`, ` |` and every closing bracket, wherever they stand, as the released code does.
-    zero: what the number 0 cites.
-    out_of_range: a mark that points at no passage fails alone and counts as an imprecise citation ("mark fails"), or
-        its whole sentence fails and its marks count in no precision ("sentence fails").
-    at_most: how many marks of a sentence are read; None: all.
-    repeats: "drop" reads a number once per sentence; "keep" each time.
-    wordless: a sentence without words is left out ("skip") or judged as an empty claim ("judge").
-    uncited_precision: of an answer without a citation that counts: "undefined", or "zero".
-    untitled: what stands for a passage without a title.
-    split_on: what ROUGE-Lsum splits into sentences, the "text as written" or the text in "small letters".
-    commas: list items end at commas "outside marks" or at "all" commas.
-    """
+    """How citation recall and precision are computed; the defaults are the profile "paper"."""
 
     statements: Literal["sentences", "list items"] = "sentences"
+    """Unit of a claim: sentences, or list items of a comma-separated answer (QAMPARI), each read behind its
+    question."""
     styles: MarkStyles = field(default_factory=MarkStyles)
+    """Citation marks that are read, as NAME: VALUE of the marks' own options."""
     lines: Literal["first", "all"] = "all"
+    """Read all lines of an answer, or the first only."""
     leading: Leading = "keep"
+    """What becomes of marks that open a sentence, as they do after a full stop: they stay, or the first or all of
+    them move to the sentence before."""
     cleaning: Literal["marks", "pattern"] = "marks"
+    """How marks leave the claim: marks removes the marks that are read and the white space before them; pattern
+    deletes '[digits', ' |' and every closing bracket, as the released code does."""
     zero: Zero = "out of range"
+    """What the number 0 cites."""
     out_of_range: Literal["mark fails", "sentence fails"] = "mark fails"
+    """A mark that points at no passage fails alone and counts as an imprecise citation (mark fails), or its whole
+    sentence fails and its marks count in no precision (sentence fails)."""
     at_most: int | None = None
+    """Most marks of a sentence that are read (none: all)."""
     repeats: Literal["drop", "keep"] = "drop"
+    """Read a number once in a sentence (drop), or each time (keep)."""
     wordless: Literal["skip", "judge"] = "skip"
+    """Skip a sentence without words, or judge it as an empty claim."""
     uncited_precision: Literal["undefined", "zero"] = "undefined"
+    """Precision of an answer without a citation that counts: undefined, or zero."""
     untitled: Untitled = "text only"
+    """Text of a passage without a title."""
     split_on: Literal["text as written", "small letters"] = "text as written"
+    """Text that ROUGE-Lsum splits into sentences: as written, or in small letters."""
     commas: Literal["outside marks", "all"] = "outside marks"
+    """Commas at which list items end: those outside marks, or all."""
 
 
 PAPER = AlceOptions()

@@ -16,50 +16,58 @@ PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """How a sentence becomes claims, and how verdicts become numbers.
-
-    cleaning: which characters the parser and the metric never see: "released" deletes all but word characters, white
-    space, brackets and commas (3.5% becomes 35); "light" keeps decimals, hyphens and apostrophes inside a word, and
-    percent and currency signs. spacing: a claim's tokens are joined by spaces ("released": "Anatomy , the"), or stand
-    as they were written. strip_words: ASCII punctuation goes from the ends of words, commas too, and a comma that stood
-    alone leaves an empty word. longest: sentences of more white-space words are not parsed (None: all are).
-    one_root: the parser has to see one sentence. merge_groups: two groups on one word or token become one, else the
-    later replaces the earlier. cited_root: a citation on the tree's root goes through the tree like any other, or makes
-    one claim of the whole sentence with all its citations. lost_group: a group whose word is no token of the tree
-    takes the whole sentence, or is lost (with all others of its sentence, when the word is no token at all).
-    rules: the paper's ("positional"), or claims that stand alone ("expanded"). replace_root: where the tree's root is
-    the other citation's node, the child towards the claim's own replaces it; the released code hangs that child under
-    the root a second time. key: claims are kept by group, or by their text, where the last group wins.
-    styles: the marks that are read. leading: what becomes of marks that open a sentence. emptied: a sentence that had
-    nothing but such marks is no longer one ("drop"), or stays as an empty, uncited one.
-    bound: highest number that is a citation (None: the number of passages). zero: what the number 0 cites.
-    out_of_range: a mark that cites no passage is one unsupported mark ("mark fails"), or takes its group out of every
-    denominator ("left out"). untitled: what stands for a passage without a title. precision: mean over all marks of an
-    answer ("marks"), or over its groups of the mean over a group's marks ("groups"). cvcp: which coefficient of
-    variation of citation positions.
-    """
+    """How a sentence becomes claims, and how verdicts become numbers."""
 
     name: str
+    """Name of the profile."""
     cleaning: Literal["released", "light"] = "released"
+    """Characters that the parser and the metric never see: released deletes all but word characters, white space,
+    brackets and commas (3.5% becomes 35); light keeps decimals, hyphens, apostrophes within words, percent and
+    currency signs."""
     spacing: Literal["released", "written"] = "released"
+    """How a claim's tokens are joined: by spaces (released: Anatomy , the), or as they were written."""
     strip_words: bool = False
+    """Strip ASCII punctuation from the ends of words, commas too; a comma that stood alone leaves an empty word."""
     longest: int | None = 50
+    """Most words of a sentence that is parsed (none: all are)."""
     one_root: bool = True
+    """Parse only what the parser sees as one sentence."""
     merge_groups: bool = True
+    """Merge two citation groups on one word or token; else the later replaces the earlier."""
     cited_root: Literal["tree", "sentence"] = "tree"
+    """A citation on the tree's root goes through the tree like any other, or makes one claim of the whole sentence
+    with all its citations."""
     lost_group: Literal["sentence", "lost"] = "sentence"
+    """Claim of a group whose word is no token of the tree: the whole sentence, or it is lost (with all others of
+    its sentence, when the word is no token at all)."""
     rules: Literal["positional", "expanded"] = "positional"
+    """How claims are cut: the paper's rules (positional), or claims that stand alone (expanded)."""
     replace_root: bool = True
+    """Where the tree's root is the other citation's node, let the child towards the claim's own replace it; the
+    released code hangs that child under the root a second time."""
     key: Literal["group", "text"] = "group"
+    """Keep claims by group, or by their text, where the last group wins."""
     styles: MarkStyles = field(default_factory=MarkStyles)
+    """Citation marks that are read, as NAME: VALUE of the marks' own options."""
     leading: Leading = "move all"
+    """What becomes of marks that open a sentence: they stay, or the first or all of them move to the sentence
+    before."""
     emptied: Literal["drop", "keep"] = "drop"
+    """Drop a sentence that had nothing but such marks, or keep it as an empty, uncited one."""
     bound: int | None = None
+    """Highest number that is read as a citation (none: the number of passages)."""
     zero: Zero = "out of range"
+    """What the number 0 cites."""
     out_of_range: Literal["mark fails", "left out"] = "mark fails"
+    """A mark that cites no passage is one unsupported mark (mark fails), or takes its group out of every
+    denominator (left out)."""
     untitled: Untitled = "text only"
+    """Text of a passage without a title."""
     precision: Literal["groups", "marks"] = "groups"
+    """Mean of precision over all marks of an answer (marks), or over its groups of the mean over a group's marks
+    (groups)."""
     cvcp: Literal["paper", "released"] = "paper"
+    """Definition of the coefficient of variation of citation positions."""
 
     def __post_init__(self) -> None:
         for option in ("longest", "bound"):

@@ -18,13 +18,13 @@ _OWN = Path(__file__).parent / "prompts" / "rewriting.txt"
 
 
 class RewriteOptions(ChatOptions):
-    """What is asked of which model. prompt_file: a prompt of one's own with {sentence} and {claim}.
-
-    {reply}, where the form of the reply is to stand, may be in it too.
-    """
+    """What is asked of the model that rewrites claims."""
 
     prompt_file: Path | None = None
+    """A prompt of your own that asks for a claim as a whole sentence, with {sentence} and {claim}, and {reply} for
+    the form of the reply if wanted."""
     max_tokens: Annotated[int, Field(ge=1)] = 512
+    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
 
     def identity(self) -> dict[str, Any]:
         """The options that can change a claim and are in use, and which wording of the prompt."""

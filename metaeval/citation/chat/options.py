@@ -26,25 +26,31 @@ def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 class ChatOptions(EndpointOptions):
-    """A model at an address, and the settings of a request; those of `EndpointOptions` cannot change a reply.
-
-    temperature, top_p, seed: None sends none. max_tokens: limit of a reply, reasoning included; a reply that reaches
-    it is unparsed. max_tokens_name: `max_completion_tokens` for models that refuse max_tokens. output: the form of the
-    reply. role: of the one message that is sent. extra: further fields of the request's body.
-    """
+    """A model at an address, and the settings of a request; those of `EndpointOptions` cannot change a reply."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
+    """Chat model that is asked."""
     base_url: Annotated[str, AfterValidator(checked_url)] = OPENAI
+    """Address of the server, http://HOST:PORT/v1."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    """Sampling temperature (none: the server's own)."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Nucleus sampling (none: the server's own)."""
     seed: int | None = None
+    """Seed that is sent with each request (none: no seed)."""
     max_tokens: Annotated[int, Field(ge=1)] = 1024
+    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Name under which the limit is sent; some models refuse max_tokens."""
     output: Form = "json"
+    """Form of the reply: json (the prompt alone asks for JSON), or json_schema (for a server with structured
+    output)."""
     role: Literal["user", "system"] = "user"
+    """Role of the one message that is sent."""
     extra: Annotated[dict[str, JsonValue], AfterValidator(checked_extra)] = Field(default_factory=dict)
+    """Further fields of the request's body."""
 
     def request(self, content: str, form: dict[str, Any] | None = None) -> ChatRequest:
         """The request with this message; form: a `response_format`, sent where the output is held to a schema."""

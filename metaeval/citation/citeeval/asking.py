@@ -28,33 +28,38 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 @dataclass(frozen=True, kw_only=True)
 class Asking:
-    """What is asked of which model; each field can change an answer.
-
-    temperature, top_p, seed: None sends none. output: "json_schema" for a server with structured output, "json" where
-    the prompt alone asks for JSON, "tags" for the form of the official prompts. attribution_file, editing_file:
-    prompts of one's own with {query}, {passages} and {statements}. attribution_tag: what the context of a statement
-    stands in where the output is in tags. role: of the one message that is sent. extra: further fields of the request's
-    body, none that is set by another option.
-    contexts: the context of every response's statements is asked for "always", or "where needed": not where each
-    statement has a citation, since no value then depends on it; "never": for edits alone.
-    statements_per_request: a response of more statements than this is judged in parts, each shown within the whole
-    answer; None: at once, however long it is.
-    """
+    """What is asked of which model; each field can change an answer."""
 
     model: str
+    """Chat model that is asked."""
     temperature: float | None = 0.0
+    """Sampling temperature (none: the server's own)."""
     top_p: float | None = 1.0
+    """Nucleus sampling (none: the server's own)."""
     seed: int | None = None
+    """Seed that is sent with each request (none: no seed)."""
     max_tokens: int = 4096
+    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Name under which the limit is sent; some models refuse max_tokens."""
     output: Literal["json_schema", "json", "tags"] = "json_schema"
+    """Form of the reply: json_schema (for a server with structured output), json (the prompt alone asks for JSON),
+    or tags (as the official prompts)."""
     attribution_file: Path | None = None
+    """A prompt of your own that asks what each statement rests on, with {query}, {passages} and {statements}."""
     editing_file: Path | None = None
+    """A prompt of your own that asks for edits and ratings, with {query}, {passages} and {statements}."""
     attribution_tag: str = "attribution"
+    """Tag around a statement's context, where replies are in tags."""
     contexts: Literal["always", "where needed", "never"] = "always"
+    """When it is asked what a statement rests on: always, where needed (not where each statement has a citation),
+    or never (edits alone)."""
     role: Literal["user", "system"] = "user"
+    """Role of the one message that is sent."""
     extra: Annotated[dict[str, Any], AfterValidator(checked_extra)] = field(default_factory=dict)
+    """Further fields of the request's body."""
     statements_per_request: Annotated[int, Field(ge=1)] | None = None
+    """Most statements that are judged at once; a longer response is judged in parts (none: never)."""
 
     def request(self, content: str, form: dict[str, Any], max_tokens: int | None = None) -> ChatRequest:
         """The request with this message; form: a `response_format`, sent where the output is held to a schema.

@@ -14,15 +14,12 @@ from metaeval.errors import unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineOptions:
-    """How the baselines are asked for and read; the defaults are of "paper".
-
-    otherwise: a reply to AttrScore that gives none of the three labels leaves the label "missing", or counts as
-        "attributable".
-    baseline_max_tokens: limit of a reply to one of the baselines' questions, reasoning included.
-    """
+    """How the baselines are asked for and read; the defaults are of "paper"."""
 
     otherwise: Otherwise = "missing"
+    """Label of a reply to AttrScore that gives none of the three labels: missing, or attributable."""
     baseline_max_tokens: Annotated[int, Field(ge=1)] = 1024
+    """Most tokens in a reply to a baseline's question, reasoning included."""
 
 
 BASELINE_PROFILES: Mapping[str, BaselineOptions] = {

@@ -12,47 +12,38 @@ from metaeval.errors import UserError, unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiteEvalOptions:
-    """How a response is cut into statements, and how a judge's words become numbers; the defaults are "paper".
-
-    Splitting:
-    styles: the marks that are read.
-    highest: the largest number that cites; None: the number of passages.
-    no_answer: a response that says that it found no answer becomes one statement that says so: where it is a "lone
-        sentence" without a citation, where such words stand "anywhere" in it, or "never".
-    merge_below: a sentence of fewer characters joins the one before if it carries a citation or ends a line that is
-        not the last; 0: none does.
-
-    Judging:
-    missing_context: a statement whose context the judge left out is "missing", or counts as resting on "retrieval".
-    missing_rating: a cited statement without a rating is "missing", or gets "full marks".
-    missing_edits: a cited statement without edits, not even an empty list, is "missing", or needs "none".
-    bad_edits: a statement with an edit that cannot be (it deletes what is not cited, adds what is, or adds a passage
-        that is not there) is "unscored" by edit distance, or scored "as it stands".
-    index_shift: the released edit distance counts the citations of the response one too high, so that the judge's
-        deletions miss them and its additions meet them.
-    weight: the share of the rating in CiteEval-Auto; the rest is the edit distance's.
-
-    Responses:
-    nothing_rated: a response none of whose statements needs a rating is "undefined", or gets "full marks".
-    none_cited: in the scenario of cited statements alone, a response without one is 0 "if required" (when one of its
-        statements needed a citation; missing where the judge's word on that is), or "always".
-    stops: an empty line within a response (after one of two line breaks is taken away) and a reason that does not
-        exist end the run, as they end the released code's.
-    """
+    """How a response is cut into statements, and how a judge's replies become numbers; the defaults are "paper"."""
 
     styles: MarkStyles = field(default_factory=MarkStyles)
+    """Citation marks that are read, as NAME: VALUE of the marks' own options."""
     highest: int | None = None
+    """Highest number that is read as a citation (none: the number of passages)."""
     no_answer: Literal["never", "lone sentence", "anywhere"] = "lone sentence"
+    """Where a response that says that it found no answer becomes one statement: never, where this is a lone
+    sentence without a citation, or anywhere."""
     merge_below: int = 0
+    """Length in characters below which a sentence joins the one before, if it carries a citation or ends a line
+    that is not the last (0: none does)."""
     missing_context: Literal["missing", "retrieval"] = "missing"
+    """Context of a statement that the judge left out: missing, or retrieval."""
     missing_rating: Literal["missing", "full marks"] = "missing"
+    """Rating of a cited statement that the judge left out: missing, or full marks."""
     missing_edits: Literal["missing", "none"] = "missing"
+    """Edits of a cited statement that the judge left out: missing, or none needed."""
     bad_edits: Literal["unscored", "as it stands"] = "unscored"
+    """Edit distance of a statement with an impossible edit (it deletes what is not cited, adds what is, or adds a
+    passage that does not exist): unscored, or scored as it stands."""
     index_shift: bool = False
+    """Count the response's citations one too high in the edit distance, as the released code does."""
     weight: float = 0.5
+    """Share of the rating in CiteEval-Auto; the rest is the edit distance's."""
     nothing_rated: Literal["undefined", "full marks"] = "undefined"
+    """Value of a response none of whose statements needs a rating: undefined, or full marks."""
     none_cited: Literal["if required", "always"] = "if required"
+    """When a response without a cited statement is 0 in the scenario of cited statements: if a citation is
+    required, or always."""
     stops: bool = False
+    """Let an empty line, and a reason that does not exist, end the run, as they end the released code's."""
 
 
 PAPER = CiteEvalOptions()

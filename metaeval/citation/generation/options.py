@@ -15,28 +15,28 @@ STRATEGIES: tuple[Strategy, ...] = ("truncated", "summary", "two-stage")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationOptions:
-    """What a model is shown and asked, one question at a time.
-
-    strategy: "truncated" shows the beginning of every document. "summary" has each document summed up with respect to
-        the question, by a request of its own, and shows the summaries that say anything. "two-stage" shows the
-        beginnings, asks which documents are needed, and then shows those in full.
-    context_words: words of all documents together that one request may show; short documents leave their share to the
-        long ones. document_words: words of one document in strategy "truncated". preview_words: words of one document
-        in the first stage of "two-stage". summary_words: how long a summary is asked to be. answer_words: the same of
-        the answer.
-    answer_file: a prompt of one's own with {question} and {documents}, and {words} and {shown} if wanted. summary_file:
-        one with {question} and {document}, and {words} if wanted. selection_file: with {question} and {documents}.
-    """
+    """What a model is shown and asked, one question at a time."""
 
     strategy: Strategy = "truncated"
+    """What of the documents the model is shown: their beginnings (truncated), a summary of each (summary), or in
+    full those that it chose by their beginnings (two-stage)."""
     context_words: int = 3000
+    """Most words of all documents in one request; short documents leave their share to the long ones."""
     document_words: int = 300
+    """Words of each document that are shown, in the strategy truncated."""
     preview_words: int = 60
+    """Words of each document by which the model chooses, in the strategy two-stage."""
     summary_words: int = 80
+    """Length that is asked of a summary, in words."""
     answer_words: int = 200
+    """Length that is asked of an answer, in words."""
     answer_file: Path | None = None
+    """A prompt of your own that asks for the answer, with {question} and {documents}, and {words} and {shown} if
+    wanted."""
     summary_file: Path | None = None
+    """A prompt of your own that asks for a summary, with {question} and {document}, and {words} if wanted."""
     selection_file: Path | None = None
+    """A prompt of your own that asks which documents are needed, with {question} and {documents}."""
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:

@@ -13,67 +13,59 @@ from metaeval.errors import UserError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScifiOptions:
-    """How answers become facts, facts get citations, and citations get values.
-
-    Facts:
-    facts: from the "parser" (ALiiCE's claims, no model), or from a chat "model".
-    styles, leading: which marks are read, and what becomes of those that open a sentence.
-    decomposition_file, mapping_file: prompts of one's own with {sentence}; with {sentence} and {fact}.
-    marks: a chat model sees a sentence with its marks "removed", or as it was written, with its marks "kept"; those
-        that its facts and segments then hold are cut out of them.
-    likeness: a segment that does not stand in its sentence is looked for by likeness, from this ratio (0 to 1) on; 1:
-        not at all.
-    map_all: segments are asked for everywhere, even in sentences with one citation group or none, where they change
-        nothing.
-    twice: a segment that stands several times in its sentence is the "first" or the "last" of them.
-    unmapped: a fact whose segment is not found counts with the whole "sentence" as its segment, or is "left out".
-
-    Assignment:
-    own_group: facts by the parser alone: a fact keeps the citation group that ALiiCE cut it out for, whatever is
-        nearest; one that was cut out for several has all of them.
-    distance: between a citation and the end of a fact's segment, in "characters" or "words" of the sentence without
-        its marks.
-    tie: which of two citations at the same distance is taken, the one "after" or "before" the segment's end.
-    group: marks that stand together all belong to a fact, each passage by itself ("max"), as one premise ("joint"), or
-        the "first" alone.
-    out_of_range: a fact whose citations are no passages has the value 0 ("fails"), or is "left out".
-
-    Entailment:
-    window: white-space words of a chunk. window_unit: "words", or tokens of a tokenizer (its hub id or folder).
-    overlap: the next chunk starts back by "half" of a chunk's sentences, or behind its last ("none").
-    titles: every chunk opens with its passage's title.
-    entailment: a fact's value is the backend's "probability", or the "binary" decision at its threshold; "auto": the
-        probability where the backend's scores run from 0 to 1.
-    average: the headline is over "facts", or over "answers".
-
-    Coverage and density:
-    coverage: premise is the "answer" and the reference's fact the hypothesis, or the other way round ("fact").
-    density_over: sentences of the answer: "all", or "cited" ones.
-    """
+    """How answers become facts, facts get citations, and citations get values."""
 
     facts: Literal["parser", "model"] = "parser"
+    """Who makes facts of sentences: the parser (ALiiCE's claims) or a chat model."""
     styles: MarkStyles = field(default_factory=MarkStyles)
+    """Citation marks that are read, as NAME: VALUE of the marks' own options."""
     leading: Leading = "move all"
+    """What becomes of marks that open a sentence, as they do after a full stop: they stay, or the first or all of
+    them move to the sentence before."""
     decomposition_file: Path | None = None
+    """A prompt of your own that asks for the facts, with {sentence}."""
     mapping_file: Path | None = None
+    """A prompt of your own that asks for a fact's segment, with {sentence} and {fact}."""
     marks: Literal["removed", "kept"] = "removed"
+    """Whether a chat model sees sentences with their citation marks; kept marks are cut out of the facts and
+    segments."""
     map_all: bool = False
+    """Ask for the segments of all facts, even in sentences whose citations leave no choice."""
     likeness: float = 0.8
+    """Lowest similarity, from 0 to 1, at which a segment that is not in its sentence is found by likeness (1: it is
+    not looked for)."""
     twice: Literal["first", "last"] = "first"
+    """Which occurrence of a segment counts that stands several times in its sentence."""
     unmapped: Literal["sentence", "left out"] = "sentence"
+    """What becomes of a fact whose segment is not found: the whole sentence is its segment, or it is left out."""
     own_group: bool = False
+    """Let a parser's fact keep the citation group that it was cut out for, whatever is nearest."""
     distance: Literal["characters", "words"] = "characters"
+    """Unit of the distance between a citation and the end of a fact's segment."""
     tie: Literal["after", "before"] = "after"
+    """Which of two citations at the same distance is taken: the one after or before the segment's end."""
     group: Literal["max", "joint", "first"] = "max"
+    """How marks that stand together are read: each passage by itself (max), all as one premise (joint), or the
+    first alone."""
     out_of_range: Literal["fails", "left out"] = "fails"
+    """Value of a fact whose citations are no passages: 0 (fails), or it is left out."""
     window: int = 256
+    """Most words (or tokens) in a chunk of a passage; the best chunk decides."""
     window_unit: str = "words"
+    """Unit of the window: words, or the tokens of a tokenizer (its hub id or folder)."""
     overlap: Literal["half", "none"] = "half"
+    """Overlap of neighbouring chunks: half of a chunk's sentences, or none."""
     titles: bool = True
+    """Begin every chunk with its passage's title."""
     entailment: Literal["auto", "probability", "binary"] = "auto"
+    """Value of a fact: the backend's probability, its binary decision at the threshold, or auto (the probability
+    where the backend's scores run from 0 to 1)."""
     average: Literal["facts", "answers"] = "facts"
+    """What the headline is a mean over."""
     coverage: Literal["answer", "fact"] = "answer"
+    """Which side is the premise of coverage: the answer, or the reference's fact."""
     density_over: Literal["all", "cited"] = "all"
+    """Sentences over which citation density is computed: all, or cited ones."""
 
     def __post_init__(self) -> None:
         if not 0 < self.likeness <= 1:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -69,20 +69,3 @@ def changed(choices: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str
     if styles and "styles" in defaults:
         found["styles"] = json.dumps({name: ast.literal_eval(value) for name, value in styles.items()})
     return found
-
-
-def others(owners: Iterable[type], name: str, value: str) -> str:
-    """What else an option could have been, in words; empty where any text or number could stand."""
-    for owner in owners:
-        hints = get_type_hints(owner)
-        if name in hints:
-            return _others(hints[name], value)
-    return ""
-
-
-def _others(hint: Any, value: str) -> str:
-    if hint is bool:
-        return str(value != "True")
-    kinds = get_args(hint) if get_origin(hint) is not Literal else (hint,)
-    named = [str(one) for kind in kinds if get_origin(kind) is Literal for one in get_args(kind)]
-    return " or ".join(one for one in named if one != value)

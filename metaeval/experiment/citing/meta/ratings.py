@@ -19,24 +19,25 @@ Unit = Literal["statements", "responses"]
 
 @dataclass(frozen=True)
 class MetaOptions:
-    """How values are held against ratings, and how pipelines read answers.
-
-    none: a statement to which one side gives no value is left out, or takes that side's response's (CiteEval's rule);
-    a verdict that is missing is always left out. unrated: what a response is worth none of whose statements has
-    a value. responses: a pipeline's own value of an answer, or the mean of its values of the rated statements.
-    tested: which measures are tested against each other for what tells them apart: each pipeline's "headline" one (F1,
-        entailment, CiteEval-Auto, scores made elsewhere), or "all". Every pair more makes each one harder to tell.
-    profile, parser, splitter, premise: as of `cite alce` and `cite aliice`.
-    """
+    """How values are held against ratings, and how pipelines read answers."""
 
     none: Literal["left out", "response"] = "left out"
+    """Value of a statement to which one side gives none: left out, or its response's (CiteEval's rule); a missing
+    verdict is always left out."""
     unrated: Nothing = "left out"
+    """Value of a response none of whose statements has one: left out, or full marks."""
     responses: Literal["own", "rated statements"] = "own"
+    """Value of a response: the pipeline's own, or the mean over the rated statements."""
     tested: Literal["headline", "all"] = "headline"
+    """Measures that are tested against each other: each pipeline's headline measure, or all."""
     profile: str = "paper"
+    """Profile of the pipelines, as in 'cite alce' and 'cite aliice'."""
     parser: str = "small"
+    """Parser of the sentences, as in 'cite aliice'."""
     splitter: Literal["auto", "nltk", "rules"] = "auto"
+    """Sentence splitter."""
     premise: Literal["joint", "chunks"] = "joint"
+    """How a group's passages are read: as one text (joint), or by their best chunk (chunks)."""
 
     @property
     def rules(self) -> dict[str, str]:
