@@ -15,8 +15,8 @@ from metaeval.errors import UserError
 from metaeval.experiment import prepared_run
 from metaeval.experiment import run as runs
 from metaeval.experiment.citing import calls
-from metaeval.experiment.citing.calls import Answers, CitationResult
-from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.calls import Answers
+from metaeval.experiment.citing.result import PipelineResult
 from metaeval.experiment.columns import named_apart, score_column
 from metaeval.experiment.rated import prepare_ratings, published_columns, rating_column
 from metaeval.experiment.scoring import check_metric, score_metrics
@@ -100,39 +100,20 @@ def cite(
     nli: str | Sequence[str] = (),
     *,
     threshold: float | str | None = None,
-    profile: str = "paper",
-    parser: str = "small",
-    model: str | None = None,
-    base_url: str | None = None,
-    record: str | Path | None = None,
-    replay: str | Path | None = None,
-    scenario: str = "full",
-    baselines: str | Sequence[str] = (),
     results: str | Path = "results",
     budget: float | None = None,
     **options: Any,
-) -> CitationResult:
+) -> PipelineResult:
     """Judge the citations in answers; nothing is written but the stores of scores and replies.
 
-    pipeline: alce, aliice, scifi or citeeval. answers: files, or objects with the fields of the JSONL format: text with
-    marks [1], and passages. nli: metrics that judge, by default minilm-bertscore (citeeval: none, AutoAIS is left out).
-    model, base_url, record, replay: the chat model of scifi and citeeval. options: whatever --set takes, such as
-    group="joint", and splitter, premise, units, measures. results: the folder of the score store.
+    pipeline: alce, aliice, scifi, citeeval, or any other that is registered. answers: files, or objects with the fields
+    of the JSONL format: text with marks [1], and passages. nli: metrics that judge, by default minilm-bertscore
+    (citeeval: none, AutoAIS is left out). options: those of the command, by name ('metaeval cite PIPELINE --help'), and
+    whatever --set takes, such as group="joint". results: the folder of the score store.
     """
-    asked = {
-        "nli": _names(nli),
-        "threshold": None if threshold is None else str(threshold),
-        "profile": profile,
-        "parser": parser,
-    }
-    choice = ChatChoice(model, base_url, *(None if file is None else Path(file) for file in (record, replay)))
+    asked = {"nli": nli or None, "threshold": None if threshold is None else str(threshold), **options}
     settings = {"results": Path(results), **({} if budget is None else {"budget": budget})}
-    return calls.cite(pipeline, answers, asked, choice, scenario, _names(baselines), settings, options)
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Names, typed one by one or with commas."""
-    return tuple(name.strip() for name in (given.split(",") if isinstance(given, str) else given))
+    return calls.cite(pipeline, answers, asked, settings)
 
 
 def _config(settings: Mapping[str, Any]) -> RunConfig:

@@ -1,4 +1,4 @@
-"""Names to things: metrics, data sets and protocols are found through entry points, and imported when asked for."""
+"""Names to things: metrics, data sets, protocols and citation pipelines are found through entry points, and imported when asked for."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from typing import Any, Literal
 
 from metaeval.errors import UserError, unknown
 
-Kind = Literal["metric", "dataset", "protocol"]
+Kind = Literal["metric", "dataset", "protocol", "pipeline"]
 _GROUPS: dict[Kind, str] = {
     "metric": "metaeval.metrics",
     "dataset": "metaeval.datasets",
     "protocol": "metaeval.protocols",
+    "pipeline": "metaeval.pipelines",
 }
 LIST_COMMAND: dict[Kind, str] = {
     "metric": "Type 'metaeval metrics list'.",
     "dataset": "Type 'metaeval data list'.",
     "protocol": "Or 'all'.",
+    "pipeline": "Type 'metaeval cite --help'.",
 }
 """What a sentence about an unknown name ends with."""
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

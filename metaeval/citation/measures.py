@@ -56,6 +56,15 @@ class Interval:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def ends(self) -> tuple[float | None, float | None, float | None]:
+        """The value and the ends of its interval, as tables take them."""
+        return self.value, self.low, self.high
+
+    def named(self, name: str) -> dict[str, float | None]:
+        """The same as fields of a record: NAME, NAME_low and NAME_high."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

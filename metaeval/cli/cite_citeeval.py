@@ -55,7 +55,7 @@ def citeeval(
         --dry-run --budget 2 -s price_in=0.5 -s price_out=1.5
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.chat import ChatChoice
+    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.citeeval.rows import write_citeeval
     from metaeval.experiment.citing.citeeval.run import estimate_citeeval, run_citeeval
     from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets

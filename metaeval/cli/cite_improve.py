@@ -45,7 +45,7 @@ def improve(
       metaeval cite alce answers.jsonl improved.jsonl
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.chat import ChatChoice
+    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.generating.run import check_output
     from metaeval.experiment.citing.improving.prepare import estimate_improving, prepare_improving
     from metaeval.experiment.citing.improving.rows import write_improved

@@ -59,7 +59,7 @@ def meta(
         --replay judge.jsonl
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.chat import ChatChoice
+    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.meta.estimate import estimate_meta
     from metaeval.experiment.citing.meta.files import meta_sheets, write_meta
     from metaeval.experiment.citing.meta.run import run_meta

@@ -53,7 +53,7 @@ def scifi(
       metaeval cite scifi answers.json --replay facts.jsonl -s group=joint
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.chat import ChatChoice
+    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.run import Asked
     from metaeval.experiment.citing.scifi.rows import write_scifi
     from metaeval.experiment.citing.scifi.run import assess, estimate_scifi

@@ -43,7 +43,7 @@ def generate(
       metaeval cite alce answers.jsonl
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.chat import ChatChoice
+    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.generating.run import (
         check_output,
         estimate_generation,

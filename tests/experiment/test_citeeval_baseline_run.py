@@ -14,7 +14,7 @@ from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.errors import UserError
-from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.citeeval.rows import answer_rows, statement_rows
 from metaeval.experiment.citing.citeeval.run import estimate_citeeval, run_citeeval
 from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets

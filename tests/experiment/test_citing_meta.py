@@ -19,7 +19,7 @@ from metaeval.citation.model import Verdict
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
-from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.meta.files import folder_of, meta_sheets, write_meta
 from metaeval.experiment.citing.meta.notes import notes_of
 from metaeval.experiment.citing.meta.ratings import MetaOptions, response_level

@@ -7,7 +7,7 @@ import pytest
 from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.citation.sentences import SentenceSplitter
-from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.meta import run
 from metaeval.experiment.citing.meta.judges import read_facts, scifi_measure
 from metaeval.experiment.citing.meta.missing import could_be

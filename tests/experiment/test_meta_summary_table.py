@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.meta.files import meta_sheets
 from metaeval.experiment.citing.meta.run import run_meta
 from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta

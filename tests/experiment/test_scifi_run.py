@@ -11,7 +11,7 @@ from metaeval.citation.measures import estimate, group_codes, micro
 from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.errors import UserError
-from metaeval.experiment.citing.chat import ChatChoice
+from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.run import Asked
 from metaeval.experiment.citing.scifi.rows import answer_rows, fact_row
 from metaeval.experiment.citing.scifi.run import run_scifi, value_facts

@@ -1,23 +1,33 @@
-"""Agreement of automatic verdicts with human labels, sentence by sentence and citation by citation."""
+"""The pipeline `agreement`: automatic verdicts held against human labels, sentence by sentence and citation by citation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.options import RELEASED
 from metaeval.citation.measures import group_codes
 from metaeval.citation.sentences import SentenceSplitter
 from metaeval.citation.table import Line
-from metaeval.config import RunConfig
-from metaeval.experiment.citing.human_labels import Labelled
+from metaeval.config import Flag, IntervalConfig
+from metaeval.errors import UserError
+from metaeval.experiment.citing.human_labels import Labelled, read_labels
+from metaeval.experiment.citing.pipeline import JudgedByMetrics, Layout, MakeBackends, Measure, Names, Pipeline, Run, Splitter
+from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
 from metaeval.experiment.citing.quantities import Interval, interval_of
-from metaeval.experiment.sheet import known
+from metaeval.experiment.sheet import Record, known
 from metaeval.experiment.verdicts import Backend
+from metaeval.report.citation.layout import interval_cell, lines_grid
+from metaeval.report.grid import Cell, Note
+from metaeval.report.number_format import count, plain
+from metaeval.report.result import Column
 from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
 from metaeval.stats.arrays import ratio
 from metaeval.stats.classification import decision_counts, resampled
@@ -30,6 +40,8 @@ MISSING = -1
 """Of a rater who said nothing of a unit."""
 
 PUBLISHED = "automatic, as published"
+_TWO = Column(key="", label="", digits=2)
+_PERCENT = Column(key="", label="", scale=100, digits=1)
 UNITS: Mapping[str, str] = {"sentence": "recall: is the sentence supported?", "citation": "precision: is the citation?"}
 
 
@@ -135,9 +147,8 @@ def _column(said: Sequence[_Said], unit: str) -> Ints:
     return np.array([value for one in said for value in _flat(one, unit)], dtype=np.int64)
 
 
-def agreement(labels: Labels, config: RunConfig) -> list[Agreed]:
+def agreement(labels: Labels, interval: IntervalConfig) -> list[Agreed]:
     """Accuracy and Cohen's kappa of every rater with the people; intervals draw questions."""
-    interval = config.interval
     draws = bootstrap(labels.n_groups, interval.resamples, interval.seed)
     found = []
     for name, said in labels.raters.items():
@@ -167,3 +178,123 @@ def fleiss(labels: Labels) -> float | None:
     whole = columns[:, (columns != MISSING).all(axis=0)]
     support = whole.sum(axis=0).astype(np.float64)
     return known(fleiss_kappa(np.stack([columns.shape[0] - support, support], axis=1)))
+
+
+class AgreementCommand(JudgedByMetrics):
+    """Options of `cite agreement`."""
+
+    file: Annotated[Path, Flag("FILE", argument=True)] = Field(
+        description="Labels as ALCE's human_eval_citations_completed.json."
+    )
+    nli: Names = Field(default=(), description="Metric that judges the same answers. Repeatable.")
+    splitter: Splitter = "auto"
+
+
+@dataclass(frozen=True, eq=False)
+class _Rated:
+    """The labelled answers with the labels of every rater, by unit."""
+
+    run: Run
+    labelled: Sequence[Labelled]
+    backends: Sequence[Backend]
+    labels: Mapping[str, Labels]
+
+
+def _read(run: Run) -> tuple[Run, list[Labelled]]:
+    return run, read_labels(run.options.file)
+
+
+def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> _Rated:
+    run, labelled = read
+    made = list(backends())
+    labels = gather_labels(labelled, made, run.splitter)
+    if not labels["sentence"].raters:
+        raise UserError(
+            f"{run.options.file} holds no automatic verdicts to hold against its labels: name a backend with --nli."
+        )
+    return _Rated(run, labelled, made, labels)
+
+
+def _lay_out(rated: _Rated) -> Layout:
+    """Every rater against the people, sentences above citations."""
+    blocks: list[tuple[str, list[tuple[str, list[Cell]]]]] = []
+    records: list[Record] = []
+    all_raters = []
+    for unit, title in UNITS.items():
+        found = agreement(rated.labels[unit], rated.run.config.interval)
+        blocks.append((title, [(one.rater, _cells(one)) for one in found]))
+        records += [_record(unit, one) for one in found]
+        if (together := fleiss(rated.labels[unit])) is not None:
+            all_raters.append((unit, f"{together:.2f}"))
+    headings = ("accuracy", "kappa", "human %", "rater %", "units", "missing")
+    sheet = _provenance(rated, all_raters).sheet(
+        "agreement", "Agreement with human labels", records, lambda frame: lines_grid(frame, "rater", headings, blocks)
+    )
+    return Layout([sheet])
+
+
+def _provenance(rated: _Rated, all_raters: Sequence[tuple[str, str]]) -> Provenance:
+    run, labels = rated.run, rated.labels
+    answers = [one.answer for one in rated.labelled]
+    data = data_of(run.name, "human labels", answers, labels["sentence"].human.size, labels["citation"].human.size)
+    systems = {one.system for one in answers}
+    cutoffs = [(plain(one.name), one.cutoff) for one in rated.backends if one.cutoff.value is not None]
+    notes = (
+        Note("data", f"{count(len(answers), 'labelled answer')} of {count(len(systems), 'system')}"),
+        Note(
+            "verdicts", "", tuple((name, f"supported from {own.value:g} on ({own.source})") for name, own in cutoffs)
+        ),
+        Note("Fleiss' kappa", "of the people and all raters together" if all_raters else "", tuple(all_raters)),
+        Note("reading", "kappa: Cohen's, with the people; missing: units that the rater did not judge"),
+        uncertainty(run.config.interval, data.groups),
+    )
+    fields = {"splitter": run.splitter.name}
+    return Provenance(data, "", plain(run.name), fields, run.config.interval, judges=(), after=notes)
+
+
+def _cells(one: Agreed) -> list[Cell]:
+    signed = (one.kappa.low or 0) < 0
+    values = [interval_cell(one.accuracy.ends, _TWO), interval_cell(one.kappa.ends, _TWO, signed)]
+    shares = [interval_cell((share, None, None), _PERCENT) for share in one.supported]
+    return [*values, *shares, Cell(f"{one.units:,}"), Cell(f"{one.missing:,}")]
+
+
+def _record(unit: str, one: Agreed) -> Record:
+    return {
+        "unit": unit,
+        "rater": one.rater,
+        "units": one.units,
+        "missing": one.missing,
+        **one.accuracy.named("accuracy"),
+        **one.kappa.named("kappa"),
+        "human_supported": one.supported[0],
+        "rater_supported": one.supported[1],
+    }
+
+
+AGREEMENT = Pipeline(
+    name="agreement",
+    title="Agreement",
+    paper="Gao et al. 2023 (ALCE, arXiv 2305.14627), human evaluation",
+    help="""Hold verdicts against human labels of sentences and citations.
+
+    Accuracy and kappa of the automatic verdicts in the file, and of any
+    metric. Claims with human levels of support: 'metaeval calibrate'.
+
+    \b
+    Examples:
+      metaeval cite agreement human_eval_citations_completed.json
+      metaeval cite agreement human_eval_citations_completed.json --nli autoais
+      metaeval calibrate minilm-bertscore -d expertqa --data ../shared/data
+    """,
+    options=AgreementCommand,
+    measures=(
+        Measure("accuracy", "accuracy", "share of the units that a rater and the people decide alike", digits=2),
+        Measure("kappa", "kappa", "Cohen's kappa with the people", digits=2),
+    ),
+    backends="optional",
+    decides="Agreement is between decisions",
+    read=_read,
+    judge=_judge,
+    lay_out=_lay_out,
+)

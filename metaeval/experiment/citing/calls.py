@@ -1,90 +1,78 @@
-"""Each citation pipeline as one call: answers in, tables in memory out, nothing written but the stores."""
+"""Each citation pipeline as one call: answers in, a result in memory out, nothing written but the stores."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing import rows as alce_rows
-from metaeval.experiment.citing.chat import ChatChoice
-from metaeval.experiment.citing.citeeval import rows as citeeval_rows
-from metaeval.experiment.citing.citeeval.run import run_citeeval
-from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
-from metaeval.experiment.citing.run import Asked, run_cited
-from metaeval.experiment.citing.scifi import rows as scifi_rows
-from metaeval.experiment.citing.scifi.run import run_scifi
-from metaeval.experiment.citing.scifi.sheets import scifi_sheets
-from metaeval.experiment.sheet import Record, Sheet
-from metaeval.report.terminal import text_of
+from metaeval.config import validated
+from metaeval.errors import UserError
+from metaeval.experiment.citing.pipeline import AsksChat, ReadsAnswers, find_pipeline
+from metaeval.experiment.citing.result import PipelineResult
+from metaeval.experiment.citing.run import run_pipeline
 
-PIPELINES = ("alce", "aliice", "scifi", "citeeval")
-
-_MORE = ("splitter", "premise", "units", "measures", "reader", "mauve_model", "calibrations")
-"""Fields of `Asked` that are seldom given."""
-
-Rows = Mapping[str, Sequence[Record]]
 Answers = str | Path | Sequence[str | Path] | Sequence[Mapping[str, Any]]
 """A file of answers, several, or answers as objects with the fields of the JSONL format (`readers/jsonl.py`)."""
 
 
-@dataclass(frozen=True)
-class CitationResult:
-    """What a pipeline makes of some answers.
-
-    tables: by name; each with `records`, one a line, and `grid`, as it is printed. rows: what was judged, one record an
-    answer, sentence, statement, fact or citation, under names such as "answers" (CiteEval) and "answers:overlap" (by
-    backend); the records are those of the files that the command writes.
-    """
-
-    pipeline: str
-    tables: Mapping[str, Sheet]
-    rows: Rows
-
-    def __str__(self) -> str:
-        """The tables as the command prints them."""
-        return "\n".join(text_of(sheet.grid) for sheet in self.tables.values())
-
-
-def cite(
-    pipeline: str,
-    answers: Answers,
-    asked: Mapping[str, Any],
-    choice: ChatChoice,
-    scenario: str,
-    baselines: Sequence[str],
-    settings: Mapping[str, Any],
-    options: Mapping[str, Any],
-) -> CitationResult:
-    """Run a pipeline. asked: fields of `Asked`; settings: of a run; options: further fields, or what --set takes.
+def cite(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]) -> PipelineResult:
+    """Run a pipeline. options: fields of its own options that are not None, and what --set takes; settings: of a run.
 
     Raises `UserError` as the commands do.
     """
-    if pipeline not in PIPELINES:
-        raise unknown("pipeline", pipeline, PIPELINES)
-    if (choice.given or choice.base_url or choice.record) and pipeline not in ("scifi", "citeeval"):
-        raise UserError(f"{pipeline!r} asks no chat model: leave model, base_url, record and replay out.")
-    more = {name: value for name, value in options.items() if name in _MORE}
-    overrides = [f"{name}={json.dumps(value)}" for name, value in options.items() if name not in _MORE]
+    if name in ("scifi", "citeeval"):
+        return _undeclared(name, answers, options, settings)
+    pipeline = find_pipeline(name)
+    fields, given = pipeline.options.model_fields, {key: value for key, value in options.items() if value is not None}
+    own = {key: value for key, value in given.items() if key in fields}
+    others = {key: value for key, value in given.items() if key not in fields}
+    if asked := [key for key in AsksChat.model_fields if key in others]:
+        raise UserError(f"{name!r} asks no chat model: leave {', '.join(asked)} out.")
+    overrides = [f"{key}={json.dumps(value)}" for key, value in others.items()]
     with _as_files(answers) as files:
-        whole = replace(Asked(pipeline, files, form="jsonl" if _are_objects(answers) else "auto"), **asked, **more)
-        if pipeline == "scifi":
-            assessed = run_scifi(whole, choice, settings, overrides)
-            return _result(pipeline, scifi_sheets(assessed), scifi_rows.tables(assessed))
-        if pipeline == "citeeval":
-            rated = run_citeeval(whole, choice, scenario, settings, overrides, None, baselines)
-            return _result(pipeline, citeeval_sheets(rated), citeeval_rows.tables(rated))
-        cited, sheets = run_cited(whole, settings, overrides)
-        return _result(pipeline, sheets, alce_rows.tables(cited))
+        if _are_objects(answers) and issubclass(pipeline.options, ReadsAnswers):
+            own["format"] = "jsonl"
+        paths = {"file": files[0]} if "file" in fields and files else {"files": files}
+        made = validated(pipeline.options, {**own, **paths}, f"the options of {name}")
+        return run_pipeline(pipeline, made, settings, overrides)
 
 
-def _result(pipeline: str, sheets: Sequence[Sheet], rows: Rows) -> CitationResult:
-    return CitationResult(pipeline, {sheet.name: sheet for sheet in sheets}, rows)
+def _undeclared(
+    name: str, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]
+) -> PipelineResult:
+    """The pipelines that are not declared yet."""
+    from metaeval.experiment.citing.citeeval import rows as citeeval_rows
+    from metaeval.experiment.citing.citeeval.run import run_citeeval
+    from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
+    from metaeval.experiment.citing.result import RowTable
+    from metaeval.experiment.citing.scifi import rows as scifi_rows
+    from metaeval.experiment.citing.scifi.run import run_scifi
+    from metaeval.experiment.citing.scifi.sheets import scifi_sheets
+    from metaeval.experiment.citing.settings import Asked, ChatChoice
+
+    given = {key: value for key, value in options.items() if value is not None}
+    nli = given.pop("nli", ())
+    names = tuple(one.strip() for one in (nli.split(",") if isinstance(nli, str) else nli))
+    of_asked = {key: given.pop(key) for key in ("threshold", "profile", "parser", "splitter") if key in given}
+    files = {key: None if key not in given else Path(given.pop(key)) for key in ("record", "replay")}
+    choice = ChatChoice(given.pop("model", None), given.pop("base_url", None), **files)
+    scenario, baselines = given.pop("scenario", "full"), given.pop("baselines", ())
+    overrides = [f"{key}={json.dumps(value)}" for key, value in given.items()]
+    with _as_files(answers) as paths:
+        asked = Asked(name, paths, "jsonl" if _are_objects(answers) else "auto", names, **of_asked)
+        if name == "scifi":
+            assessed = run_scifi(asked, choice, settings, overrides)
+            sheets, rows, config = scifi_sheets(assessed), scifi_rows.tables(assessed), assessed.prepared.config
+        else:
+            own = tuple(one.strip() for one in (baselines.split(",") if isinstance(baselines, str) else baselines))
+            rated = run_citeeval(asked, choice, scenario, settings, overrides, None, own)
+            sheets, rows, config = citeeval_sheets(rated), citeeval_rows.tables(rated), rated.config
+    tables = [RowTable(key, records) for key, records in rows.items()]
+    return PipelineResult(name, asked.name, config, config.results, {one.name: one for one in sheets}, tables)
 
 
 @contextmanager

@@ -1,28 +1,29 @@
-"""The tables of the ALiiCE paper: every system's scores (Table 1), and ALiiCE beside ALCE (Tables 3 and 4)."""
+"""The pipeline `tables`: the ALiiCE paper's Table 1 (every system's scores) and Table 3 (ALiiCE beside ALCE)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from metaeval.config import Names, RunConfig, config_folders, load_run, read_yaml, validated
+from metaeval.config import Flag, Names, config_folders, read_yaml, validated
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.judging import Cited, by_key, gather, judge
-from metaeval.experiment.citing.notes import data_of, notes_of, sheet_of, signatures_of
-from metaeval.experiment.citing.pipelines import WITHIN, read_pipeline
-from metaeval.experiment.citing.quantities import Interval, Quantity, interval_over
-from metaeval.experiment.citing.run import backends_of, find_cutoffs
-from metaeval.experiment.scoring import MetricProgress
+from metaeval.experiment.citing.claims import MEASURES, WITHIN, Cited, Reading, by_key, judge, read_claims
+from metaeval.experiment.citing.claims_tables import provenance_of
+from metaeval.experiment.citing.pipeline import JudgedByMetrics, Layout, MakeBackends, Pipeline, Run
+from metaeval.experiment.citing.run import gather
 from metaeval.experiment.sheet import Record, Sheet
+from metaeval.files import safe_name
 from metaeval.report.citation.layout import Frame
 from metaeval.report.citation.paper import OVERALL, PaperRow, overall_grid, side_by_side_grid
 from metaeval.report.grid import Grid
 from metaeval.report.number_format import plain
-from metaeval.scoring.store import ScoreStore
+
+_PIPELINES = ("aliice", "alce")
 
 
 class PaperConfig(BaseModel):
@@ -66,57 +67,85 @@ def read_files(texts: Sequence[str]) -> dict[str, list[Path]]:
     return found
 
 
-def paper_tables(
-    config: PaperConfig,
-    files: Mapping[str, Sequence[Path]],
-    settings: Mapping[str, Any],
-    overrides: Sequence[str] = (),
-    progress: MetricProgress | None = None,
-) -> tuple[RunConfig, list[tuple[str, list[Sheet]]]]:
-    """Table 1 and Table 3 of every data set, by its name; nothing is written but the score store.
+class TablesCommand(JudgedByMetrics):
+    """Options of `cite tables`; those that are not given are the file's, and the defaults of `PaperConfig`."""
 
-    Raises `UserError` as a citation run does.
-    """
-    run = load_run(None, {**settings, "metrics": config.nli}, overrides)
-    cutoffs = find_cutoffs(config.nli, run, config.threshold)
-    found: list[tuple[str, list[Sheet]]] = []
-    with ScoreStore(run.store_path) as store:
-        for name, paths in files.items():
-            answers = gather(paths, config.format)
-            aliice, alce = (
-                judge(
-                    read_pipeline(pipeline, answers, config.profile, config.parser, config.splitter),
-                    backends_of(cutoffs, run, store, "joint", progress),
-                    run,
-                )
-                for pipeline in ("aliice", "alce")
-            )
-            named = name or "answers"
-            sheets = [
-                _sheet(aliice, named, "table-1", overall_grid, _overall(aliice)),
-                _sheet(aliice, named, "table-3", side_by_side_grid, _side_by_side(aliice, alce)),
-            ]
-            found.append((named, sheets))
-    return run, found
+    files: Annotated[tuple[str, ...], Flag("FILE", multiple=True, argument=True)] = Field(
+        description="FILE, or DATASET=FILE,FILE: one file a system."
+    )
+    config: Annotated[Path | None, Flag("FILE", "-c")] = Field(
+        default=None, description="A YAML file, or aliice (shipped)."
+    )
+    profile: Annotated[str | None, Flag("NAME")] = Field(default=None, description="paper or released.")
+    parser: Annotated[str | None, Flag("NAME")] = Field(default=None, description="As for 'cite aliice'.")
+    splitter: Annotated[str | None, Flag("NAME")] = Field(default=None, description="auto, nltk or rules.")
+    format: Annotated[str | None, Flag("NAME", "-f")] = Field(default=None, description="As for 'cite aliice'.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_the_file(cls, values: dict[str, Any]) -> dict[str, Any]:
+        given = {name: values.get(name) or None for name in PaperConfig.model_fields}
+        return {**values, **read_paper(values.get("config"), given).model_dump()}
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """None: every data set has a folder of its own."""
+        return ()
+
+
+_Answers = dict[str, tuple[Reading, Reading]]
+
+
+def _read(run: Run) -> tuple[Run, _Answers]:
+    """The answers of every data set, as ALiiCE and as ALCE read them."""
+    options = run.options
+    read: _Answers = {}
+    for name, paths in read_files(options.files).items():
+        answers = gather(paths, options.format)
+        aliice, alce = (
+            read_claims(pipeline, answers, options.profile, options.parser, options.splitter)
+            for pipeline in _PIPELINES
+        )
+        read[name or "answers"] = aliice, alce
+    return run, read
+
+
+def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> dict[str, tuple[Cited, Cited]]:
+    run, answers = read
+    found = {}
+    for name, readings in answers.items():
+        aliice, alce = (judge(one, backends(), run.config) for one in readings)
+        found[name] = aliice, alce
+    return found
+
+
+def _lay_out(judged: Mapping[str, tuple[Cited, Cited]]) -> Layout:
+    """Table 1 and Table 3 of every data set, in its folder."""
+    tables = {}
+    for name, (aliice, alce) in judged.items():
+        folder = safe_name(name)
+        tables[f"{folder}/table-1"] = _sheet(aliice, name, "table-1", overall_grid, _overall(aliice))
+        tables[f"{folder}/table-3"] = _sheet(aliice, name, "table-3", side_by_side_grid, _side_by_side(aliice, alce))
+    return Layout(tables)
 
 
 def _overall(cited: Cited) -> list[PaperRow]:
-    quantities = by_key([*cited.judged[0].quantities, *cited.pipeline.quantities])
+    quantities = by_key([*cited.judged[0].quantities, *cited.reading.quantities])
     shown = [key for key in OVERALL if key in quantities]
     return [
-        PaperRow(system, {key: _ends(cited.interval(quantities[key], number)) for key in shown})
-        for number, system in enumerate(cited.systems)
+        PaperRow(system, {key: cited.panel.interval(quantities[key], number).ends for key in shown})
+        for number, system in enumerate(cited.panel.systems)
     ]
 
 
 def _side_by_side(aliice: Cited, alce: Cited) -> list[PaperRow]:
     """Recall and precision of both pipelines on the answers with a citation within a sentence."""
-    within = np.array(aliice.pipeline.values[WITHIN], dtype=np.float64) == 1
+    within = np.array(aliice.reading.values[WITHIN], dtype=np.float64) == 1
     rows = []
-    for number, system in enumerate(aliice.systems):
-        own = np.flatnonzero(within & (aliice.system == number))
+    for number, system in enumerate(aliice.panel.systems):
+        own = np.flatnonzero(within & (aliice.panel.system == number))
         values = {
-            f"{cited.pipeline.name}_{key}": _ends(_on(cited, by_key(cited.judged[0].quantities)[key], own))
+            f"{cited.reading.name}_{key}": cited.panel.interval_over(by_key(cited.judged[0].quantities)[key], own).ends
             for cited in (aliice, alce)
             for key in ("recall", "precision")
         }
@@ -124,23 +153,38 @@ def _side_by_side(aliice: Cited, alce: Cited) -> list[PaperRow]:
     return rows
 
 
-def _on(cited: Cited, quantity: Quantity, rows: np.ndarray[Any, np.dtype[np.intp]]) -> Interval:
-    return interval_over(quantity, rows, cited.group, cited.draws, cited.config.interval.level)
-
-
-def _ends(interval: Interval) -> tuple[float | None, float | None, float | None]:
-    return interval.value, interval.low, interval.high
-
-
 def _sheet(
     cited: Cited, dataset: str, name: str, layout: Callable[[Frame, Sequence[PaperRow]], Grid], rows: Sequence[PaperRow]
 ) -> Sheet:
-    data = data_of(cited, dataset)
-    where = f"{plain(dataset)}, profile {plain(str(cited.pipeline.fields['profile']))}"
-    frame = Frame((name, dataset, "aliice"), "", where, notes_of(cited, data), signatures_of(cited, data))
+    where = f"{plain(dataset)}, profile {plain(str(cited.reading.fields['profile']))}"
+    around = replace(provenance_of(cited, dataset), kind="aliice", subtitle=where)
     records: list[Record] = [
         {"system": row.system, "answers": row.answers, "measure": key, "value": value, "low": low, "high": high}
         for row in rows
         for key, (value, low, high) in row.values.items()
     ]
-    return sheet_of(cited, data, name, records, layout(frame, rows))
+    return around.sheet(name, "", records, lambda frame: layout(frame, rows))
+
+
+TABLES = Pipeline(
+    name="tables",
+    title="ALiiCE",
+    paper="Xu et al. 2024, ALiiCE (arXiv 2406.13375), Tables 1, 3 and 4",
+    help="""The ALiiCE paper's Tables 1 and 3, from your files.
+
+    Table 1: citation quality, correctness and length of every system. Table 3:
+    ALiiCE beside ALCE on the answers that cite within a sentence.
+
+    \b
+    Examples:
+      metaeval cite tables answers.json
+      metaeval cite tables ASQA=a.json,b.json ELI5=c.json -c aliice
+      metaeval cite tables a.json b.json -c aliice --nli rouge --parser small
+    """,
+    options=TablesCommand,
+    measures=MEASURES,
+    backends="one",
+    read=_read,
+    judge=_judge,
+    lay_out=_lay_out,
+)

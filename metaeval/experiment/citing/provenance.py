@@ -1,17 +1,82 @@
-"""How a run's numbers were made, in the words of its settings, its footers and its signatures."""
+"""How a run's numbers were made: what stands around each of its tables, in settings, footers and signatures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 
+from metaeval.citation.measures import group_codes
+from metaeval.citation.model import Answer
 from metaeval.config import IntervalConfig
-from metaeval.experiment.sheet import Scalar
+from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.experiment.verdicts import Backend
-from metaeval.report.grid import Note
+from metaeval.files import sha256_json
+from metaeval.report.citation.layout import Frame
+from metaeval.report.grid import Grid, Note
 from metaeval.report.number_format import count, one_line, plain, share
 from metaeval.report.result import Data
 from metaeval.signature import signature
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """What is the same around all tables of a run.
+
+    data: what was judged. kind: the last part of a table's key (empty: none). fields: what the numbers depend on beside
+    the answers. judges: what they depend on besides, for each signature. before, after: notes above and below those
+    of a table's own.
+    """
+
+    data: Data
+    kind: str
+    subtitle: str
+    fields: Mapping[str, Scalar]
+    interval: IntervalConfig
+    judges: Sequence[Mapping[str, object]] = ({},)
+    before: Sequence[Note] = ()
+    after: Sequence[Note] = ()
+
+    def sheet(
+        self, name: str, title: str, records: Sequence[Record], layout: Callable[[Frame], Grid], notes: Sequence[Note] = ()
+    ) -> Sheet:
+        """A table of the run. layout: lays it out in what stands around it; notes: its own. Empty notes are left out."""
+        footer = tuple(note for note in (*self.before, *notes, *self.after) if note.text or note.items)
+        key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
+        signatures = tuple(signed(self.data, {**self.fields, **one}, self.interval) for one in self.judges)
+        settings = {**self.fields, **resampled(self.interval)}
+        return Sheet(name, self.data, settings, records, layout(Frame(key, title, self.subtitle, footer, signatures)))
+
+
+def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, citations: int) -> Data:
+    """What was judged, for the files: documents are passages. split: the pipeline."""
+    return Data(
+        name=name,
+        split=split,
+        fingerprint=fingerprint(answers),
+        statements=statements,
+        documents=sum(len(answer.passages) for answer in answers),
+        citations=citations,
+        groups=group_codes(answers)[1],
+        levels={},
+    )
+
+
+def fingerprint(answers: Sequence[Answer]) -> str:
+    """A hash of everything that is read of the answers."""
+    return sha256_json(
+        [
+            [one.id, one.group, one.system, one.question, one.text, one.first, dict(one.reference)]
+            + [[passage.title, passage.text] for passage in one.passages]
+            for one in answers
+        ]
+    )
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A text as an example in a note: its first characters."""
+    flat = plain(text)
+    return flat if len(flat) <= most else f"{flat[: most - 1]}…"
 
 
 def resampled(interval: IntervalConfig) -> dict[str, Scalar]:

@@ -1,42 +1,74 @@
-"""Statistics of a set of answers under the heading of their column; what they compute is in `citation.measures`."""
+"""Statistics of answers under the headings of their columns, by system; what they compute is in `citation.measures`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from metaeval.citation import measures
 from metaeval.citation.measures import (
+    Floats,
+    Ints,
     Interval,
     Share,
     Statistic,
-    groups_with_value,
-    interval_of,
+    group_codes,
     interval_over,
     replicates,
+    system_codes,
 )
+from metaeval.citation.model import Answer
+from metaeval.config import IntervalConfig
 from metaeval.report.result import Column
-
-__all__ = [
-    "Interval",
-    "Quantity",
-    "f1_of",
-    "groups_with_value",
-    "interval_of",
-    "interval_over",
-    "macro_of",
-    "mean_of",
-    "micro_of",
-    "replicates",
-    "variation_of",
-]
-
+from metaeval.stats.resampling import Draws, bootstrap
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Quantity(Statistic):
     """A statistic with its column: key, heading, and how it is printed."""
 
     column: Column
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Answers of one or more systems, as resampling sees them.
+
+    systems: names, sorted. system, group: (n,) codes of each answer. draws: weightings of the groups, the same for
+    every system and backend.
+    """
+
+    answers: Sequence[Answer]
+    systems: Sequence[str]
+    system: Ints
+    group: Ints
+    draws: Draws
+    level: float
+
+    def rows(self, system: int) -> Ints:
+        """The numbers of a system's answers."""
+        return np.flatnonzero(self.system == system)
+
+    def values(self, quantity: Quantity, system: int) -> Floats:
+        """A quantity of one system under each weighting, (R,), the input itself first."""
+        return replicates(quantity, self.rows(system), self.group, self.draws)
+
+    def interval(self, quantity: Quantity, system: int) -> Interval:
+        """A quantity of one system, with its interval; none from a single group that has a value."""
+        return self.interval_over(quantity, self.rows(system))
+
+    def interval_over(self, quantity: Quantity, rows: Ints) -> Interval:
+        """A quantity of some answers, with its interval; without one where fewer than two groups have a value."""
+        return interval_over(quantity, rows, self.group, self.draws, self.level)
+
+
+def panel_of(answers: Sequence[Answer], interval: IntervalConfig) -> Panel:
+    """The answers with their systems, groups and draws."""
+    systems, system = system_codes(answers)
+    group, n_groups = group_codes(answers)
+    draws = bootstrap(n_groups, interval.resamples, interval.seed)
+    return Panel(answers, systems, system, group, draws, interval.level)
 
 
 def mean_of(column: Column, values: Sequence[float | None]) -> Quantity:

@@ -1,141 +1,238 @@
-"""A citation run: what is asked for, checked before any work; then read, judged and written."""
+"""The one way of all citation pipelines: options checked, files read, models asked, verdicts made, results laid out.
+
+Nothing that differs between a run and its replay goes into the results: what came from the reply store, and what had
+to be sent again, is told on the way.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from metaeval.citation.alce.mauve import MODEL as MAUVE_MODEL
-from metaeval.citation.alce.questions import MODEL as READER
+from metaeval.citation.chat.opening import Chat, open_chat
+from metaeval.citation.model import Answer
+from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
-from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.agreement import gather_labels
-from metaeval.experiment.citing.agreement_sheet import agreement_sheet
-from metaeval.experiment.citing.human_labels import read_labels
-from metaeval.experiment.citing.judging import Cited, gather, judge
-from metaeval.experiment.citing.pipelines import read_pipeline
-from metaeval.experiment.citing.rows import write_rows
-from metaeval.experiment.citing.sheets import citation_sheets
+from metaeval.errors import UserError
+from metaeval.experiment.citing.pipeline import (
+    AsksChat,
+    FindCutoff,
+    Given,
+    JudgedByMetrics,
+    MakeBackends,
+    Pipeline,
+    PipelineOptions,
+    ReadsAnswers,
+    Run,
+)
+from metaeval.experiment.citing.result import PipelineResult
+from metaeval.experiment.citing.settings import ChatChoice, chat_options, sort_settings
 from metaeval.experiment.columns import check_names
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
 from metaeval.experiment.scoring import MetricProgress
-from metaeval.experiment.sheet import Sheet
 from metaeval.experiment.verdicts import Backend, Premise, entailment, load_judge
 from metaeval.files import safe_name
 from metaeval.scoring.store import ScoreStore
+
+_log = logging.getLogger(__name__)
 
 DEFAULT_BACKEND = "minilm-bertscore"
 """The one that does best on WiCE dev of those that need no download."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a user asks of a pipeline; see `read_pipeline`, `find_cutoff` and `entailment`. nli: metrics by name."""
+def run_pipeline(
+    pipeline: Pipeline,
+    options: PipelineOptions,
+    settings: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    progress: MetricProgress | None = None,
+) -> PipelineResult:
+    """Run a pipeline; nothing is written but the stores of scores and replies, and the file of `record`.
 
-    pipeline: str
-    files: Sequence[Path]
-    form: str = "auto"
-    nli: Sequence[str] = ()
-    threshold: str | None = None
-    calibrations: Sequence[Path] = ()
-    premise: str = "joint"
-    profile: str = "paper"
-    parser: str = "small"
-    splitter: str = "auto"
-    units: str = "sentences"
-    measures: Sequence[str] = ()
-    reader: str = READER
-    mauve_model: str = MAUVE_MODEL
+    settings: those of a run (results, store, budget). overrides: what --set takes, name=value.
 
-    @property
-    def name(self) -> str:
-        """The files' names, without folders and endings."""
-        return "+".join(path.name.split(".")[0] or path.name for path in self.files)
-
-
-def run_cited(
-    asked: Asked, settings: Mapping[str, Any], overrides: Sequence[str] = (), progress: MetricProgress | None = None
-) -> tuple[Cited, list[Sheet]]:
-    """Judge the answers with every backend, and lay out the results; nothing is written but the score store.
-
-    settings, overrides: those of a run (results, store, budget; interval.resamples=..., metric_options...).
-
-    Raises `UserError` for whatever is wrong in what is asked, in the files and in the backends, before any scoring.
+    Raises `UserError` for whatever is wrong in options, files and backends before anything is sent or scored; and when
+    the chat model cannot go on or the budget is spent, with every reply so far kept.
     """
-    names = tuple(dict.fromkeys(asked.nli)) or (DEFAULT_BACKEND,)
-    config = load_run(None, {**settings, "metrics": names}, overrides)
-    if asked.premise not in get_args(Premise):
-        raise unknown("premise", asked.premise, get_args(Premise))
-    cutoffs = find_cutoffs(names, config, asked.threshold, asked.calibrations)
-    answers = gather(asked.files, asked.form)
-    if not any(answer.passages for answer in answers):
-        raise UserError(f"No answer of {asked.name} comes with passages: there is nothing that its citations point at.")
-    pipeline = read_pipeline(
-        asked.pipeline,
-        answers,
-        asked.profile,
-        asked.parser,
-        asked.splitter,
-        asked.units,
-        asked.measures,
-        asked.reader,
-        asked.mauve_model,
+    run = prepare(pipeline, options, settings, overrides, progress)
+    read = pipeline.read(run)
+    with _answering(run) as chat:
+        heard = pipeline.ask(read, chat)
+    with backends_over_store(run) as backends:
+        laid = pipeline.lay_out(pipeline.judge(heard, backends))
+    tables = laid.tables if isinstance(laid.tables, Mapping) else {sheet.name: sheet for sheet in laid.tables}
+    return PipelineResult(pipeline.name, run.name, run.config, run.folder, tables, laid.rows, laid.files, laid.shown)
+
+
+def estimate_pipeline(
+    pipeline: Pipeline, options: PipelineOptions, settings: Mapping[str, Any], overrides: Sequence[str] = ()
+) -> str:
+    """What such a run would still ask of the chat model, and cost; nothing is sent, and no key is needed.
+
+    Raises `UserError` as `run_pipeline` does before anything is sent.
+    """
+    return pipeline.estimate(pipeline.read(prepare(pipeline, options, settings, overrides)))
+
+
+def prepare(
+    pipeline: Pipeline,
+    options: PipelineOptions,
+    settings: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    progress: MetricProgress | None = None,
+) -> Run:
+    """Check the options, and read the answers; nothing is asked or scored."""
+    given, of_run = sort_settings(overrides, pipeline.owners) if pipeline.owners else ({}, list(overrides))
+    metrics = _metrics(pipeline, options)
+    # A budget is the run's too: a backend may cost money as well.
+    config = load_run(
+        None, {**settings, **_set(given, "budget"), **({"metrics": metrics} if metrics else {})}, of_run
     )
-    with ScoreStore(config.store_path) as store:
-        cited = judge(pipeline, backends_of(cutoffs, config, store, asked.premise, progress), config)
-    return cited, citation_sheets(cited, asked.name)
+    choice, chat, cutoffs = _choice(options), None, {}
+    if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, given)):
+        values = {**given.get("chat", {}), **_set(given, "model")}
+        chat = chat_options(pipeline.chat_options, choice, values, config.budget, pipeline.purpose)
+    if metrics and isinstance(options, JudgedByMetrics):
+        find = partial(pipeline.cutoff, given=given)
+        cutoffs = find_cutoffs(metrics, config, options.threshold, options.calibration, pipeline.decides, find)
+    splitter = find_sentence_splitter(getattr(options, "splitter", "auto"))
+    name, answers = name_of(options.inputs), []
+    if isinstance(options, ReadsAnswers):
+        answers = gather(options.files, options.format)
+        if not any(answer.passages for answer in answers):
+            raise UserError(f"No answer of {name} comes with passages: there is nothing that its citations point at.")
+    folder = config.results / "cite" / pipeline.name / safe_name(name)
+    return Run(name, folder, options, given, config, cutoffs, choice, chat, splitter, answers, progress)
+
+
+def name_of(files: Sequence[Path]) -> str:
+    """The files' names, without folders and endings."""
+    return "+".join(_stem(path) for path in files)
+
+
+def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
+    """The answers of one or more files.
+
+    An answer that names no system is of its file's; with several files, ids begin with the file's name.
+
+    Raises `UserError` for no file, a file that cannot be read as answers, two files of one name, and a system that
+    goes by the name of another file.
+    """
+    if not files:
+        raise UserError("No file of answers is given: name at least one.")
+    names = [_stem(path) for path in files]
+    if len(set(names)) < len(names):
+        raise UserError(f"Files are told apart by their names, and two have the same: {', '.join(names)}.")
+    read = {name: read_answers(path, form) for path, name in zip(files, names, strict=True)}
+    _check_systems(read)
+    answers: list[Answer] = []
+    for name, own_answers in read.items():
+        for answer in own_answers:
+            prefix = f"{name}/" if len(files) > 1 else ""
+            own = f"{prefix}{answer.id}", answer.system or name, answer.group
+            written, system, group = (_writable(text) for text in own)
+            answers.append(replace(answer, id=written, system=system, group=group))
+    return answers
 
 
 def find_cutoffs(
-    names: Sequence[str], config: RunConfig, threshold: str | None = None, calibrations: Sequence[Path] = ()
+    names: Sequence[str],
+    config: RunConfig,
+    threshold: str | None = None,
+    calibrations: Sequence[Path] = (),
+    decides: str = "",
+    find: FindCutoff = find_cutoff,
 ) -> dict[str, Cutoff]:
-    """The cut-off of each backend, in their order; `UserError` for a wrong backend, and one without a cut-off."""
+    """The cut-off of each backend, in their order; `UserError` for a wrong backend, and one without a cut-off.
+
+    decides: what needs decisions, as the beginning of the sentence that refuses a soft cut-off (empty: nothing does).
+    """
     check_names(config)
     given = read_thresholds(threshold, names)
-    return {name: find_cutoff(name, load_judge(name, config), given, calibrations) for name in names}
+    found = {name: find(name, load_judge(name, config), given, calibrations) for name in names}
+    if soft := [name for name, cutoff in found.items() if decides and cutoff.value is None]:
+        raise UserError(f"{decides}, and {soft[0]!r} is asked for soft scores: give a threshold.")
+    return found
 
 
-def write_cited(asked: Asked, cited: Cited) -> tuple[Path, list[Path]]:
-    """Write the tables of answers, sentences and citations; the folder, RESULTS/cite/PIPELINE/NAME, and the paths."""
-    folder = cited.config.results / "cite" / asked.pipeline / safe_name(asked.name)
-    return folder, write_rows(cited, folder)
+@contextmanager
+def backends_over_store(run: Run) -> Iterator[MakeBackends]:
+    """What makes backends over the run's score store; the store is opened when the first of them is made."""
+    config = run.config
+    premise: Premise = getattr(run.options, "premise", "joint")
+    with ExitStack() as stack:
+        store = cache(lambda: stack.enter_context(ScoreStore(config.store_path)))
+
+        def made(cutoffs: Mapping[str, Cutoff] = run.cutoffs) -> Iterator[Backend]:
+            # Each is made when the one before it has judged: its model is then let go.
+            for name, cutoff in cutoffs.items():
+                yield entailment(name, config, cutoff, store(), premise, run.progress)
+
+        yield made
 
 
 def backends_of(
     cutoffs: Mapping[str, Cutoff], config: RunConfig, store: ScoreStore, premise: Any, progress: MetricProgress | None
 ) -> Iterator[Backend]:
-    """The backends, each made when the one before it has judged: its model is then let go."""
+    """The backends of a pipeline that is not declared yet."""
     for name, cutoff in cutoffs.items():
         yield entailment(name, config, cutoff, store, premise, progress)
 
 
-def run_agreement(
-    file: Path,
-    nli: Sequence[str],
-    threshold: str | None,
-    calibrations: Sequence[Path],
-    splitter: str,
-    settings: Mapping[str, Any],
-    overrides: Sequence[str] = (),
-    progress: MetricProgress | None = None,
-) -> tuple[RunConfig, Sheet]:
-    """Hold the published automatic verdicts and those of backends against the human labels in a file.
+@contextmanager
+def _answering(run: Run) -> Iterator[Chat | None]:
+    """The chat model of the run; None where none is asked."""
+    if run.chat is None:
+        yield None
+        return
+    with open_chat(run.chat, run.choice.record, run.choice.replay, run.progress) as chat:
+        yield chat
+        _log.info("%s: %s", run.chat.model, chat.note())
 
-    Raises `UserError` as `run_cited` does, and for a soft cut-off.
-    """
-    names = tuple(dict.fromkeys(nli))
-    config = load_run(None, {**settings, "metrics": names or (DEFAULT_BACKEND,)}, overrides)
-    cutoffs = find_cutoffs(names, config, threshold, calibrations) if names else {}
-    if soft := [name for name, cutoff in cutoffs.items() if cutoff.value is None]:
-        raise UserError(f"Agreement is between decisions, and {soft[0]!r} is asked for soft scores: give a threshold.")
-    cutter = find_sentence_splitter(splitter)
-    labelled = read_labels(file)
-    with ScoreStore(config.store_path) as store:
-        backends = list(backends_of(cutoffs, config, store, "joint", progress))
-        labels = gather_labels(labelled, backends, cutter)
-    if not labels["sentence"].raters:
-        raise UserError(f"{file} holds no automatic verdicts to hold against its labels: name a backend with --nli.")
-    return config, agreement_sheet(labelled, labels, backends, config, file.name.split(".")[0], cutter.name)
+
+def _metrics(pipeline: Pipeline, options: PipelineOptions) -> tuple[str, ...]:
+    """The metrics that judge; the default one where the pipeline needs one and none is named."""
+    names = tuple(dict.fromkeys(options.nli)) if isinstance(options, JudgedByMetrics) else ()
+    if pipeline.backends == "one" and len(names) > 1:
+        raise UserError(f"{pipeline.title}: one metric judges, and {len(names)} are named: give --nli once.")
+    return names or ((DEFAULT_BACKEND,) if pipeline.backends in ("one", "many") else ())
+
+
+def _choice(options: PipelineOptions) -> ChatChoice:
+    if not isinstance(options, AsksChat):
+        return ChatChoice()
+    if options.record is not None and options.replay is not None:
+        raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
+    return ChatChoice(options.model, options.base_url, options.record, options.replay)
+
+
+def _set(given: Given, name: str) -> dict[str, Any]:
+    """What --set gives under a name, whoever has it."""
+    return next(({name: values[name]} for values in given.values() if name in values), {})
+
+
+def _check_systems(read: Mapping[str, Sequence[Answer]]) -> None:
+    """Answers that name no system go by their file's name; it must not be another system's."""
+    for name in [name for name, answers in read.items() if any(not answer.system for answer in answers)]:
+        for other, answers in read.items():
+            if other != name and any(answer.system == name for answer in answers):
+                raise UserError(
+                    f"Answers in {other} are of a system {name!r}, and so are those of the file {name}, which name "
+                    "none: rename the file, or name its system in the field 'system'."
+                )
+
+
+def _writable(text: str) -> str:
+    """A name as files can hold it: a lone surrogate, which JSON input may hold, as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _stem(path: Path) -> str:
+    """A file's name without its endings: answers.jsonl.gz is answers."""
+    return path.name.split(".")[0] or path.name

@@ -1,16 +1,71 @@
-"""What --set says, sorted by whose option it is: a pipeline's, the chat model's, or the run's."""
+"""Settings of a pipeline: what --set says, by whose option it is, and which chat model answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import dataclass, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
 
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from metaeval.config import RunConfig
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat.opening import replayed_model
+from metaeval.config import RunConfig, validated
 from metaeval.errors import UserError, did_you_mean
+
+Kind = TypeVar("Kind", bound=ChatOptions)
+
+
+@dataclass(frozen=True)
+class ChatChoice:
+    """A model at an address, or the replies in a file. record: where the replies are kept for a replay."""
+
+    model: str | None = None
+    base_url: str | None = None
+    record: Path | None = None
+    replay: Path | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anybody is there to answer."""
+        return self.model is not None or self.replay is not None
+
+
+def model_of(choice: ChatChoice, options: Mapping[str, Any], purpose: str = "judges") -> str:
+    """The model that was named, else the one that the file of replies was recorded with; `UserError` without either.
+
+    purpose: what the model does, for the sentence.
+    """
+    if named := choice.model or options.get("model"):
+        return str(named)
+    if choice.replay is None:
+        raise UserError(
+            f"A chat model {purpose}, and none is named: type --model NAME (with export OPENAI_API_KEY=..., or "
+            "--base-url http://HOST:PORT/v1 for a server of your own), or --replay FILE for replies that --record "
+            "FILE kept."
+        )
+    return replayed_model(choice.replay)
+
+
+def chat_options(
+    kind: type[Kind],
+    choice: ChatChoice,
+    options: Mapping[str, Any],
+    budget: float | None = None,
+    purpose: str = "judges",
+    **defaults: Any,
+) -> Kind:
+    """The options of the chat model: defaults, then options that were set by name, then what the choice says.
+
+    Raises `UserError` for a wrong option, and where no model is named.
+    """
+    values = {**defaults, **({} if budget is None else {"budget": budget}), **options}
+    values["model"] = model_of(choice, options, purpose)
+    if choice.base_url is not None:
+        values["base_url"] = choice.base_url
+    return validated(kind, values, "the options of the chat model")
 
 
 def sort_settings(overrides: Sequence[str], owners: Mapping[str, type]) -> tuple[dict[str, dict[str, Any]], list[str]]:
@@ -58,3 +113,23 @@ def _value(owner: type, override: str) -> Any:
         raise UserError(f"--set {override}: {name} should be {allowed}.") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"--set {override}: the value is not YAML; text is safe in quotes, 'like this'.") from error
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asks of a pipeline that is not declared yet."""
+
+    pipeline: str
+    files: Sequence[Path]
+    form: str = "auto"
+    nli: Sequence[str] = ()
+    threshold: str | None = None
+    calibrations: Sequence[Path] = ()
+    profile: str = "paper"
+    parser: str = "small"
+    splitter: str = "auto"
+
+    @property
+    def name(self) -> str:
+        """The files' names, without folders and endings."""
+        return "+".join(path.name.split(".")[0] or path.name for path in self.files)

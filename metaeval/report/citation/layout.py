@@ -33,6 +33,15 @@ class Frame:
     signatures: tuple[str, ...] = ()
 
 
+def entry_records(entries: Sequence[Entry]) -> list[dict[str, str | float | None]]:
+    """The same as records: one for each system, backend and measure."""
+    return [
+        {"system": entry.system, "backend": entry.backend, "measure": name, "value": value, "low": low, "high": high}
+        for entry in entries
+        for name, (value, low, high) in entry.values.items()
+    ]
+
+
 def shown_columns(columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str] = ()) -> list[Column]:
     """The columns that have a value, and those whose keys are `kept`."""
     return [one for one in columns if one.key in kept or any(_value(entry, one) is not None for entry in entries)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from metaeval.citation.citeeval.evaluate import StatementValues
 from metaeval.experiment.citing.citeeval.baseline_rows import baselines_of_answer, baselines_of_statement
 from metaeval.experiment.citing.citeeval.run import Rated
-from metaeval.experiment.citing.row_files import write_row_files
+from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.sheet import Record
 from metaeval.files import safe_name
 
@@ -16,8 +16,8 @@ def write_citeeval(rated: Rated) -> tuple[Path, list[Path]]:
     """Write the tables as CSV and JSON lines; the folder, RESULTS/cite/citeeval/NAME, and the paths."""
     folder = rated.config.results / "cite" / "citeeval" / safe_name(rated.name)
     rows = tables(rated)
-    written = write_row_files(rows["answers"], folder, "per-answers", words=True)
-    return folder, written + write_row_files(rows["statements"], folder, "per-statements")
+    written = RowTable("answers", rows["answers"], words=True).write(folder)
+    return folder, written + RowTable("statements", rows["statements"]).write(folder)
 
 
 def tables(rated: Rated) -> dict[str, list[Record]]:

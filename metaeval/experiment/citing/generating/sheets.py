@@ -10,7 +10,7 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.sentences import without_marks
 from metaeval.experiment.citing.generating.run import Written
-from metaeval.experiment.citing.notes import fingerprint
+from metaeval.experiment.citing.provenance import fingerprint
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.citation.layout import Frame, lines_grid
 from metaeval.report.grid import Cell, Note

@@ -23,11 +23,11 @@ from metaeval.citation.scifi.with_parser import PROFILE
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.chat import ChatChoice, chat_options
+from metaeval.experiment.citing.settings import ChatChoice, chat_options
 from metaeval.experiment.citing.meta.external_scores import read_measures
 from metaeval.experiment.citing.meta.ratings import MetaOptions
 from metaeval.experiment.citing.meta.values import Measured
-from metaeval.experiment.citing.pipelines import Pipeline, read_pipeline
+from metaeval.experiment.citing.claims import Reading, read_claims
 from metaeval.experiment.citing.run import DEFAULT_BACKEND, find_cutoffs
 from metaeval.experiment.citing.settings import sort_settings
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
@@ -87,7 +87,7 @@ class MetaPrepared:
     parser: Parser | None
     splitter: SentenceSplitter
     human: HumanSet
-    pipelines: Sequence[Pipeline]
+    pipelines: Sequence[Reading]
     cutoffs: Mapping[str, Cutoff]
     graded: Mapping[str, Cutoff]
     given: Sequence[Measured]
@@ -149,7 +149,7 @@ def prepare_meta(
         splitter=find_sentence_splitter(options.splitter),
         human=human,
         pipelines=[
-            read_pipeline(name, answers, options.profile, options.parser, options.splitter, measures=("length",))
+            read_claims(name, answers, options.profile, options.parser, options.splitter, measures=("length",))
             for name in names
             if name in USUAL
         ],

@@ -16,8 +16,7 @@ from metaeval.citation.model import Answer
 from metaeval.citation.soft import SoftLine, soften
 from metaeval.citation.table import claims_of, unjudged_claim
 from metaeval.config import RunConfig
-from metaeval.experiment.citing.judging import judge
-from metaeval.experiment.citing.pipelines import Pipeline
+from metaeval.experiment.citing.claims import Reading, judge
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.result import Ledger
 
@@ -52,7 +51,7 @@ class Measured:
         return pipeline == "scores" or measure in ("f1", "entailment", "auto")
 
 
-def citation_measures(pipeline: Pipeline, backend: Backend, config: RunConfig) -> list[Measured]:
+def citation_measures(pipeline: Reading, backend: Backend, config: RunConfig) -> list[Measured]:
     """Recall, precision and F1 of ALCE or ALiiCE under a backend.
 
     A sentence's recall is the mean over its claims, its precision that over its citations.

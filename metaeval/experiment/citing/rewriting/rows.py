@@ -6,7 +6,7 @@ from pathlib import Path
 
 from metaeval.citation.aliice.rewriting import Rewriting
 from metaeval.experiment.citing.rewriting.run import Rejudged
-from metaeval.experiment.citing.row_files import write_row_files
+from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.sheet import Record
 from metaeval.files import safe_name
 
@@ -34,6 +34,6 @@ def write_claims(rejudged: Rejudged, folder: Path) -> list[Path]:
     rows = [claim_row(rejudged, one) for one in rejudged.rewritings]
     changed = [claim_row(rejudged, one) for one in rejudged.rewritings if rejudged.changed(one)]
     return [
-        *write_row_files(rows, folder, f"rewritings-{name}", COLUMNS),
-        *write_row_files(changed, folder, f"changed-{name}", COLUMNS),
+        *RowTable("rewritings", rows, f"rewritings-{name}", COLUMNS).write(folder),
+        *RowTable("changed", changed, f"changed-{name}", COLUMNS).write(folder),
     ]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from metaeval.citation.measures import Share, bounds, citation_shares, group_codes, macro, recalls
 from metaeval.citation.table import Line, claims_of, counts
 from metaeval.experiment.citing.agreement import agreement
-from metaeval.experiment.citing.judging import F1, PRECISION, RECALL
-from metaeval.experiment.citing.notes import fingerprint
+from metaeval.experiment.citing.claims import F1, PRECISION, RECALL
+from metaeval.experiment.citing.provenance import fingerprint
 from metaeval.experiment.citing.provenance import resampled, signed, uncertainty
 from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_of, macro_of, replicates
 from metaeval.experiment.citing.rewriting.run import Rejudged
@@ -74,7 +74,7 @@ def _claims(rejudged: Rejudged, codes: Ints, n_groups: int) -> _Table:
         ("with new words", _share(sum(bool(one.new_words) for one in done), len(done)), len(done)),
     ]
     labels = rejudged.labels(codes, n_groups)
-    (agreed,) = agreement(labels, rejudged.prepared.config)
+    (agreed,) = agreement(labels, rejudged.prepared.config.interval)
     before, after = labels.human, labels.raters["after"]
     both = int(before.size)
     verdicts: list[_Measured] = [

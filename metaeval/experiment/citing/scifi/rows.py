@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metaeval.citation.scifi.model import CoverageLine, FactLine
 from metaeval.citation.scifi.shares import lost_citing
-from metaeval.experiment.citing.row_files import write_row_files
+from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.citing.scifi.run import Assessed, Scored
 from metaeval.experiment.citing.scifi.sheets import text_shares
 from metaeval.experiment.sheet import Record
@@ -30,8 +30,7 @@ def write_scifi(assessed: Assessed) -> tuple[Path, list[Path]]:
     folder = assessed.prepared.config.results / "cite" / "scifi" / safe_name(assessed.prepared.asked.name)
     written: list[Path] = []
     for name, rows in tables(assessed).items():
-        stem, _, backend = name.partition(":")
-        written += write_row_files(rows, folder, f"per-{stem}-{safe_name(backend)}", _COLUMNS[stem])
+        written += RowTable(name, rows, columns=_COLUMNS[name.partition(":")[0]]).write(folder)
     return folder, written
 
 

@@ -24,9 +24,9 @@ from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import coverages, entailments
 from metaeval.citation.scifi.with_model import read_with_model, requests_for
 from metaeval.citation.scifi.with_parser import read_with_parser
-from metaeval.experiment.citing.chat import ChatChoice
-from metaeval.experiment.citing.quantities import Interval, Quantity, interval_over, macro_of, micro_of, replicates
-from metaeval.experiment.citing.run import Asked, backends_of
+from metaeval.experiment.citing.settings import Asked, ChatChoice
+from metaeval.experiment.citing.quantities import Interval, Panel, Quantity, macro_of, micro_of, replicates
+from metaeval.experiment.citing.run import backends_of
 from metaeval.experiment.citing.scifi.settings import Prepared, prepare_scifi
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend
@@ -87,7 +87,9 @@ class Assessed:
     def interval(self, quantity: Quantity, system: int) -> Interval:
         """A quantity of one system, with its interval; none from a single group that has a value."""
         rows = np.flatnonzero(self.system == system)
-        return interval_over(quantity, rows, self.group, self.draws, self.prepared.config.interval.level)
+        level = self.prepared.config.interval.level
+        panel = Panel(self.answers, self.systems, self.system, self.group, self.draws, level)
+        return panel.interval_over(quantity, rows)
 
 
 def run_scifi(

@@ -1,9 +1,9 @@
-"""The citation pipelines behind one face: answers in, lines of the citation table out, for whatever gives verdicts."""
+"""ALCE and ALiiCE: answers cut into claims, and each claim and citation judged by any metric."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,41 +18,71 @@ from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
 from metaeval.citation.aliice.lines import aliice_lines
 from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.aliice.released_text import MARK
-from metaeval.citation.measures import Share
+from metaeval.citation.measures import Share, citation_shares, filled, zero_where_undefined
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.premises import Untitled, Zero
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
+from metaeval.citation.soft import SoftLine, settled, soft_filled, soft_precisions, soft_recalls, soften
 from metaeval.citation.table import Line
+from metaeval.config import RunConfig
 from metaeval.errors import unknown
-from metaeval.experiment.citing.correctness import TEXT_MEASURES, claim_recaller, wanted
-from metaeval.experiment.citing.model_measures import MAUVE, ModelMeasures, Whole, model_measures
-from metaeval.experiment.citing.quantities import Quantity, mean_of, micro_of, variation_of
+from metaeval.experiment.citing.pipeline import Measure
+from metaeval.experiment.citing.quantities import (
+    Panel,
+    Quantity,
+    f1_of,
+    macro_of,
+    mean_of,
+    micro_of,
+    panel_of,
+    variation_of,
+)
+from metaeval.experiment.citing.text_measures import (
+    CLAIM_RECALL,
+    MAUVE,
+    TEXT_MEASURES,
+    ModelMeasures,
+    Values,
+    Whole,
+    claim_recaller,
+    model_measures,
+    wanted,
+)
+from metaeval.experiment.sheet import Scalar
+from metaeval.experiment.verdicts import Backend
 from metaeval.report.result import Column
 
 Name = Literal["alce", "aliice"]
 NAMES: tuple[Name, ...] = ("alce", "aliice")
-_LIST = "list items"
+UNITS = ("sentences", "list items")
 _WORD = re.compile(r"\w")
+
+MEASURES = (
+    Measure("recall", "recall", "share of claims that their citations together support", 100, 1),
+    Measure("precision", "precision", "share of citations that support their claim and are needed", 100, 1),
+    Measure("f1", "F1", "harmonic mean of recall and precision", 100, 1),
+)
+HEADLINES = RECALL, PRECISION, F1 = tuple(measure.column for measure in MEASURES)
 
 WITHIN = "cites_within"
 """Of an ALiiCE answer: 1 where a citation stands within a sentence, between words of it, else 0."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pipeline:
-    """A pipeline with its answers read.
+class Reading:
+    """Answers as a pipeline reads them.
 
-    fields: what the signature says of it. lines: the citation table of all answers, by what gives verdicts. by_group:
-    an answer's precision is the mean over its citation groups, not over its citations. undefined_is_zero: precision of
-    an answer that cites nothing. claim_recalls: of each answer, the share of the reference's claims that it entails;
-    None where no reference holds claims. quantities: what needs no verdict. values: the same, for each answer. wholes:
-    measures of a system's answers together (MAUVE).
+    fields: what the signature says of the reading. lines: the citation table of all answers, by what gives verdicts.
+    by_group: an answer's precision is the mean over its citation groups, not over its citations. undefined_is_zero:
+    precision of an answer that cites nothing. claim_recalls: of each answer, the share of the reference's claims that
+    it entails; None where no reference holds claims. quantities: what needs no verdict. values: the same, for each
+    answer. wholes: measures of a system's answers together (MAUVE).
     """
 
     name: Name
     answers: Sequence[Answer]
-    fields: Mapping[str, object]
+    fields: Mapping[str, Scalar]
     lines: Callable[[Entails], list[Line]]
     by_group: bool
     undefined_is_zero: bool
@@ -60,11 +90,36 @@ class Pipeline:
     zero: Zero
     claim_recalls: Callable[[Entails], Sequence[float | None]] | None
     quantities: Sequence[Quantity]
-    values: Mapping[str, Sequence[float | None]]
+    values: Values
     wholes: Mapping[str, Whole]
 
 
-def read_pipeline(
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One backend's judgement. lines: the citation table. recall, precision: of each answer. quantities: of all.
+
+    degrees: of each line, where the backend is soft.
+    """
+
+    backend: Backend
+    lines: Sequence[Line]
+    recall: Sequence[Share]
+    precision: Sequence[Share]
+    quantities: Sequence[Quantity]
+    degrees: Sequence[SoftLine] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Cited:
+    """Answers of one or more systems, judged by one or more backends."""
+
+    reading: Reading
+    config: RunConfig
+    panel: Panel
+    judged: Sequence[Judged]
+
+
+def read_claims(
     name: str,
     answers: Sequence[Answer],
     profile: str = "paper",
@@ -74,7 +129,7 @@ def read_pipeline(
     measures: Sequence[str] = (),
     reader: str = READER,
     mauve_model: str = MAUVE_MODEL,
-) -> Pipeline:
+) -> Reading:
     """Read the answers as a pipeline does: sentences, and with ALiiCE their parses and claims.
 
     units: sentences, or list items (ALCE on QAMPARI). measures: names of those to keep (all if none, but for those that
@@ -93,10 +148,72 @@ def read_pipeline(
         return _aliice(answers, profile, parser, cutter, measures, by_model)
     if name != "alce":
         raise unknown("pipeline", name, NAMES)
-    if units not in ("sentences", _LIST):
-        raise unknown("units", units, ("sentences", _LIST))
+    if units not in UNITS:
+        raise unknown("units", units, UNITS)
     by_model = model_measures(answers, measures, reader, mauve_model, alce_options(profile))
     return _alce(answers, profile, cutter, units, measures, by_model)
+
+
+def judge(reading: Reading, backends: Iterable[Backend], config: RunConfig) -> Cited:
+    """Judge the answers with each backend in turn."""
+    panel = panel_of(reading.answers, config.interval)
+    return Cited(reading, config, panel, [_judged(reading, backend) for backend in backends])
+
+
+def bounds_of(cited: Cited, one: Judged, system: int) -> dict[str, tuple[float | None, float | None]]:
+    """Lowest and highest recall and precision of a system, were every missing verdict against it, or for it.
+
+    A missing soft score is then 0, or 1. Empty where nothing of the system is missing.
+    """
+    own = {cited.reading.answers[row].id for row in cited.panel.rows(system)}
+    if not any(line.answer in own and line.reason for line in one.lines):
+        return {}
+    ends = []
+    for verdict in (0, 1):
+        if one.backend.soft:
+            shares = _soft_shares(cited.reading, [soft_filled(line, verdict) for line in one.degrees])
+        else:
+            shares = shares_of(cited.reading, [filled(line, verdict) for line in one.lines])
+        ends.append([cited.panel.interval(macro_of(RECALL, each), system).value for each in shares])
+    return {column.key: (worst, best) for column, worst, best in zip((RECALL, PRECISION), *ends, strict=True)}
+
+
+def by_key(quantities: Sequence[Quantity]) -> Mapping[str, Quantity]:
+    """Quantities by the key of their column."""
+    return {quantity.column.key: quantity for quantity in quantities}
+
+
+def headlines(recall: Sequence[Share], precision: Sequence[Share]) -> list[Quantity]:
+    """Recall, precision and F1 from the shares of each answer: means over answers, and their harmonic mean."""
+    of_recall, of_precision = macro_of(RECALL, recall), macro_of(PRECISION, precision)
+    return [of_recall, of_precision, f1_of(F1, of_recall, of_precision)]
+
+
+def _judged(reading: Reading, backend: Backend) -> Judged:
+    lines: Sequence[Line] = reading.lines(backend.entails)
+    degrees: Sequence[SoftLine] = ()
+    if backend.soft:
+        degrees = soften(reading.answers, lines, backend.entails, reading.untitled, reading.zero)
+        recall, precision = _soft_shares(reading, degrees)
+        lines = [settled(line) for line in degrees]
+    else:
+        recall, precision = shares_of(reading, lines)
+    quantities = headlines(recall, precision)
+    if reading.claim_recalls and not backend.soft:
+        quantities.append(mean_of(CLAIM_RECALL, reading.claim_recalls(backend.entails)))
+    return Judged(backend, lines, recall, precision, quantities, degrees)
+
+
+def shares_of(reading: Reading, lines: Sequence[Line]) -> tuple[list[Share], list[Share]]:
+    """Recall and precision of each answer, from decided verdicts."""
+    return citation_shares(reading.answers, lines, reading.by_group, reading.undefined_is_zero)
+
+
+def _soft_shares(reading: Reading, degrees: Sequence[SoftLine]) -> tuple[list[Share], list[Share]]:
+    """Recall and precision of each answer, from degrees of support."""
+    recall = soft_recalls(reading.answers, degrees)
+    precision = soft_precisions(reading.answers, degrees, reading.by_group)
+    return recall, zero_where_undefined(precision, recall) if reading.undefined_is_zero else precision
 
 
 def _alce(
@@ -106,12 +223,12 @@ def _alce(
     units: str,
     measures: Sequence[str],
     by_model: ModelMeasures,
-) -> Pipeline:
+) -> Reading:
     options = alce_options(profile, statements=units)
     values = wanted({**answer_values(answers, options, cutter), **by_model.values}, measures)
     stated = [statements(answer, options, cutter) for answer in answers]
     own = {"statements": [float(sum(one.counts for one in each)) for each in stated]}
-    return Pipeline(
+    return Reading(
         name="alce",
         answers=answers,
         fields={
@@ -131,7 +248,7 @@ def _alce(
         ),
         quantities=[
             mean_of(Column(key="statements", label=units.replace("list ", ""), digits=1), own["statements"]),
-            *(mean_of(TEXT_MEASURES[key], column) for key, column in values.items()),
+            *(mean_of(TEXT_MEASURES[key].column, column) for key, column in values.items()),
         ],
         values={**own, **values},
         wholes=by_model.wholes,
@@ -145,7 +262,7 @@ def _aliice(
     cutter: SentenceSplitter,
     measures: Sequence[str],
     by_model: ModelMeasures,
-) -> Pipeline:
+) -> Reading:
     options = aliice_profile(profile)
     parses = find_parser(parser, options.one_root)
     read = read_answers(answers, parses, options, cutter)
@@ -155,7 +272,7 @@ def _aliice(
     made, fallen = [_claims(each) for each in read], [_fallbacks(each) for each in read]
     within = [float(_within(each)) for each in read]
     how = Column(key="cvcp", label="CVCP")
-    return Pipeline(
+    return Reading(
         name="aliice",
         answers=answers,
         fields={
@@ -181,7 +298,7 @@ def _aliice(
             micro_of(Column(key="claims_per_sentence", label="claims/sentence", digits=2), made),
             micro_of(Column(key="fallbacks", label="fallback %", scale=100, digits=1), fallen),
             mean_of(Column(key="sentences", label="sentences", digits=1), sentences),
-            *(mean_of(TEXT_MEASURES[key], column) for key, column in values.items()),
+            *(mean_of(TEXT_MEASURES[key].column, column) for key, column in values.items()),
         ],
         values={
             "cvcp": cvcp,

@@ -1,0 +1,233 @@
+"""A citation pipeline as it is declared, and the options that pipelines share.
+
+A pipeline is its options, what it needs, and five functions: read, estimate, ask, judge and lay out. Everything else is
+done for it, once for all pipelines, in `run.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from metaeval import registry
+from metaeval.citation.chat.opening import Chat
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.model import Answer
+from metaeval.citation.sentences import SentenceSplitter
+from metaeval.config import Flag, RunConfig
+from metaeval.errors import unknown
+from metaeval.experiment.citing.quantities import Panel, panel_of
+from metaeval.experiment.citing.result import RowTable
+from metaeval.experiment.citing.settings import ChatChoice
+from metaeval.experiment.cutoffs import Cutoff, find_cutoff
+from metaeval.experiment.scoring import MetricProgress
+from metaeval.experiment.sheet import Sheet
+from metaeval.experiment.verdicts import Backend
+from metaeval.report.grid import Grid
+from metaeval.report.result import Column
+from metaeval.scoring.contract import Metric
+
+
+def _cut(value: Any) -> Any:
+    texts = [value] if isinstance(value, str) else value
+    return [name.strip() for text in texts or () for name in str(text).split(",") if name.strip()]
+
+
+def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
+    """That a field is one of some words, or of the short forms of them; `UserError` with the nearest word else."""
+
+    def check(value: str) -> str:
+        if short.get(value, value) not in allowed:
+            raise unknown(what, value, allowed)
+        return short.get(value, value)
+
+    return AfterValidator(check)
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
+"""Names given one by one, or with commas."""
+
+Given = Mapping[str, Mapping[str, Any]]
+"""What --set says, by owner and name."""
+
+FindCutoff = Callable[[str, Metric, Mapping[str, float | None], Sequence[Path]], Cutoff]
+"""A metric's cut-off from its name, itself, the thresholds that were typed, and calibration files."""
+
+Scenario = Annotated[str, Flag("NAME"), Field(description="full: all statements; cited: those with citations.")]
+Profile = Annotated[str, Flag("NAME"), Field(description="paper, or released: as the published code computes.")]
+Splitter = Annotated[str, Flag("NAME"), Field(description="Sentence splitter: auto, nltk or rules.")]
+ParserName = Annotated[
+    str, Flag("NAME"), Field(description="Parser: small (shipped), spacy:NAME, stored:FILE, ud:FILE, ud:stanza.")
+]
+
+
+class PipelineOptions(BaseModel):
+    """Options of a pipeline: each field is an option of its command, and of `metaeval.cite`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """The files that are read: those of the field `files`, or the one of `file`."""
+        one = getattr(self, "file", None)
+        return getattr(self, "files", ()) if one is None else (one,)
+
+
+class ReadsAnswers(PipelineOptions):
+    """Options of a pipeline that reads files of answers."""
+
+    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
+        description="Files of answers; several: one system each."
+    )
+    format: Annotated[str, Flag("NAME", "-f")] = Field(
+        default="auto", description="Format: alce, jsonl, scifi, crag25, scholarqa, expertqa (default: by content)."
+    )
+    splitter: Splitter = "auto"
+
+
+class JudgedByMetrics(PipelineOptions):
+    """Options of a pipeline whose verdicts are a metric's."""
+
+    nli: Names = Field(
+        default=(), description="Metrics that judge, with commas (default: minilm-bertscore). Repeatable."
+    )
+    threshold: Annotated[str | None, Flag("X")] = Field(
+        default=None, description="Supported from this score on: X, NAME=X with commas, or soft."
+    )
+    calibration: Annotated[tuple[Path, ...], Flag("FILE", multiple=True)] = Field(
+        default=(), description="Thresholds that 'metaeval calibrate' wrote (calibration.json). Repeatable."
+    )
+
+
+class AsksChat(PipelineOptions):
+    """Options of a pipeline that asks a chat model."""
+
+    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that judges.")
+    base_url: Annotated[str | None, Flag("URL")] = Field(
+        default=None, description="Address of its server (default: OpenAI's; key in OPENAI_API_KEY)."
+    )
+    record: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="Keep the replies in this file.")
+    replay: Annotated[Path | None, Flag("FILE")] = Field(
+        default=None, description="Take the replies from such a file; costs nothing."
+    )
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a pipeline measures. scale: what a value is multiplied by where it is printed, with so many digits."""
+
+    key: str
+    label: str
+    meaning: str
+    scale: float = 1.0
+    digits: int = 3
+
+    @property
+    def column(self) -> Column:
+        """How it is printed."""
+        return Column(key=self.key, label=self.label, scale=self.scale, digits=self.digits)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run that is checked and read, and of which nothing is asked or scored yet.
+
+    options: of the pipeline's own model. given: what --set says, by owner and name. cutoffs: of each backend.
+    chat: None where no chat model is asked. answers: empty where the pipeline reads something else.
+    """
+
+    name: str
+    folder: Path
+    options: Any
+    given: Given
+    config: RunConfig
+    cutoffs: Mapping[str, Cutoff]
+    choice: ChatChoice
+    chat: ChatOptions | None
+    splitter: SentenceSplitter
+    answers: Sequence[Answer]
+    progress: MetricProgress | None = None
+
+    @cached_property
+    def panel(self) -> Panel:
+        """The answers with their systems, groups and draws."""
+        return panel_of(self.answers, self.config.interval)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What a pipeline hands back: tables (by name, where one is not the table's own), rows and files."""
+
+    tables: Sequence[Sheet] | Mapping[str, Sheet]
+    rows: Sequence[RowTable] = ()
+    files: Mapping[Path, str] = field(default_factory=dict)
+    shown: Sequence[Grid] | None = None
+
+
+MakeBackends = Callable[..., Iterator[Backend]]
+"""Makes the run's backends, or those of other cut-offs, one after the other; each call makes new ones."""
+
+
+def _pass_on(read: Any, chat: Chat | None) -> Any:
+    return read
+
+
+def _no_cost(read: Any) -> str:
+    return "No chat model is asked: nothing is paid."
+
+
+def _cutoff(
+    name: str, metric: Metric, thresholds: Mapping[str, float | None], calibrations: Sequence[Path], given: Given
+) -> Cutoff:
+    return find_cutoff(name, metric, thresholds, calibrations)
+
+
+def _asks(choice: ChatChoice, given: Given) -> bool:
+    return choice.given
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A citation pipeline, as data and pure functions.
+
+    name: of the command. title: as printed. paper: where it is from. help: the command's help text; its first line
+    stands in lists. options: each field is an option. measures: what it measures. owners: classes whose fields --set
+    takes by name, under names of one's choice; the first that has a field has it.
+    backends: how many metrics judge. chat: whether a chat model is asked; purpose: what that model does, and
+    chat_options: its options. decides: what needs decisions, as the beginning of a sentence that refuses soft scores.
+
+    read: checks the options and reads the answers into what the pipeline judges. estimate: what asking the chat model
+    would cost. ask: what the chat model says of what was read. judge: verdicts of the backends. lay_out: tables, rows and files. cutoff: of one backend. asks: whether a chat model is asked, where that is
+    optional.
+    """
+
+    name: str
+    title: str
+    paper: str
+    help: str
+    options: type[PipelineOptions]
+    read: Callable[[Run], Any]
+    judge: Callable[[Any, MakeBackends], Any]
+    lay_out: Callable[[Any], Layout]
+    estimate: Callable[[Any], str] = _no_cost
+    ask: Callable[[Any, Chat | None], Any] = _pass_on
+    measures: Sequence[Measure] = ()
+    owners: Mapping[str, type] = field(default_factory=dict)
+    backends: Literal["none", "optional", "one", "many"] = "none"
+    chat: Literal["none", "optional", "always"] = "none"
+    purpose: str = "judges"
+    chat_options: type[ChatOptions] = ChatOptions
+    decides: str = ""
+    cutoff: Callable[..., Cutoff] = _cutoff
+    asks: Callable[[ChatChoice, Given], bool] = _asks
+
+
+def find_pipeline(name: str) -> Pipeline:
+    """The pipeline that is registered under this name; `UserError` with the nearest name where none is."""
+    found: Pipeline = registry.find("pipeline", name)
+    return found

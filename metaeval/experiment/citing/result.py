@@ -1,0 +1,122 @@
+"""What a citation pipeline makes of its input: tables, rows and files. Every pipeline has this one result."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metaeval.config import RunConfig
+from metaeval.experiment.sheet import Record, Sheet, write_sheet
+from metaeval.files import safe_name, write_text
+from metaeval.report.grid import Grid, Note
+from metaeval.report.terminal import text_of
+
+_ON_MISSING = frozenset({"not judged", "could be", "left out", "not read", "without facts"})
+"""Labels of the notes that say what is missing, and what the numbers could be with it."""
+
+
+@dataclass(frozen=True)
+class RowTable:
+    """One record an answer, sentence, statement, fact or citation.
+
+    name: what the records are, and the backend, as in "answers:overlap". stem: name of the files (empty: made of the
+    name, per-answers-overlap). columns: the CSV's header where there are no records. words: truth values are True and
+    False in the CSV, not 1 and 0.
+    """
+
+    name: str
+    records: Sequence[Record]
+    stem: str = ""
+    columns: Sequence[str] = ()
+    words: bool = False
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the records as CSV and as JSON lines; the paths. Same records, same bytes."""
+        stem = self.stem or "-".join(["per", *map(safe_name, self.name.split(":", 1))])
+        paths = [folder / f"{stem}.csv", folder / f"{stem}.jsonl"]
+        for path, text in zip(paths, (self._csv(), self._jsonl()), strict=True):
+            write_text(path, text)
+        return paths
+
+    def _csv(self) -> str:
+        """With a header, even without records; None is an empty field."""
+        out = io.StringIO()
+        writer = csv.DictWriter(out, list(self.records[0]) if self.records else self.columns, lineterminator="\n")
+        writer.writeheader()
+        for row in self.records:
+            numbers = {key: int(value) for key, value in row.items() if isinstance(value, bool) and not self.words}
+            writer.writerow({**row, **numbers})
+        # A lone surrogate, which JSON input may hold, has no UTF-8 form.
+        return out.getvalue().encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def _jsonl(self) -> str:
+        return "".join(json.dumps(row, allow_nan=False, separators=(",", ":")) + "\n" for row in self.records)
+
+
+@dataclass(frozen=True, eq=False)
+class PipelineResult:
+    """What a pipeline makes of its input.
+
+    folder: where the files go. tables: by name, in the order in which they are read; each has `records`, one a line, and
+    `grid`, as it is printed. A name with a slash puts the table in a folder below. row_tables: what was judged, record
+    by record. files: further texts, by path. shown: the tables that the command prints; None: all of them.
+    """
+
+    pipeline: str
+    name: str
+    config: RunConfig
+    folder: Path
+    tables: Mapping[str, Sheet]
+    row_tables: Sequence[RowTable] = ()
+    files: Mapping[Path, str] = field(default_factory=dict)
+    shown: Sequence[Grid] | None = None
+
+    def __str__(self) -> str:
+        """The tables as the command prints them."""
+        return "\n".join(text_of(grid) for grid in self.grids)
+
+    @property
+    def grids(self) -> list[Grid]:
+        """The tables that are printed."""
+        return [sheet.grid for sheet in self.tables.values()] if self.shown is None else list(self.shown)
+
+    @property
+    def rows(self) -> dict[str, Sequence[Record]]:
+        """The records of what was judged, under names such as "answers" and, by backend, "answers:overlap"."""
+        return {table.name: table.records for table in self.row_tables}
+
+    @property
+    def estimates(self) -> list[Record]:
+        """Every measure of every system, with its interval, under each backend."""
+        found = (record for sheet in self.tables.values() for record in sheet.records)
+        return [record for record in found if {"measure", "value"} <= record.keys()]
+
+    @property
+    def signatures(self) -> list[str]:
+        """What pins every choice that made the numbers, a line for each backend or judge."""
+        return list(dict.fromkeys(line for sheet in self.tables.values() for line in sheet.grid.signatures))
+
+    @property
+    def notes(self) -> list[Note]:
+        """What stands below the tables, each note once."""
+        return list(dict.fromkeys(note for sheet in self.tables.values() for note in sheet.grid.footer))
+
+    @property
+    def missing(self) -> list[Note]:
+        """The notes that say what has no verdict or was left out, and what the numbers could be with it."""
+        return [note for note in self.notes if note.label in _ON_MISSING]
+
+    def write(self) -> list[Path]:
+        """Write tables, rows and files; the paths. Same result, same bytes."""
+        written = []
+        for path, text in self.files.items():
+            write_text(path, text)
+            written.append(path)
+        written += [path for table in self.row_tables for path in table.write(self.folder)]
+        for name, sheet in self.tables.items():
+            written += write_sheet(sheet, (self.folder / name).parent)
+        return written
