@@ -1,4 +1,4 @@
-"""Names to things: metrics, data sets, protocols and citation pipelines are found through entry points, and imported when asked for."""
+"""Names to things: metrics, data sets, protocols and pipelines are entry points, imported when they are asked for."""
 
 from __future__ import annotations
 

@@ -55,11 +55,10 @@ def citeeval(
         --dry-run --budget 2 -s price_in=0.5 -s price_out=1.5
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.citeeval.rows import write_citeeval
     from metaeval.experiment.citing.citeeval.run import estimate_citeeval, run_citeeval
     from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
-    from metaeval.experiment.citing.run import Asked
+    from metaeval.experiment.citing.settings import Asked, ChatChoice
 
     asked = Asked(
         pipeline="citeeval",

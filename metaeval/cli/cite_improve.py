@@ -45,13 +45,12 @@ def improve(
       metaeval cite alce answers.jsonl improved.jsonl
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.generating.run import check_output
     from metaeval.experiment.citing.improving.prepare import estimate_improving, prepare_improving
     from metaeval.experiment.citing.improving.rows import write_improved
     from metaeval.experiment.citing.improving.run import improve as improve_answers
     from metaeval.experiment.citing.improving.sheets import improving_sheets
-    from metaeval.experiment.citing.run import Asked
+    from metaeval.experiment.citing.settings import Asked, ChatChoice
     from metaeval.files import safe_name
 
     check_output(file, output)

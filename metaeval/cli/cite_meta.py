@@ -59,13 +59,13 @@ def meta(
         --replay judge.jsonl
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.meta.estimate import estimate_meta
     from metaeval.experiment.citing.meta.files import meta_sheets, write_meta
     from metaeval.experiment.citing.meta.run import run_meta
     from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
     from metaeval.experiment.citing.meta.sheets import open_sheets
     from metaeval.experiment.citing.meta.summary_table import brief_grids
+    from metaeval.experiment.citing.settings import ChatChoice
 
     asked = MetaAsked(
         files=tuple(files),

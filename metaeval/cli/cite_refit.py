@@ -45,9 +45,9 @@ def refit(
         --coefficients results/cite/refit/rated/fitted.json
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.refitting.run import estimate_refit, prepare_refit, run_refit
     from metaeval.experiment.citing.refitting.sheets import refit_sheets
+    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.files import safe_name, write_text
 
     choice = ChatChoice(model, base_url, record, replay)

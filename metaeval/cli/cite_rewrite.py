@@ -54,7 +54,7 @@ def rewrite(
     from metaeval.experiment.citing.rewriting.rows import write_claims
     from metaeval.experiment.citing.rewriting.run import estimate_rewriting, prepare, rejudge
     from metaeval.experiment.citing.rewriting.sheets import rewriting_sheets
-    from metaeval.experiment.citing.run import Asked
+    from metaeval.experiment.citing.settings import Asked
     from metaeval.files import safe_name
 
     asked = Asked(

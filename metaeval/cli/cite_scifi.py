@@ -53,12 +53,11 @@ def scifi(
       metaeval cite scifi answers.json --replay facts.jsonl -s group=joint
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.settings import ChatChoice
-    from metaeval.experiment.citing.run import Asked
     from metaeval.experiment.citing.scifi.rows import write_scifi
     from metaeval.experiment.citing.scifi.run import assess, estimate_scifi
     from metaeval.experiment.citing.scifi.settings import prepare_scifi
     from metaeval.experiment.citing.scifi.sheets import scifi_sheets
+    from metaeval.experiment.citing.settings import Asked, ChatChoice
 
     asked = Asked(
         pipeline="scifi",

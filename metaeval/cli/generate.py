@@ -43,7 +43,6 @@ def generate(
       metaeval cite alce answers.jsonl
     """
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.experiment.citing.generating.run import (
         check_output,
         estimate_generation,
@@ -52,6 +51,7 @@ def generate(
         write_answers,
     )
     from metaeval.experiment.citing.generating.sheets import generation_sheet
+    from metaeval.experiment.citing.settings import ChatChoice
     from metaeval.files import safe_name
 
     check_output(file, output)

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
+import metaeval
 from metaeval.citation.alce.mauve import answers_mauve, mauve
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
-from metaeval.experiment.citing.run import Asked, run_cited
 
 WORDS = "harbour lamp ridge trust yeast steel kettle mountain water café sign adults".split()
 
@@ -159,9 +159,10 @@ def test_the_command_line_gives_each_system_its_mauve(folder, tmp_path):
     ]
     file = tmp_path / "answers.json"
     file.write_text(json.dumps(items), encoding="utf-8")
-    asked = Asked("alce", (file,), nli=("overlap",), measures=("mauve",), mauve_model=folder)
 
-    _, sheets = run_cited(asked, {"results": tmp_path}, ["interval.resamples=20"])
+    found = metaeval.cite(
+        "alce", file, "overlap", measures="mauve", mauve_model=folder, results=tmp_path, interval={"resamples": 20}
+    )
 
-    (value,) = [row["value"] for sheet in sheets for row in sheet.records if row.get("measure") == "mauve"]
+    (value,) = [row["value"] for row in found.estimates if row["measure"] == "mauve"]
     assert value == by_the_package(folder, joined(QUESTIONS, TEXTS), joined(QUESTIONS, REFERENCES))

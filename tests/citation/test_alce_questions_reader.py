@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import metaeval
 from metaeval.citation.alce.questions import reader_values
 from metaeval.citation.alce.reader import extractive_reader
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
-from metaeval.experiment.citing.run import Asked, run_cited
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 from metaeval.scoring.backends.models import load_model, load_tokenizer
 
@@ -206,12 +206,12 @@ def test_the_command_line_reads_answers_with_a_model_of_ones_own(tmp_path, monke
         }
     ]
     Path("answers.json").write_text(json.dumps(items), encoding="utf-8")
-    asked = Asked("alce", (Path("answers.json"),), nli=("overlap",), measures=("qa_em", "qa_f1"), reader="reader")
 
-    cited, sheets = run_cited(asked, {"results": tmp_path})
+    found = metaeval.cite(
+        "alce", "answers.json", "overlap", measures=("qa_em", "qa_f1"), reader="reader", results=tmp_path
+    )
 
     # The reader's first golden answer is the short answer asked for.
-    assert cited.pipeline.values["qa_em"] == [1.0]
-    assert cited.pipeline.values["qa_f1"] == [1.0]
-    assert "QA-EM" in str([sheet.grid.headings for sheet in sheets])
-    assert str(cited.pipeline.fields["reader"]).startswith("reader@sha256:")
+    assert [(row["qa_em"], row["qa_f1"]) for row in found.rows["answers:overlap"]] == [(1.0, 1.0)]
+    assert "QA-EM" in str([grid.headings for grid in found.grids])
+    assert str(found.tables["answers"].settings["reader"]).startswith("reader@sha256:")

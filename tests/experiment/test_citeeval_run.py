@@ -14,13 +14,12 @@ from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.errors import UserError
-from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.citeeval.rows import answer_rows, statement_rows
 from metaeval.experiment.citing.citeeval.run import run_citeeval
 from metaeval.experiment.citing.citeeval.settings import citeeval_settings
 from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
-from metaeval.experiment.citing.judging import gather
-from metaeval.experiment.citing.run import Asked
+from metaeval.experiment.citing.run import gather
+from metaeval.experiment.citing.settings import Asked, ChatChoice
 from metaeval.llm.exchange import read_reply
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]

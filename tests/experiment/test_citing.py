@@ -9,11 +9,10 @@ from metaeval.citation.measures import estimate, group_codes, macro
 from metaeval.citation.model import Verdict
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.citing.correctness import CLAIM_RECALL
-from metaeval.experiment.citing.judging import F1, PRECISION, RECALL, bounds_of, by_key, gather, judge
-from metaeval.experiment.citing.notes import data_of, notes_of, signatures_of
-from metaeval.experiment.citing.pipelines import WITHIN, read_pipeline
-from metaeval.experiment.citing.rows import answer_rows, sentence_rows
+from metaeval.experiment.citing.claims import F1, PRECISION, RECALL, WITHIN, bounds_of, by_key, judge, read_claims
+from metaeval.experiment.citing.claims_tables import answer_rows, citation_sheets, sentence_rows
+from metaeval.experiment.citing.run import gather
+from metaeval.experiment.citing.text_measures import CLAIM_RECALL
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 
@@ -64,7 +63,7 @@ def cited(write):
     """Judge the answers with backends."""
 
     def made(*backends, profile="paper", resamples=20, rows=ANSWERS, pipeline="alce"):
-        read = read_pipeline(pipeline, gather([write(rows)]), profile, splitter="rules")
+        read = read_claims(pipeline, gather([write(rows)]), profile, splitter="rules")
         config = RunConfig.model_validate({"interval": {"resamples": resamples}})
         return judge(read, backends or (backend(),), config)
 
@@ -73,12 +72,20 @@ def cited(write):
 
 def of(cited, column, system):
     quantity = by_key(cited.judged[0].quantities)[column.key]
-    return cited.interval(quantity, cited.systems.index(system))
+    return cited.panel.interval(quantity, cited.panel.systems.index(system))
+
+
+def notes_of(cited):
+    return citation_sheets(cited, "x")[0].grid.footer
+
+
+def signatures_of(cited):
+    return citation_sheets(cited, "x")[0].grid.signatures
 
 
 def test_values_of_systems_on_paper(cited):
     found = cited()
-    assert found.systems == ["new", "old"]
+    assert found.panel.systems == ["new", "old"]
     # old: answer 1 has recall (1 + 0) / 2, answer 2 (1 + 0) / 2. new: 1 / 1 and, uncited, 0 / 1.
     assert of(found, RECALL, "old").value == pytest.approx(0.5, abs=1e-15)
     assert of(found, RECALL, "new").value == pytest.approx(0.5, abs=1e-15)
@@ -97,8 +104,8 @@ def test_the_released_profile_counts_an_uncited_answer_as_imprecise(cited):
 
 def test_intervals_are_those_of_the_pipelines_own_measures(cited):
     found = cited(resamples=200)
-    rows = [number for number, answer in enumerate(found.pipeline.answers) if answer.system == "old"]
-    answers = [found.pipeline.answers[number] for number in rows]
+    rows = [number for number, answer in enumerate(found.reading.answers) if answer.system == "old"]
+    answers = [found.reading.answers[number] for number in rows]
     group, n_groups = group_codes(answers)
     expected = estimate(macro([found.judged[0].recall[number] for number in rows]), group, n_groups, 200)
     own = of(found, RECALL, "old")
@@ -120,8 +127,8 @@ def test_one_group_with_a_value_has_no_interval_however_many_there_are(cited):
 def test_f1_is_resampled_as_a_whole(cited):
     found = cited(resamples=50)
     quantities = by_key(found.judged[0].quantities)
-    system = found.systems.index("old")
-    recall, precision, f1 = (found.values(quantities[key], system) for key in ("recall", "precision", "f1"))
+    system = found.panel.systems.index("old")
+    recall, precision, f1 = (found.panel.values(quantities[key], system) for key in ("recall", "precision", "f1"))
     np.testing.assert_allclose(f1, 2 * recall * precision / (recall + precision), rtol=1e-14)
 
 
@@ -162,23 +169,23 @@ def test_a_missing_verdict_is_left_out_counted_and_shown(cited):
     assert of(found, RECALL, "old").value == pytest.approx((1 + 0.5) / 2, abs=1e-15)
     row = next(row for row in answer_rows(found, found.judged[0]) if row["answer"] == "1")
     assert (row["claims"], row["claims_unjudged"], row["citations_unjudged"]) == (1, 1, 1)
-    (note,) = [note for note in notes_of(found, data_of(found, "x")) if note.label == "not judged"]
+    (note,) = [note for note in notes_of(found) if note.label == "not judged"]
     assert note.items == (("stored", "failed 1 (of 7 lines); first: 1, sentence 2: Dogs bark at night."),)
     # Recall with that verdict against answer 1 and for it: (1/2 + .5) / 2 and (2/2 + .5) / 2. Its citations are 1, 0
     # and the missing one, the other answer's precision is what it is: a third of answer 1 lies between the ends.
-    bounds = bounds_of(found, found.judged[0], list(found.systems).index("old"))
+    bounds = bounds_of(found, found.judged[0], list(found.panel.systems).index("old"))
     assert bounds["recall"] == (pytest.approx(0.5, abs=1e-15), pytest.approx(0.75, abs=1e-15))
     worst, best = bounds["precision"]
     assert best - worst == pytest.approx(1 / 3 / 2, abs=1e-15)
     assert worst <= of(found, PRECISION, "old").value <= best
-    (note,) = [note for note in notes_of(found, data_of(found, "x")) if note.label == "could be"]
+    (note,) = [note for note in notes_of(found) if note.label == "could be"]
     assert "old recall 50.0 to 75.0" in note.items[0][1]
 
 
 def test_without_a_missing_verdict_there_are_no_bounds(cited):
     found = cited()
-    assert [bounds_of(found, found.judged[0], number) for number in range(len(found.systems))] == [{}] * len(
-        found.systems
+    assert [bounds_of(found, found.judged[0], number) for number in range(len(found.panel.systems))] == [{}] * len(
+        found.panel.systems
     )
 
 
@@ -195,13 +202,13 @@ def test_bounds_of_soft_scores_are_what_the_missing_one_could_make(cited, pipeli
     found, *ends = (
         cited(backend(scores | dict.fromkeys(pairs, value), None), pipeline=pipeline) for value in (None, 0.0, 1.0)
     )
-    system = found.systems.index("old")
+    system = found.panel.systems.index("old")
     for column in (RECALL, PRECISION):
         low, high = (of(end, column, "old").value for end in ends)
         assert bounds_of(found, found.judged[0], system)[column.key] == pytest.approx((low, high), abs=1e-15)
         assert low < high
-    assert bounds_of(found, found.judged[0], found.systems.index("new")) == {}
-    (note,) = [note for note in notes_of(found, data_of(found, "x")) if note.label == "could be"]
+    assert bounds_of(found, found.judged[0], found.panel.systems.index("new")) == {}
+    (note,) = [note for note in notes_of(found) if note.label == "could be"]
     assert "to" in dict(note.items)["stored"]
 
 
@@ -220,10 +227,10 @@ def test_sentences_in_rows(cited):
 
 def test_a_signature_pins_answers_pipeline_and_backend(cited):
     one, other = cited(), cited(rows=[{**ANSWERS[0], "text": "Cats sleep all day [1]."}])
-    (text,) = signatures_of(one, data_of(one, "x"))
+    (text,) = signatures_of(one)
     for part in ("answers:x@", "pipeline:alce", "profile:paper", "splitter:rules", "backend:stored", "B:20", "seed:0"):
         assert part in text
-    assert signatures_of(other, data_of(other, "x")) != (text,)
+    assert signatures_of(other) != (text,)
 
 
 def test_a_file_is_the_system_of_answers_that_name_none(write):
@@ -266,7 +273,7 @@ def test_a_file_that_goes_by_the_name_of_a_system_is_refused(write):
 )
 def test_what_no_pipeline_knows_is_refused(write, settings, says):
     with pytest.raises(UserError, match=says):
-        read_pipeline(answers=gather([write()]), **settings)
+        read_claims(answers=gather([write()]), **settings)
 
 
 def test_the_pooled_variation_of_positions_is_the_pipelines_own(write):
@@ -275,7 +282,7 @@ def test_the_pooled_variation_of_positions_is_the_pipelines_own(write):
         for row in ANSWERS[:2]
     ]
     answers = gather([write([*rows, {**ANSWERS[2], "system": "s"}])])
-    read = read_pipeline("aliice", answers, "released", splitter="rules")
+    read = read_claims("aliice", answers, "released", splitter="rules")
     quantity = by_key(read.quantities)["cvcp"]
     sums = quantity.moments.sum(axis=0)[:, None]
     cups, cats = "Cups are made of glass [1] or plastic [2][3].", "Cats sleep all day [1]."
@@ -297,7 +304,7 @@ def test_the_pooled_variation_of_positions_is_the_pipelines_own(write):
 )
 @pytest.mark.parametrize("profile", ["paper", "released"])
 def test_citations_within_a_sentence_are_told_from_those_at_its_end(write, text, expected, profile):
-    read = read_pipeline("aliice", gather([write([{**ANSWERS[0], "text": text}])]), profile, splitter="rules")
+    read = read_claims("aliice", gather([write([{**ANSWERS[0], "text": text}])]), profile, splitter="rules")
     assert read.values[WITHIN] == [expected]
 
 
@@ -313,7 +320,7 @@ def test_claim_recall_is_asked_of_the_answer_as_a_whole(cited):
 def test_measures_are_those_asked_for(write):
     rows = [{**row, "reference": {"qa_pairs": [{"short_answers": ["cats"]}]}} for row in ANSWERS]
     answers = gather([write(rows)])
-    every = [quantity.column.key for quantity in read_pipeline("alce", answers, splitter="rules").quantities]
+    every = [quantity.column.key for quantity in read_claims("alce", answers, splitter="rules").quantities]
     assert every == ["statements", "str_em", "str_hit", "length"]
-    some = read_pipeline("alce", answers, splitter="rules", measures=["str_em"]).quantities
+    some = read_claims("alce", answers, splitter="rules", measures=["str_em"]).quantities
     assert [quantity.column.key for quantity in some] == ["statements", "str_em"]

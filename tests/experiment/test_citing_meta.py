@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from metaeval.experiment.citing.pipelines import read_pipeline
 from scipy import stats
 
 from metaeval.citation.chat.opening import recording
@@ -19,14 +20,13 @@ from metaeval.citation.model import Verdict
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
-from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.meta.files import folder_of, meta_sheets, write_meta
 from metaeval.experiment.citing.meta.notes import notes_of
 from metaeval.experiment.citing.meta.ratings import MetaOptions, response_level
 from metaeval.experiment.citing.meta.run import run_meta
 from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
 from metaeval.experiment.citing.meta.values import Measured, citation_measures
-from metaeval.experiment.citing.pipelines import read_pipeline
+from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.exchange import read_reply

@@ -1,14 +1,14 @@
 """Rankings of systems under two backends: ranks, agreement, flips and their causes, on paper."""
 
 import pytest
+from metaeval.experiment.citing.judging import judge
+from metaeval.experiment.citing.sheets import citation_sheets
 
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.config import RunConfig
-from metaeval.experiment.citing import flips
-from metaeval.experiment.citing.flips import compare_rankings
-from metaeval.experiment.citing.judging import judge
-from metaeval.experiment.citing.pipelines import read_pipeline
-from metaeval.experiment.citing.sheets import citation_sheets
+from metaeval.experiment.citing.claims import judge, read_claims
+from metaeval.experiment.citing.claims_tables import citation_sheets, rankings
+from metaeval.experiment.citing.rankings import agreements, flips, parts
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 
@@ -31,24 +31,24 @@ def backend(name, supported):
 
 @pytest.fixture(scope="module")
 def cited():
-    pipeline = read_pipeline("alce", ANSWERS, splitter="rules")
+    pipeline = read_claims("alce", ANSWERS, splitter="rules")
     # left: a 3/3, b 2/3, c 0. right: a 1/3, b 2/3 (another two of the three), c 0.
     left, right = backend("left", "ax ay az bx by"), backend("right", "ax by bz")
     return judge(pipeline, [left, right], RunConfig.model_validate({"interval": {"resamples": 300}}))
 
 
 def test_agreement_on_paper(cited):
-    agreements, _ = compare_rankings(cited)
-    assert [one.measure for one in agreements] == ["recall", "precision", "f1"]
+    found = agreements(rankings(cited))
+    assert [one.measure for one in found] == ["recall", "precision", "f1"]
     # left a > b > c, right b > a > c: one of three pairs changes order, tau = (2 - 1) / 3.
-    assert agreements[0].tau.value == pytest.approx(1 / 3, abs=1e-15)
-    assert (agreements[0].flips.value, agreements[0].pairs) == (1.0, 3)
-    assert agreements[0].flips.low >= 0
-    assert agreements[0].flips.high <= 3
+    assert found[0].tau.value == pytest.approx(1 / 3, abs=1e-15)
+    assert (found[0].flips.value, found[0].pairs) == (1.0, 3)
+    assert found[0].flips.low >= 0
+    assert found[0].flips.high <= 3
 
 
 def test_a_flip_names_its_systems_and_its_leads(cited):
-    _, found = compare_rankings(cited)
+    found = flips(rankings(cited))
     flip = found[0]
     assert (flip.measure, flip.one, flip.other, flip.ahead, flip.behind) == ("recall", "left", "right", "a", "b")
     assert flip.lead == pytest.approx(3 / 3 - 2 / 3, abs=1e-15)
@@ -60,12 +60,12 @@ def test_the_share_of_resamples_is_that_of_all_draws_by_enumeration(cited):
     # lead left per question x: 1-1, y: 1-1, z: 1-0; right x: 1-0, y: 0-1, z: 0-1. A flip needs z (left > 0) and more
     # of y and z than of x (right < 0): {z and two of y, z} 7 draws with no x: zzz 1, zzy 3, zyy 3; with one x:
     # x z z 3, x y z 6. 16 of 27.
-    _, found = compare_rankings(cited)
+    found = flips(rankings(cited))
     assert found[0].share == pytest.approx(16 / 27, abs=4 * (16 / 27 * 11 / 27 / 300) ** 0.5)
 
 
 def test_causes_are_the_answers_whose_verdicts_changed(cited):
-    _, found = compare_rankings(cited)
+    found = flips(rankings(cited))
     # ay and az lose their support, bz gains its own: each moves the lead by a third. bx works against it.
     named = {(cause.answer, cause.system, cause.before, cause.after) for cause in found[0].causes}
     assert named == {("ay", "a", 1.0, 0.0), ("az", "a", 1.0, 0.0), ("bz", "b", 0.0, 1.0)}
@@ -73,25 +73,26 @@ def test_causes_are_the_answers_whose_verdicts_changed(cited):
 
 
 def test_what_all_answers_add_is_the_whole_reversal(cited):
-    _, found = compare_rankings(cited)
+    found = flips(rankings(cited))
     one, other = cited.judged
     for flip in found[:2]:
         before, after = (getattr(judged, flip.measure) for judged in (one, other))
-        parts = [
+        added = [
             cause.adds
             for system, sign in ((flip.ahead, 1.0), (flip.behind, -1.0))
-            for cause in flips._parts(cited, before, after, cited.systems.index(system), sign)
+            for cause in parts(cited.panel, before, after, cited.panel.systems.index(system), sign)
         ]
-        assert sum(parts) == pytest.approx(flip.lead - flip.reversed_lead, abs=1e-14)
+        assert sum(added) == pytest.approx(flip.lead - flip.reversed_lead, abs=1e-14)
 
 
 def test_one_backend_or_one_system_has_no_rankings():
-    pipeline = read_pipeline("alce", ANSWERS[:3], splitter="rules")
+    pipeline = read_claims("alce", ANSWERS[:3], splitter="rules")
     both = [backend("left", "ax"), backend("right", "ay")]
     config = RunConfig.model_validate({"interval": {"resamples": 5}})
-    assert compare_rankings(judge(pipeline, both, config)) == ([], [])
-    whole = judge(read_pipeline("alce", ANSWERS, splitter="rules"), both[:1], config)
-    assert compare_rankings(whole) == ([], [])
+    alone = rankings(judge(pipeline, both, config))
+    assert (agreements(alone), flips(alone)) == ([], [])
+    whole = judge(read_claims("alce", ANSWERS, splitter="rules"), both[:1], config)
+    assert (agreements(rankings(whole)), flips(rankings(whole))) == ([], [])
     assert [sheet.name for sheet in citation_sheets(whole, "x")] == ["citation-scores", "answers"]
 
 

@@ -7,12 +7,12 @@ import pytest
 from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.citation.sentences import SentenceSplitter
-from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.meta import run
 from metaeval.experiment.citing.meta.judges import read_facts, scifi_measure
 from metaeval.experiment.citing.meta.missing import could_be
 from metaeval.experiment.citing.meta.ratings import MetaOptions, alignment, response_level, statement_level
 from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
+from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.errors import Cause

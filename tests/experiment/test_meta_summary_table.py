@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.meta.files import meta_sheets
 from metaeval.experiment.citing.meta.run import run_meta
 from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
 from metaeval.experiment.citing.meta.summary_rows import cleared, few_rows, told_apart, unmarked
 from metaeval.experiment.citing.meta.summary_table import brief_grids
+from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Value
 
 COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]

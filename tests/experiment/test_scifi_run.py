@@ -11,12 +11,11 @@ from metaeval.citation.measures import estimate, group_codes, micro
 from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.errors import UserError
-from metaeval.experiment.citing.settings import ChatChoice
-from metaeval.experiment.citing.run import Asked
 from metaeval.experiment.citing.scifi.rows import answer_rows, fact_row
 from metaeval.experiment.citing.scifi.run import run_scifi, value_facts
 from metaeval.experiment.citing.scifi.settings import prepare_scifi
 from metaeval.experiment.citing.scifi.sheets import scifi_sheets
+from metaeval.experiment.citing.settings import Asked, ChatChoice
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.exchange import read_reply

@@ -1,4 +1,4 @@
-"""The pipeline `agreement`: automatic verdicts held against human labels, sentence by sentence and citation by citation."""
+"""The pipeline `agreement`: automatic verdicts on sentences and on citations, held against human labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ from metaeval.citation.table import Line
 from metaeval.config import Flag, IntervalConfig
 from metaeval.errors import UserError
 from metaeval.experiment.citing.human_labels import Labelled, read_labels
-from metaeval.experiment.citing.pipeline import JudgedByMetrics, Layout, MakeBackends, Measure, Names, Pipeline, Run, Splitter
+from metaeval.experiment.citing.pipeline import (
+    JudgedByMetrics,
+    Layout,
+    MakeBackends,
+    Measure,
+    Names,
+    Pipeline,
+    Run,
+    Splitter,
+)
 from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
 from metaeval.experiment.citing.quantities import Interval, interval_of
 from metaeval.experiment.sheet import Record, known
@@ -241,9 +250,7 @@ def _provenance(rated: _Rated, all_raters: Sequence[tuple[str, str]]) -> Provena
     cutoffs = [(plain(one.name), one.cutoff) for one in rated.backends if one.cutoff.value is not None]
     notes = (
         Note("data", f"{count(len(answers), 'labelled answer')} of {count(len(systems), 'system')}"),
-        Note(
-            "verdicts", "", tuple((name, f"supported from {own.value:g} on ({own.source})") for name, own in cutoffs)
-        ),
+        Note("verdicts", "", tuple((name, f"supported from {own.value:g} on ({own.source})") for name, own in cutoffs)),
         Note("Fleiss' kappa", "of the people and all raters together" if all_raters else "", tuple(all_raters)),
         Note("reading", "kappa: Cohen's, with the people; missing: units that the rater did not judge"),
         uncertainty(run.config.interval, data.groups),

@@ -41,9 +41,7 @@ def cite(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapp
         return run_pipeline(pipeline, made, settings, overrides)
 
 
-def _undeclared(
-    name: str, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]
-) -> PipelineResult:
+def _undeclared(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]) -> PipelineResult:
     """The pipelines that are not declared yet."""
     from metaeval.experiment.citing.citeeval import rows as citeeval_rows
     from metaeval.experiment.citing.citeeval.run import run_citeeval

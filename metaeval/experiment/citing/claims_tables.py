@@ -65,8 +65,7 @@ class ClaimOptions(ReadsAnswers, JudgedByMetrics):
         default="paper", description="paper; released: as the published code computes; ALiiCE also expanded."
     )
     measures: Annotated[Names, Flag("NAMES", multiple=True)] = Field(
-        default=(),
-        description="Measures beside the citations', with commas: str_em, rougeLsum, length ..., and qa_em, qa_f1, mauve.",
+        default=(), description="Measures of the text, with commas: str_em, rougeLsum, length ..., qa_em, qa_f1, mauve."
     )
     reader: Annotated[str, Flag("MODEL")] = Field(
         default=READER, description="Model that answers for qa_em, qa_f1, qa_hit: hub id or folder."
@@ -131,7 +130,9 @@ def provenance_of(cited: Cited, name: str) -> Provenance:
     counted, kind = counts(lines), _TITLES[reading.name]
     data = data_of(name, reading.name, reading.answers, counted["claims"], counted["marks"])
     said = f"{count(len(reading.answers), 'answer')} of {count(len(panel.systems), 'system')}, "
-    said += f"{count(data.groups, 'group')}; {count(data.statements, 'claim')}, {count(data.citations, 'citation mark')}"
+    said += (
+        f"{count(data.groups, 'group')}; {count(data.statements, 'claim')}, {count(data.citations, 'citation mark')}"
+    )
     unread = [one for one in cited.judged if unjudged(one.lines)]
     notes = (
         Note("data", said),
@@ -268,7 +269,9 @@ def _unjudged(one: Judged) -> str:
     lines = unjudged(one.lines)
     reasons = Counter(line.reason for line in lines)
     said = ", ".join(f"{reason} {number:,}" for reason, number in sorted(reasons.items()))
-    examples = "; ".join(f"{line.answer}, sentence {line.sentence}: {shortened(line.claim)}" for line in lines[:_EXAMPLES])
+    examples = "; ".join(
+        f"{line.answer}, sentence {line.sentence}: {shortened(line.claim)}" for line in lines[:_EXAMPLES]
+    )
     return f"{said} (of {len(one.lines):,} lines); first: {examples}"
 
 

@@ -103,8 +103,7 @@ def _read(run: Run) -> tuple[Run, _Answers]:
     for name, paths in read_files(options.files).items():
         answers = gather(paths, options.format)
         aliice, alce = (
-            read_claims(pipeline, answers, options.profile, options.parser, options.splitter)
-            for pipeline in _PIPELINES
+            read_claims(pipeline, answers, options.profile, options.parser, options.splitter) for pipeline in _PIPELINES
         )
         read[name or "answers"] = aliice, alce
     return run, read

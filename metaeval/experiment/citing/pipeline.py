@@ -197,13 +197,13 @@ class Pipeline:
 
     name: of the command. title: as printed. paper: where it is from. help: the command's help text; its first line
     stands in lists. options: each field is an option. measures: what it measures. owners: classes whose fields --set
-    takes by name, under names of one's choice; the first that has a field has it.
-    backends: how many metrics judge. chat: whether a chat model is asked; purpose: what that model does, and
-    chat_options: its options. decides: what needs decisions, as the beginning of a sentence that refuses soft scores.
+    takes by name, under names of one's choice; the first that has a field has it. backends: how many metrics judge.
+    chat: whether a chat model is asked; purpose: what that model does, and chat_options: its options. decides: what
+    needs decisions, as the beginning of a sentence that refuses soft scores.
 
-    read: checks the options and reads the answers into what the pipeline judges. estimate: what asking the chat model
-    would cost. ask: what the chat model says of what was read. judge: verdicts of the backends. lay_out: tables, rows and files. cutoff: of one backend. asks: whether a chat model is asked, where that is
-    optional.
+    read: checks the options and reads the answers into what is judged. ask: puts to it what the chat model says.
+    judge: the verdicts of the backends. lay_out: tables, rows and files. estimate: what asking would cost. cutoff: of
+    one backend. asks: whether a chat model is asked, where that is optional.
     """
 
     name: str

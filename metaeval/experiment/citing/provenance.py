@@ -38,9 +38,14 @@ class Provenance:
     after: Sequence[Note] = ()
 
     def sheet(
-        self, name: str, title: str, records: Sequence[Record], layout: Callable[[Frame], Grid], notes: Sequence[Note] = ()
+        self,
+        name: str,
+        title: str,
+        records: Sequence[Record],
+        layout: Callable[[Frame], Grid],
+        notes: Sequence[Note] = (),
     ) -> Sheet:
-        """A table of the run. layout: lays it out in what stands around it; notes: its own. Empty notes are left out."""
+        """A table of the run. layout: makes its grid; notes: its own. Notes that say nothing are left out."""
         footer = tuple(note for note in (*self.before, *notes, *self.after) if note.text or note.items)
         key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
         signatures = tuple(signed(self.data, {**self.fields, **one}, self.interval) for one in self.judges)

@@ -61,9 +61,9 @@ class RowTable:
 class PipelineResult:
     """What a pipeline makes of its input.
 
-    folder: where the files go. tables: by name, in the order in which they are read; each has `records`, one a line, and
-    `grid`, as it is printed. A name with a slash puts the table in a folder below. row_tables: what was judged, record
-    by record. files: further texts, by path. shown: the tables that the command prints; None: all of them.
+    folder: where the files go. tables: by name, in the order in which they are read; each has `records`, one a line,
+    and `grid`, as it is printed. A name with a slash puts the table in a folder below. row_tables: what was judged,
+    record by record. files: further texts, by path. shown: the tables that the command prints; None: all of them.
     """
 
     pipeline: str

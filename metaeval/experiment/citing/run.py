@@ -91,9 +91,7 @@ def prepare(
     given, of_run = sort_settings(overrides, pipeline.owners) if pipeline.owners else ({}, list(overrides))
     metrics = _metrics(pipeline, options)
     # A budget is the run's too: a backend may cost money as well.
-    config = load_run(
-        None, {**settings, **_set(given, "budget"), **({"metrics": metrics} if metrics else {})}, of_run
-    )
+    config = load_run(None, {**settings, **_set(given, "budget"), **({"metrics": metrics} if metrics else {})}, of_run)
     choice, chat, cutoffs = _choice(options), None, {}
     if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, given)):
         values = {**given.get("chat", {}), **_set(given, "model")}

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, get_type_hints
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.chat.opening import replayed_model
+from metaeval.citation.chat.options import ChatOptions
 from metaeval.config import RunConfig, validated
 from metaeval.errors import UserError, did_you_mean
 

@@ -18,10 +18,10 @@ from metaeval.citation.model import Answer
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError
-from metaeval.experiment.citing.settings import Asked, ChatChoice
 from metaeval.experiment.citing.citeeval.baselines import Wanted, decisive_cutoffs, wanted
 from metaeval.experiment.citing.citeeval.settings import citeeval_settings, judge_of, scenario_of
 from metaeval.experiment.citing.run import gather
+from metaeval.experiment.citing.settings import Asked, ChatChoice
 from metaeval.experiment.cutoffs import Cutoff
 
 

@@ -24,9 +24,9 @@ from metaeval.citation.citeeval.statement_questions import LqacStatement
 from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.model import Answer
 from metaeval.config import RunConfig
-from metaeval.experiment.citing.settings import Asked, ChatChoice
 from metaeval.experiment.citing.citeeval.baselines import Labelled, judged_by_metrics, labelled_by_metrics
 from metaeval.experiment.citing.citeeval.plan import plan_citeeval
+from metaeval.experiment.citing.settings import Asked, ChatChoice
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend
 

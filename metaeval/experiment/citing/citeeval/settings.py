@@ -13,8 +13,7 @@ from metaeval.citation.citeeval.evaluate import SCENARIOS
 from metaeval.citation.citeeval.options import CiteEvalOptions
 from metaeval.citation.citeeval.values import Scenario
 from metaeval.errors import unknown
-from metaeval.experiment.citing.settings import ChatChoice, chat_options, model_of
-from metaeval.experiment.citing.settings import sort_settings
+from metaeval.experiment.citing.settings import ChatChoice, chat_options, model_of, sort_settings
 
 
 @dataclass(frozen=True)

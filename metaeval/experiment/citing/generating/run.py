@@ -19,8 +19,7 @@ from metaeval.citation.generation.writing import own_lines
 from metaeval.citation.model import Answer
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError
-from metaeval.experiment.citing.settings import ChatChoice, chat_options
-from metaeval.experiment.citing.settings import sort_settings
+from metaeval.experiment.citing.settings import ChatChoice, chat_options, sort_settings
 from metaeval.files import write_text
 
 _log = logging.getLogger(__name__)

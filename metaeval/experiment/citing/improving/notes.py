@@ -8,8 +8,7 @@ from metaeval.citation.citeeval.evaluate import bounds
 from metaeval.citation.measures import group_codes
 from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
 from metaeval.experiment.citing.improving.run import Bettered
-from metaeval.experiment.citing.provenance import fingerprint
-from metaeval.experiment.citing.provenance import resampled, signed, uncertainty
+from metaeval.experiment.citing.provenance import fingerprint, resampled, signed, uncertainty
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame
 from metaeval.report.grid import Grid, Note

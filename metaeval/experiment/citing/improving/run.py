@@ -18,8 +18,8 @@ from metaeval.citation.citeeval.judge import questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
-from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.improving.prepare import Prepared
+from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.scoring import MetricProgress
 
 T = TypeVar("T")

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from metaeval.experiment.citing.meta.missing import could_be
 from metaeval.experiment.citing.meta.run import Meta
-from metaeval.experiment.citing.provenance import fingerprint
-from metaeval.experiment.citing.provenance import resampled, signed, uncertainty
+from metaeval.experiment.citing.provenance import fingerprint, resampled, signed, uncertainty
 from metaeval.experiment.sheet import Scalar
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json

@@ -23,13 +23,12 @@ from metaeval.citation.scifi.with_parser import PROFILE
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.settings import ChatChoice, chat_options
+from metaeval.experiment.citing.claims import Reading, read_claims
 from metaeval.experiment.citing.meta.external_scores import read_measures
 from metaeval.experiment.citing.meta.ratings import MetaOptions
 from metaeval.experiment.citing.meta.values import Measured
-from metaeval.experiment.citing.claims import Reading, read_claims
 from metaeval.experiment.citing.run import DEFAULT_BACKEND, find_cutoffs
-from metaeval.experiment.citing.settings import sort_settings
+from metaeval.experiment.citing.settings import ChatChoice, chat_options, sort_settings
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.verdicts import load_judge

@@ -25,13 +25,12 @@ from metaeval.citation.model import Answer
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError
-from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.citing.citeeval.fields import changed_options
 from metaeval.experiment.citing.citeeval.settings import judge_of
 from metaeval.experiment.citing.provenance import fingerprint
 from metaeval.experiment.citing.quantities import Interval
 from metaeval.experiment.citing.refitting.agreement import agreement
-from metaeval.experiment.citing.settings import sort_settings
+from metaeval.experiment.citing.settings import ChatChoice, sort_settings
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.files import sha256_json
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from metaeval.citation.aliice.rewriting import Rewriting
-from metaeval.experiment.citing.rewriting.run import Rejudged
 from metaeval.experiment.citing.result import RowTable
+from metaeval.experiment.citing.rewriting.run import Rejudged
 from metaeval.experiment.sheet import Record
 from metaeval.files import safe_name
 

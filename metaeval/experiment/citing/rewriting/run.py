@@ -23,8 +23,8 @@ from metaeval.citation.table import Line, claims_of, unjudged
 from metaeval.config import RunConfig, load_run, validated
 from metaeval.errors import UserError
 from metaeval.experiment.citing.agreement import Labels
-from metaeval.experiment.citing.run import gather
-from metaeval.experiment.citing.run import DEFAULT_BACKEND, find_cutoffs
+from metaeval.experiment.citing.run import DEFAULT_BACKEND, find_cutoffs, gather
+from metaeval.experiment.citing.settings import Asked
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend, entailment

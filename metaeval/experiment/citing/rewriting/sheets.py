@@ -12,8 +12,7 @@ from metaeval.citation.measures import Share, bounds, citation_shares, group_cod
 from metaeval.citation.table import Line, claims_of, counts
 from metaeval.experiment.citing.agreement import agreement
 from metaeval.experiment.citing.claims import F1, PRECISION, RECALL
-from metaeval.experiment.citing.provenance import fingerprint
-from metaeval.experiment.citing.provenance import resampled, signed, uncertainty
+from metaeval.experiment.citing.provenance import fingerprint, resampled, signed, uncertainty
 from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_of, macro_of, replicates
 from metaeval.experiment.citing.rewriting.run import Rejudged
 from metaeval.experiment.sheet import Record, Scalar, Sheet

@@ -24,10 +24,10 @@ from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import coverages, entailments
 from metaeval.citation.scifi.with_model import read_with_model, requests_for
 from metaeval.citation.scifi.with_parser import read_with_parser
-from metaeval.experiment.citing.settings import Asked, ChatChoice
 from metaeval.experiment.citing.quantities import Interval, Panel, Quantity, macro_of, micro_of, replicates
 from metaeval.experiment.citing.run import backends_of
 from metaeval.experiment.citing.scifi.settings import Prepared, prepare_scifi
+from metaeval.experiment.citing.settings import Asked, ChatChoice
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.number_format import count

@@ -18,10 +18,8 @@ from metaeval.citation.scifi.with_parser import PROFILE
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError
-from metaeval.experiment.citing.settings import Asked, ChatChoice, chat_options
-from metaeval.experiment.citing.run import gather
-from metaeval.experiment.citing.run import DEFAULT_BACKEND
-from metaeval.experiment.citing.settings import sort_settings
+from metaeval.experiment.citing.run import DEFAULT_BACKEND, gather
+from metaeval.experiment.citing.settings import Asked, ChatChoice, chat_options, sort_settings
 from metaeval.experiment.columns import check_names
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
 from metaeval.experiment.verdicts import load_judge
