@@ -1,8 +1,6 @@
 """Rankings of systems under two backends: ranks, agreement, flips and their causes, on paper."""
 
 import pytest
-from metaeval.experiment.citing.judging import judge
-from metaeval.experiment.citing.sheets import citation_sheets
 
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.config import RunConfig

@@ -71,7 +71,7 @@ class ClaimOptions(ReadsAnswers, JudgedByMetrics):
         default=READER, description="Model that answers for qa_em, qa_f1, qa_hit: hub id or folder."
     )
     mauve_model: Annotated[str, Flag("MODEL")] = Field(
-        default=MAUVE_MODEL, description="Model for mauve: hub id or folder."
+        default=MAUVE_MODEL, description="Model for mauve: id or folder."
     )
 
 

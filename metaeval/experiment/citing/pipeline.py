@@ -60,7 +60,7 @@ FindCutoff = Callable[[str, Metric, Mapping[str, float | None], Sequence[Path]],
 
 Scenario = Annotated[str, Flag("NAME"), Field(description="full: all statements; cited: those with citations.")]
 Profile = Annotated[str, Flag("NAME"), Field(description="paper, or released: as the published code computes.")]
-Splitter = Annotated[str, Flag("NAME"), Field(description="Sentence splitter: auto, nltk or rules.")]
+Splitter = Annotated[str, Flag("NAME"), Field(description="Sentences by: auto, nltk or rules.")]
 ParserName = Annotated[
     str, Flag("NAME"), Field(description="Parser: small (shipped), spacy:NAME, stored:FILE, ud:FILE, ud:stanza.")
 ]
