@@ -13,7 +13,7 @@ from pydantic import Field
 
 from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.options import RELEASED
-from metaeval.citation.measures import group_codes
+from metaeval.citation.measures import Interval, group_codes, interval_of
 from metaeval.citation.sentences import SentenceSplitter
 from metaeval.citation.table import Line
 from metaeval.config import Flag, IntervalConfig
@@ -30,7 +30,6 @@ from metaeval.experiment.citing.pipeline import (
     Splitter,
 )
 from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
-from metaeval.experiment.citing.quantities import Interval, interval_of
 from metaeval.experiment.sheet import Record, known
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.citation.layout import interval_cell, lines_grid

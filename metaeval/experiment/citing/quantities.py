@@ -9,8 +9,6 @@ import numpy as np
 
 from metaeval.citation import measures
 from metaeval.citation.measures import (
-    Floats,
-    Ints,
     Interval,
     Share,
     Statistic,
@@ -22,7 +20,9 @@ from metaeval.citation.measures import (
 from metaeval.citation.model import Answer
 from metaeval.config import IntervalConfig
 from metaeval.report.result import Column
+from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.resampling import Draws, bootstrap
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Quantity(Statistic):

@@ -9,9 +9,9 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.citation.measures import Share
+from metaeval.citation.measures import Interval, Share, interval_of
 from metaeval.experiment.citing.provenance import Provenance
-from metaeval.experiment.citing.quantities import Interval, Panel, interval_of
+from metaeval.experiment.citing.quantities import Panel
 from metaeval.experiment.sheet import Record, Sheet, known
 from metaeval.report.citation.layout import interval_cell, lines_grid, ranks_grid
 from metaeval.report.grid import Cell, Note

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from metaeval.citation.citeeval.editing import REASONS, Edit
 from metaeval.citation.citeeval.evaluate import bounds
-from metaeval.citation.measures import group_codes
+from metaeval.citation.measures import Interval, group_codes, interval_of, replicates
 from metaeval.experiment.citing.citeeval.sheets import COLUMNS
 from metaeval.experiment.citing.improving.notes import data_of, frame_of, sheet_of
 from metaeval.experiment.citing.improving.run import Bettered, Round
-from metaeval.experiment.citing.quantities import Interval, interval_of, mean_of, replicates
+from metaeval.experiment.citing.quantities import mean_of
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import interval_cell, lines_grid
 from metaeval.report.grid import Cell

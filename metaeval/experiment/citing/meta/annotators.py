@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from metaeval.citation.human.model import HumanSet
+from metaeval.citation.measures import Interval, interval_of
 from metaeval.experiment.citing.meta.run import Meta
-from metaeval.experiment.citing.quantities import Interval, interval_of
 from metaeval.experiment.sheet import known
 from metaeval.stats.agreement import Distance, alpha_by_groups
 from metaeval.stats.resampling import bootstrap, replicate

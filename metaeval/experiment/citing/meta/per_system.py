@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from metaeval.citation.citeeval.human_agreement import Correlation, correlations
+from metaeval.citation.measures import Interval, interval_of, replicates
 from metaeval.config import RunConfig
 from metaeval.experiment.citing.meta.ratings import Level
-from metaeval.experiment.citing.quantities import Interval, interval_of, mean_of, replicates
+from metaeval.experiment.citing.quantities import mean_of
 from metaeval.report.result import Column
 from metaeval.stats.agreement import rank_agreement
 from metaeval.stats.arrays import Floats, Ints

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from metaeval.citation.human.align import Valued
+from metaeval.citation.measures import Interval
 from metaeval.experiment.citing.meta.annotators import alphas
 from metaeval.experiment.citing.meta.missing import mean_ends, open_values
 from metaeval.experiment.citing.meta.notes import data_of, notes_of, settings_of, signatures_of
 from metaeval.experiment.citing.meta.per_system import over_systems, systems_of, within_systems
 from metaeval.experiment.citing.meta.ratings import Level
 from metaeval.experiment.citing.meta.run import Meta
-from metaeval.experiment.citing.quantities import Interval
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note

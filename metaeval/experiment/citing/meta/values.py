@@ -17,7 +17,6 @@ from metaeval.citation.soft import SoftLine, soften
 from metaeval.citation.table import claims_of, unjudged_claim
 from metaeval.config import RunConfig
 from metaeval.experiment.citing.claims import Reading, judge
-from metaeval.experiment.citing.claims import Reading, judge
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.result import Ledger
 

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.citation.human.refitting import Refit
+from metaeval.citation.measures import Interval, interval_of, replicates
 from metaeval.config import IntervalConfig
-from metaeval.experiment.citing.quantities import Interval, interval_of, mean_of, replicates
+from metaeval.experiment.citing.quantities import mean_of
 from metaeval.report.result import Column
 from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.resampling import Draws, bootstrap, replicate

@@ -20,7 +20,7 @@ from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human.model import HumanAnswer
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.human.refitting import Refit, edited_statements, fit
-from metaeval.citation.measures import group_codes
+from metaeval.citation.measures import Interval, group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, load_run
@@ -28,7 +28,6 @@ from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval.fields import changed_options
 from metaeval.experiment.citing.citeeval.settings import judge_of
 from metaeval.experiment.citing.provenance import fingerprint
-from metaeval.experiment.citing.quantities import Interval
 from metaeval.experiment.citing.refitting.agreement import agreement
 from metaeval.experiment.citing.settings import ChatChoice, sort_settings
 from metaeval.experiment.scoring import MetricProgress

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from metaeval.citation.citeeval.editing import PUBLISHED
 from metaeval.citation.human.refitting import FOLDS
+from metaeval.citation.measures import Interval
 from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
 from metaeval.experiment.citing.provenance import resampled, signed, uncertainty
-from metaeval.experiment.citing.quantities import Interval
 from metaeval.experiment.citing.refitting.agreement import MEASURES, ROWS
 from metaeval.experiment.citing.refitting.run import Refitted
 from metaeval.experiment.sheet import Record, Scalar, Sheet

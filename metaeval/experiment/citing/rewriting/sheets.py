@@ -8,12 +8,22 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.citation.measures import Share, bounds, citation_shares, group_codes, macro, recalls
+from metaeval.citation.measures import (
+    Interval,
+    Share,
+    bounds,
+    citation_shares,
+    group_codes,
+    interval_of,
+    macro,
+    recalls,
+    replicates,
+)
 from metaeval.citation.table import Line, claims_of, counts
 from metaeval.experiment.citing.agreement import agreement
 from metaeval.experiment.citing.claims import F1, PRECISION, RECALL
 from metaeval.experiment.citing.provenance import fingerprint, resampled, signed, uncertainty
-from metaeval.experiment.citing.quantities import Interval, Quantity, f1_of, interval_of, macro_of, replicates
+from metaeval.experiment.citing.quantities import Quantity, f1_of, macro_of
 from metaeval.experiment.citing.rewriting.run import Rejudged
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid

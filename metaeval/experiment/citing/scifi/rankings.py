@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.experiment.citing.quantities import Interval, Quantity, groups_with_value, interval_of
+from metaeval.citation.measures import Interval, groups_with_value, interval_of
+from metaeval.experiment.citing.quantities import Quantity
 from metaeval.experiment.citing.scifi.notes import frame_of, sheet_of
 from metaeval.experiment.citing.scifi.run import Assessed, averages, coverage_column, entailment_column
 from metaeval.experiment.sheet import Record, Sheet

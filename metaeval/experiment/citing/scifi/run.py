@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.citation.chat.opening import estimate_for, open_chat
-from metaeval.citation.measures import Share, group_codes, system_codes
+from metaeval.citation.measures import Interval, Share, group_codes, replicates, system_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.scifi.coverage import coverage_lines
 from metaeval.citation.scifi.entailment import fact_lines
@@ -24,7 +24,7 @@ from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import coverages, entailments
 from metaeval.citation.scifi.with_model import read_with_model, requests_for
 from metaeval.citation.scifi.with_parser import read_with_parser
-from metaeval.experiment.citing.quantities import Interval, Panel, Quantity, macro_of, micro_of, replicates
+from metaeval.experiment.citing.quantities import Panel, Quantity, macro_of, micro_of
 from metaeval.experiment.citing.run import backends_of
 from metaeval.experiment.citing.scifi.settings import Prepared, prepare_scifi
 from metaeval.experiment.citing.settings import Asked, ChatChoice

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from metaeval.citation.measures import Share
+from metaeval.citation.measures import Interval, Share
 from metaeval.citation.scifi.shares import citations_without_facts, densities, sub_densities, uncited, unmapped
-from metaeval.experiment.citing.quantities import Interval, Quantity, micro_of
+from metaeval.experiment.citing.quantities import Quantity, micro_of
 from metaeval.experiment.citing.scifi.notes import data_of, frame_of, sheet_of
 from metaeval.experiment.citing.scifi.rankings import ranking_sheets
 from metaeval.experiment.citing.scifi.run import Assessed, Scored
