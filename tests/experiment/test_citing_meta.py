@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-from metaeval.experiment.citing.pipelines import read_pipeline
 from scipy import stats
 
 from metaeval.citation.chat.opening import recording
@@ -20,6 +19,7 @@ from metaeval.citation.model import Verdict
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
+from metaeval.experiment.citing.claims import read_claims
 from metaeval.experiment.citing.meta.files import folder_of, meta_sheets, write_meta
 from metaeval.experiment.citing.meta.notes import notes_of
 from metaeval.experiment.citing.meta.ratings import MetaOptions, response_level
@@ -177,7 +177,7 @@ def measured(answers, scores, pipeline="alce", threshold=0.5):
         return found
 
     backend = Backend("stored", Cutoff(threshold, "as given"), {"backend": "stored"}, entails, {})
-    read = read_pipeline(pipeline, answers, splitter="rules", measures=("length",))
+    read = read_claims(pipeline, answers, splitter="rules", measures=("length",))
     return {one.name.split(":")[1]: one for one in citation_measures(read, backend, RunConfig())}
 
 
