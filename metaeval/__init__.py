@@ -17,16 +17,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from metaeval.api import cite, evaluate_scores, load_corpus, load_ratings, pairs, run, score
     from metaeval.config import RunConfig
-    from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-    from metaeval.corpus.ratings import Rating, Ratings
+    from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Rating, Ratings, Statement, SupportLevel
     from metaeval.report.result import Result
     from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 _HOMES = {
     "metaeval.api": ("cite", "evaluate_scores", "load_corpus", "load_ratings", "pairs", "run", "score"),
     "metaeval.config": ("RunConfig",),
-    "metaeval.corpus.model": ("Citation", "Corpus", "Document", "Evidence", "Statement", "SupportLevel"),
-    "metaeval.corpus.ratings": ("Rating", "Ratings"),
+    "metaeval.corpus.model": (
+        *("Citation", "Corpus", "Document", "Evidence", "Rating", "Ratings", "Statement", "SupportLevel"),
+    ),
     "metaeval.report.result": ("Result",),
     "metaeval.scoring.contract": ("Metric", "MetricCard", "MetricOptions", "PairScore", "Status"),
 }

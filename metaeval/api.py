@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.config import RunConfig, load_run
-from metaeval.corpus.model import Corpus
+from metaeval.corpus.model import Corpus, Ratings
 from metaeval.corpus.pairs import Pair
-from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 from metaeval.experiment import prepared_run
 from metaeval.experiment import run as runs

@@ -17,8 +17,8 @@ from metrics_zoo.t5 import T5Metric, prompt_status
 if TYPE_CHECKING:
     import torch
 
-    from metaeval.scoring.backends.prompts import Prompt, PromptTokens
     from metaeval.scoring.backends.seq2seq import Encoded
+    from metaeval.scoring.backends.tokens import Prompt, PromptTokens
 
 LABELS = ("Attributable", "Extrapolatory", "Contradictory")
 
@@ -80,7 +80,7 @@ class AttrScore(T5Metric):
     @cached_property
     def prompts(self) -> PromptTokens:
         """Pairs to token ids."""
-        from metaeval.scoring.backends.prompts import PromptTokens
+        from metaeval.scoring.backends.tokens import PromptTokens
 
         return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens)
 

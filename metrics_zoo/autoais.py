@@ -15,8 +15,8 @@ from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetr
 from metrics_zoo.t5 import YesNoMetric, prompt_status
 
 if TYPE_CHECKING:
-    from metaeval.scoring.backends.prompts import Prompt, PromptTokens
     from metaeval.scoring.backends.seq2seq import Encoded
+    from metaeval.scoring.backends.tokens import Prompt, PromptTokens
 
 _MOST_PIECES = 10  # ALCE generates no more
 
@@ -85,7 +85,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     @cached_property
     def prompts(self) -> PromptTokens:
         """Pairs to token ids."""
-        from metaeval.scoring.backends.prompts import PromptTokens
+        from metaeval.scoring.backends.tokens import PromptTokens
 
         return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens)
 

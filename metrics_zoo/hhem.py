@@ -18,7 +18,7 @@ from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.t5 import prompt_status
 
 if TYPE_CHECKING:
-    from metaeval.scoring.backends.prompts import PromptTokens
+    from metaeval.scoring.backends.tokens import PromptTokens
 
 _FOUNDATION = Checkpoint(
     "google/flan-t5-base",
@@ -108,7 +108,7 @@ class HHEM(ModelMetric):
     def prompts(self) -> PromptTokens:
         """Pairs to token ids."""
         from metaeval.scoring.backends.models import load_tokenizer
-        from metaeval.scoring.backends.prompts import PromptTokens
+        from metaeval.scoring.backends.tokens import PromptTokens
 
         return PromptTokens(load_tokenizer(self.tokenizer_folder), self.card.template, self.options.max_tokens)
 

@@ -1,18 +1,28 @@
-"""LLM judges: a chat model reads statement and citation, thinks, and gives a level (0, 1, 2) or a score in [0, 1]."""
+"""LLM judges: a chat model reads statement and citation, thinks, and gives a level (0, 1, 2) or a score in [0, 1].
+
+The structure of the prompts is the base paper's (arXiv 2406.15264, Appendix A, Table 5): one block that starts with
+"Instruction:", then "Let's think step by step.", then Statement, Citation and Prediction. The wording of the
+instructions is this project's own, not the paper's. Whoever has the paper's text at hand puts it in a file with the
+places {statement} and {citation}, and names the file in the option `prompt_file`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, JsonValue
 
 from metaeval.errors import UserError
 from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
-from metaeval.llm.endpoint import open_endpoint
+from metaeval.llm.endpoint import OPENAI, checked_url, open_endpoint
 from metaeval.llm.errors import Cause
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Prompt, Reply, read_prompt
+from metaeval.llm.options import ENDPOINT_OPTIONS, EndpointOptions
 from metaeval.llm.replies import ReplyStore, replies_path
 from metaeval.llm.score_parsing import (
     CONTINUOUS,
@@ -24,12 +34,96 @@ from metaeval.llm.score_parsing import (
     read_judgement,
     score_schema,
 )
-from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
-from metrics_zoo import llm_prompts
-from metrics_zoo.llm_options import ContinuousOptions, LLMOptions
+from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 if TYPE_CHECKING:
     from metaeval.llm.client import ChatSession
+
+_OURS = frozenset({"model", "messages", "stream", "n", "temperature", "max_tokens", "max_completion_tokens", "seed"})
+
+
+def _checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if taken := sorted(_OURS & extra.keys()):
+        raise ValueError(f"extra may not set {', '.join(taken)}: the judge does, from options of its own")
+    return extra
+
+
+class LLMOptions(EndpointOptions, MetricOptions):
+    """What can change a score, and so is part of the metric's identity:
+
+    model, base_url: one name can stand for different models on different servers. temperature: None sends none, for
+    models that take none. samples: replies per pair, each asked for on its own; the score is the mean of those that
+    hold one. seed: sent as seed + sample number. max_tokens: limit of a reply, reasoning included; a reply that
+    reaches it is unparsed. max_tokens_name: `max_completion_tokens` for models that refuse max_tokens. mode: `reply`
+    reads the number in the text; `logprob` replaces it by its expectation (see `metaeval.llm.score_parsing`). output:
+    `text`, or `json_schema` for a server with structured output; one that refuses it is an error, never a silent
+    change. role: of the one message that is sent. extra: further fields of the request's body, such as top_p.
+
+    What cannot: api_key_env names the environment variable that holds the key; prompt_file, a prompt of one's own
+    with {statement} and {citation} (its content is in the identity); replies, the reply store. requests_per_minute,
+    concurrency, timeout (seconds), retries, backoff (seconds, doubled each time); price_in and price_out (USD per
+    million tokens), budget (USD for one run).
+    """
+
+    runtime: ClassVar[frozenset[str]] = ENDPOINT_OPTIONS | {"prompt_file"}
+
+    prompt_file: Path | None = None
+    model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
+    base_url: Annotated[str, AfterValidator(checked_url)] = OPENAI
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    samples: Annotated[int, Field(ge=1, le=100)] = 1
+    seed: int | None = None
+    max_tokens: Annotated[int, Field(ge=1)] = 512
+    max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    mode: Literal["reply", "logprob"] = "reply"
+    output: Literal["text", "json_schema"] = "text"
+    role: Literal["user", "system"] = "user"
+    extra: Annotated[dict[str, JsonValue], AfterValidator(_checked_extra)] = Field(default_factory=dict)
+
+    def score_options(self) -> dict[str, Any]:
+        """The options that can change a score, without those that are not in use."""
+        values: dict[str, Any] = self.model_dump(mode="json", exclude=set(self.runtime))
+        return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
+
+
+class ContinuousOptions(LLMOptions):
+    """As `LLMOptions`, without the mode `logprob`: 0.85 is several tokens, and no one token's chances are its."""
+
+    mode: Literal["reply"] = "reply"
+
+
+_FRAME = """Instruction: {instruction}
+
+Let's think step by step.
+
+Statement: {statement}
+
+Citation: {citation}
+
+Prediction:"""
+
+PLACES = ("statement", "citation")
+
+DISCRETE_PROMPT = Prompt(
+    Prompt(_FRAME).fill(
+        instruction="Judge how far the citation supports the statement. Use the citation alone, nothing that you know "
+        "from elsewhere. There are three levels. 2, full support: the citation states, or leaves no doubt about, "
+        "everything that the statement says. 1, partial support: the citation backs a part of the statement, and the "
+        "rest is not backed by it. 0, no support: the citation backs no part of the statement, or contradicts it. "
+        "End your answer with a line that gives the level, exactly one of 0, 1 and 2, in the form Prediction: LEVEL"
+    )
+)
+
+CONTINUOUS_PROMPT = Prompt(
+    Prompt(_FRAME).fill(
+        instruction="Judge how far the citation supports the statement. Use the citation alone, nothing that you know "
+        "from elsewhere. The score is a number from 0 to 1. 1 means full support: the citation states, or leaves no "
+        "doubt about, everything that the statement says. 0 means no support: the citation backs no part of the "
+        "statement, or contradicts it. Values between them mean partial support, the higher the more of the statement "
+        "is backed. End your answer with a line that gives the score in the form Prediction: SCORE"
+    )
+)
+
 
 _WORD = re.compile(r"\w")
 
@@ -117,7 +211,7 @@ class _LLMJudge(Metric):
     @cached_property
     def _prompt(self) -> Prompt:
         file = self.options.prompt_file
-        return read_prompt(file, llm_prompts.PLACES) if file else self.prompt
+        return read_prompt(file, PLACES) if file else self.prompt
 
     @property
     def _prompt_name(self) -> str:
@@ -197,7 +291,7 @@ class LLMDiscrete(_LLMJudge):
         **_CARD,
     )
     scale = DISCRETE
-    prompt = llm_prompts.DISCRETE
+    prompt = DISCRETE_PROMPT
 
 
 class LLMContinuous(_LLMJudge):
@@ -211,4 +305,4 @@ class LLMContinuous(_LLMJudge):
     )
     Options = ContinuousOptions
     scale = CONTINUOUS
-    prompt = llm_prompts.CONTINUOUS
+    prompt = CONTINUOUS_PROMPT

@@ -15,8 +15,8 @@ from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.t5 import YesNoMetric
 
 if TYPE_CHECKING:
-    from metaeval.scoring.backends.prompts import Prompt, PromptTokens
     from metaeval.scoring.backends.seq2seq import Encoded
+    from metaeval.scoring.backends.tokens import Prompt, PromptTokens
 
 
 class MiniCheckOptions(ModelOptions):
@@ -72,7 +72,7 @@ class MiniCheck(YesNoMetric):
     @cached_property
     def prompts(self) -> PromptTokens:
         """Pairs to token ids."""
-        from metaeval.scoring.backends.prompts import PromptTokens
+        from metaeval.scoring.backends.tokens import PromptTokens
 
         return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens, "end")
 

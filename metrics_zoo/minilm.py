@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import Encoded, JobTexts
+from metaeval.scoring.backends.encoder import Encoded, JobTexts, match_pairs
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
-from metrics_zoo.greedy import match_pairs
 
 if TYPE_CHECKING:
     import torch

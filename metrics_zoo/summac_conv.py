@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.errors import UserError
-from metaeval.scoring.backends.published import fetch_file
+from metaeval.scoring.backends.checkpoint import fetch_file
 
 Values = NDArray[np.float64]
 

@@ -1,17 +1,160 @@
-"""SummaC's NLI image: each unit of a source against each unit of a statement."""
+"""SummaC's NLI image: units cut from the texts, the NLI models, and each source unit against each statement unit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.errors import UserError
+from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import Table
 from metaeval.scoring.contract import Status
-from metrics_zoo.summac_models import Order
-from metrics_zoo.summac_units import Counts, Units, unseen_tokens
+
+Granularity = Literal["sentence", "paragraph", "document", "2sents"]
+GRANULARITIES: tuple[str, ...] = get_args(Granularity)
+
+MOST_SOURCE_UNITS = 100
+_TOO_SHORT = 10  # a sentence or paragraph of at most so many characters is no unit
+
+Counts = NDArray[np.int64]
+
+
+class Units(NamedTuple):
+    """A text's units in order, and the pieces of it that are in none of them."""
+
+    kept: list[str]
+    dropped: list[str]
+
+
+def cut_units(text: str, granularity: str, split: Callable[[str], list[str]], most: int | None = None) -> Units:
+    """Cut a text; `split` gives its sentences, `most` is the number of units after which the rest is dropped.
+
+    sentence: those of more than 10 characters. 2sents: each of those with the one behind it. paragraph: between blank
+    lines where there are any, else between line ends, stripped, of more than 10 characters. document: the text.
+    """
+    if granularity == "document":
+        pieces = [text]
+    elif granularity == "paragraph":
+        pieces = [piece.strip() for piece in text.split("\n\n" if "\n\n" in text else "\n")]
+    else:
+        pieces = split(text)
+    long = [piece for piece in pieces if granularity == "document" or len(piece) > _TOO_SHORT]
+    dropped = [piece for piece in pieces if granularity != "document" and len(piece) <= _TOO_SHORT]
+    if granularity == "2sents":
+        # As in the official code, the last sentence is a window too, alone.
+        long = [" ".join(long[number : number + 2]) for number in range(len(long))]
+    return Units(long[:most], dropped if most is None else [*dropped, *long[most:]])
+
+
+def unseen_tokens(sources: Counts, statements: Counts, cut: Counts) -> tuple[Counts, Counts]:
+    """Tokens that no pass saw, of each source unit (S,) and each statement unit (T,).
+
+    sources, statements: tokens of the units, (S,) and (T,). cut: tokens that each pass lost, longest side first, the
+    statement when both are equally long, (S, T). A unit's end is unseen when every pass with it lost that end.
+    """
+    first, second = sources[:, None], statements[None, :]
+    room = first + second - cut
+    half = room // 2 + (first > second) * (room % 2)
+    kept = np.minimum(first, np.maximum(room - second, half))
+    return sources - kept.max(axis=1), statements - (room - kept).max(axis=0)
+
+
+def check_granularity(wish: Any) -> Any:
+    """Pass on `A` or `A-B` (source and statement) made of known granularities.
+
+    Raises `ValueError` for anything else.
+    """
+    parts = str(wish).split("-")
+    if len(parts) > 2 or not set(parts) <= set(GRANULARITIES):
+        raise ValueError(
+            f"{wish!r} is none of {', '.join(GRANULARITIES)}, nor two of them as SOURCE-STATEMENT (paragraph-sentence)"
+        )
+    return wish
+
+
+Order = tuple[int, int, int]
+"""Label numbers of entailment, contradiction and neutral."""
+
+
+class NLIModel(NamedTuple):
+    """A published NLI model and the order of its labels in SummaC's own table."""
+
+    hub_id: str
+    order: Order
+
+
+VITC = Checkpoint("tals/albert-xlarge-vitaminc-mnli", "235 MB, no licence stated")
+
+MODELS: dict[str, NLIModel] = {
+    "vitc": NLIModel(VITC.hub_id, (0, 1, 2)),
+    "vitc-base": NLIModel("tals/albert-base-vitaminc-mnli", (0, 1, 2)),
+    "vitc-only": NLIModel("tals/albert-xlarge-vitaminc", (0, 1, 2)),
+    "mnli": NLIModel("FacebookAI/roberta-large-mnli", (2, 0, 1)),
+    "mnli-base": NLIModel("microsoft/deberta-base-mnli", (2, 0, 1)),
+    "anli": NLIModel("ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli", (0, 2, 1)),
+}
+"""By the names of SummaC's own table."""
+
+GONE = {"snli-base": "boychaboy/SNLI_roberta-base", "snli-large": "boychaboy/SNLI_roberta-large"}
+"""Names of the table whose checkpoints the hub no longer has."""
+
+_MEANINGS = {"entailment": 0, "supports": 0, "contradiction": 1, "refutes": 1, "neutral": 2, "not enough info": 2}
+
+
+def check_model(wish: Any) -> Any:
+    """Pass on a name of the table, a hub id, or none; raises `ValueError` for anything else."""
+    if wish in GONE:
+        raise ValueError(f"{GONE[wish]} ({wish}) is no longer published; known are {', '.join(MODELS)}, or a hub id")
+    if isinstance(wish, str) and wish not in MODELS and "/" not in wish:
+        raise ValueError(f"{wish!r} is none of {', '.join(MODELS)}, nor a hub id (ORGANISATION/NAME)")
+    return wish
+
+
+def hub_id(wish: str | None) -> str | None:
+    """The hub id of a name of the table; a hub id stays what it is."""
+    return MODELS[wish].hub_id if wish in MODELS else wish
+
+
+def as_published(tokenizer: Any) -> Any:
+    """Give ALBERT's tokenizer back its piece for white space at a text's end, as SummaC was published with it.
+
+    Transformers 5 splits at white space first, and so drops that piece; scores of whole documents depend on it.
+    """
+    if type(tokenizer).__name__.startswith("Albert"):
+        from tokenizers import Regex, normalizers, pre_tokenizers
+
+        inner = tokenizer.backend_tokenizer
+        inner.normalizer = normalizers.Sequence([inner.normalizer, normalizers.Replace(Regex(r"\s+"), " ")])
+        inner.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    return tokenizer
+
+
+def label_order(config: Mapping[str, Any], wish: str) -> Order:
+    """Which label is which, by the words in the model's configuration, else by the table.
+
+    Raises `UserError` when the words say something else than the table, or neither says it.
+    """
+    labels = {int(number): str(label) for number, label in config.get("id2label", {}).items()}
+    places = {_MEANINGS.get(label.lower().replace("_", " ")): number for number, label in labels.items()}
+    read = (places[0], places[1], places[2]) if len(labels) == 3 and places.keys() == {0, 1, 2} else None
+    table = next((model.order for name, model in MODELS.items() if wish in (name, model.hub_id)), None)
+    generic = all(label.startswith("LABEL_") for label in labels.values())
+    said = ", ".join(f"{number} {label}" for number, label in sorted(labels.items())) or "none"
+    order = read or (table if generic else None)
+    if order is None:
+        raise UserError(
+            f"The labels of {wish} ({said}) are not entailment, contradiction and neutral: SummaC needs a three-way "
+            f"NLI model, such as {', '.join(MODELS)}."
+        )
+    if read and table and read != table:
+        raise UserError(
+            f"The labels of {wish} ({said}) are not in the order of the published model: fetch it again, or say with "
+            "the option 'model' which other model the folder holds."
+        )
+    return order
 
 
 class NLIImage(NamedTuple):

@@ -12,8 +12,8 @@ from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import Status
 
 if TYPE_CHECKING:
-    from metaeval.scoring.backends.prompts import Prompt
     from metaeval.scoring.backends.seq2seq import Seq2Seq
+    from metaeval.scoring.backends.tokens import Prompt
 
 
 class T5Metric(ModelMetric):

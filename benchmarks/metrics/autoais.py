@@ -25,7 +25,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from benchmarks.paired import Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
-from metaeval.scoring.backends import lean_t5, models
+from metaeval.scoring.backends import models, seq2seq
 from metaeval.scoring.engine import score_pairs
 from metrics_zoo.autoais import AutoAIS
 
@@ -39,7 +39,7 @@ def ways(pairs: Sequence[Texts], folder: Path) -> dict[str, Way]:
     with mock.patch.object(models, "pack_linears", lambda model: model):
         own_kernels = loaded(folder)
         unchanged = mock.Mock(side_effect=lambda model: model)
-        with mock.patch.object(lean_t5, "lighten", unchanged), mock.patch.object(models, "plain_gelus", unchanged):
+        with mock.patch.object(seq2seq, "lighten", unchanged), mock.patch.object(models, "plain_gelus", unchanged):
             batched = loaded(folder)
     usual = ALCE(folder)
     return {

@@ -27,9 +27,8 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from benchmarks.paired import Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
-from metaeval.scoring.backends import deberta, models
+from metaeval.scoring.backends import deberta, encoder, models
 from metaeval.scoring.engine import score_pairs
-from metrics_zoo import greedy
 from metrics_zoo.bertscore import BERTScore
 
 ONE_CALL, CALLS, OWN_KERNELS = "official, one call", "official, calls of 16", "ours, torch's own kernels"
@@ -66,7 +65,7 @@ class Ways:
     def matching(self, pairs: Sequence[Texts]) -> str:
         """CPU seconds of the matching of tokens, ours and official."""
         taken = 0.0
-        match = greedy.match
+        match = encoder.match
 
         def timed(*given: Any) -> list[tuple[float, float]]:
             nonlocal taken
@@ -75,7 +74,7 @@ class Ways:
             taken += time.process_time() - start
             return found
 
-        with mock.patch.object(greedy, "match", timed):
+        with mock.patch.object(encoder, "match", timed):
             _scores(self._ours, pairs)
         self._official.score(pairs)
         return f"matching of tokens: ours {taken:.2f} s, official {self._official.matching:.2f} s"

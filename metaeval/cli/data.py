@@ -87,7 +87,7 @@ def fetch(name: Name, split: opt.Split = None) -> None:
       metaeval data fetch wice
       metaeval data fetch gensearch --split test
     """
-    from metaeval.corpus.file_locations import locate
+    from metaeval.corpus.loading import locate
     from metaeval.errors import unknown
     from metaeval.experiment.prepared_run import find_dataset
 
@@ -112,7 +112,7 @@ def verify(name: Name, data: opt.Data = None) -> None:
       metaeval data verify wice --data ../shared/data
       metaeval data verify wice        (what is in the cache)
     """
-    from metaeval.corpus.file_locations import verify as check
+    from metaeval.corpus.loading import verify as check
     from metaeval.experiment.prepared_run import find_dataset
 
     card, _, _ = find_dataset(name)

@@ -164,7 +164,7 @@ def _write_tables(suite: Suite, found: Sequence[Sequence[Result]], left_out: Seq
     from metaeval.errors import UserError
     from metaeval.experiment.suites.pictures import page_figures
     from metaeval.report.html_report import write_page
-    from metaeval.report.paper.files import Table, write_paper
+    from metaeval.report.paper import Table, write_paper
 
     results = [result for part in found for result in part]
     numbered = {

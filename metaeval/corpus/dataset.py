@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from metaeval.corpus.model import Corpus
-from metaeval.corpus.ratings import Ratings
+from metaeval.corpus.model import Corpus, Ratings
 
 
 @dataclass(frozen=True, slots=True)

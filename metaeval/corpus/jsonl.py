@@ -22,16 +22,170 @@ Ids are unique among the lines of their type. Other fields are errors: free cont
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.jsonl_links import Numbered, check_links, citation_id
-from metaeval.corpus.jsonl_schema import FORMAT, LEVELS, Record, check_record
-from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement
-from metaeval.corpus.problems import Problem, shown
-from metaeval.errors import UserError
+from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+from metaeval.errors import Problem, UserError, shown, shown_with_hint
 from metaeval.files import read_text, unique_fields, write_text
+
+FORMAT = "metaeval-corpus/1"
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: whether a value fits, what is allowed in words, whether it must be there, and fields inside it."""
+
+    fits: Callable[[Any], bool]
+    allowed: str
+    required: bool = False
+    inner: Mapping[str, Field] | None = None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_filled(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_count(value: Any) -> bool:
+    # bool is a subclass of int: `true` is no number here.
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+LEVELS: Mapping[str, SupportLevel] = {level.label: level for level in sorted(SupportLevel, reverse=True)}
+
+_ID = Field(_is_filled, "a string that is not empty", required=True)
+_OPTIONAL_ID = Field(_is_filled, "a string that is not empty")
+_TEXT = Field(_is_text, "a string")
+_META = Field(_is_object, "an object")
+_EVIDENCE: Mapping[str, Field] = {
+    "sentences": Field(lambda v: isinstance(v, list) and all(map(_is_count, v)), "a list of whole numbers from 0"),
+    "texts": Field(lambda v: isinstance(v, list) and all(map(_is_filled, v)), "a list of strings that are not empty"),
+}
+
+SCHEMA: Mapping[str, Mapping[str, Field]] = {
+    "corpus": {
+        "format": Field(lambda v: v == FORMAT, f'"{FORMAT}"', required=True),
+        "name": _ID,
+        "dropped": Field(
+            lambda v: isinstance(v, dict) and all(map(_is_count, v.values())), "an object of counts by reason"
+        ),
+        "meta": _META,
+    },
+    "document": {
+        "id": _ID,
+        "text": _TEXT,
+        "sentences": Field(_is_texts, "a list of strings"),
+        "title": _TEXT,
+        "url": _TEXT,
+        "meta": _META,
+    },
+    "statement": {"id": _ID, "text": _ID, "group": _OPTIONAL_ID, "system": _TEXT, "meta": _META},
+    "citation": {
+        "id": _OPTIONAL_ID,
+        "statement": _ID,
+        "document": _ID,
+        "level": Field(lambda v: isinstance(v, str) and v in LEVELS, ", ".join(LEVELS), required=True),
+        "evidence": Field(_is_object, 'an object with "sentences" or "texts"', inner=_EVIDENCE),
+        "meta": _META,
+    },
+}
+
+
+def check_record(line: int, record: Any) -> Iterator[Problem]:
+    """Yield every problem that this line has by itself. `line` counts from 1; `record` is its parsed JSON."""
+    if not isinstance(record, dict):
+        yield Problem(line, "the line", shown(record), "one JSON object per line")
+        return
+    kind = record.get("type")
+    if not isinstance(kind, str) or kind not in SCHEMA:
+        found = shown_with_hint(kind, SCHEMA) if "type" in record else "missing"
+        yield Problem(line, "type", found, ", ".join(SCHEMA))
+        return
+    yield from _check_fields(line, {key: value for key, value in record.items() if key != "type"}, SCHEMA[kind], "")
+    if kind == "document" and ("text" in record) == ("sentences" in record):
+        found = "given together with sentences" if "text" in record else "missing"
+        yield Problem(line, "text", found, 'exactly one of "text" and "sentences"')
+
+
+def _check_fields(line: int, record: Record, fields: Mapping[str, Field], prefix: str) -> Iterator[Problem]:
+    for name, value in record.items():
+        field = fields.get(name)
+        if field is None:
+            yield Problem(line, "a field's name", prefix + shown_with_hint(name, fields), ", ".join(fields))
+        elif not field.fits(value):
+            known = LEVELS if name == "level" else ()
+            yield Problem(line, prefix + name, shown_with_hint(value, known), field.allowed)
+        elif field.inner is not None:
+            yield from _check_fields(line, value, field.inner, f"{prefix}{name}.")
+    for name, field in fields.items():
+        if field.required and name not in record:
+            yield Problem(line, prefix + name, "missing", field.allowed)
+
+
+Numbered = tuple[int, Record]
+"""A line's number, from 1, and its parsed object."""
+
+
+def citation_id(record: Record) -> str:
+    """The citation's id, by default STATEMENT:DOCUMENT."""
+    return str(record.get("id", f"{record.get('statement')}:{record.get('document')}"))
+
+
+def check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
+    """Yield the problems between lines. Lines with faults of their own still count as targets of a citation."""
+    firsts: dict[str, dict[str, Numbered]] = {"document": {}, "statement": {}, "citation": {}}
+    for number, record in numbered:
+        kind = record.get("type")
+        if not isinstance(kind, str) or kind not in firsts:
+            continue
+        own = citation_id(record) if kind == "citation" else record.get("id")
+        if not isinstance(own, str) or not own:
+            continue
+        if own in firsts[kind]:
+            value = f"{shown(own)}, which line {firsts[kind][own][0]} has already"
+            yield Problem(number, "id", value, f"an id that no other {kind} has")
+        else:
+            firsts[kind][own] = (number, record)
+    for number, record in numbered:
+        if record.get("type") == "citation":
+            yield from _check_citation(number, record, firsts)
+
+
+def _check_citation(number: int, record: Record, firsts: dict[str, dict[str, Numbered]]) -> Iterator[Problem]:
+    for end in ("statement", "document"):
+        target = record.get(end)
+        if isinstance(target, str) and target and target not in firsts[end]:
+            yield Problem(number, end, shown(target), f"the id of a {end} in this file")
+    evidence, document = record.get("evidence"), record.get("document")
+    indices = evidence.get("sentences") if isinstance(evidence, dict) else None
+    if not isinstance(indices, list) or not isinstance(document, str) or document not in firsts["document"]:
+        return
+    sentences = firsts["document"][document][1].get("sentences", [])
+    if not isinstance(sentences, list):
+        return
+    if indices and not sentences:
+        allowed = f'evidence "texts", for document {shown(document)} has no published "sentences"'
+        yield Problem(number, "evidence.sentences", shown(indices), allowed)
+    elif any(isinstance(index, int) and index >= len(sentences) for index in indices):
+        allowed = f"0 to {len(sentences) - 1}, the sentences of document {shown(document)}"
+        yield Problem(number, "evidence.sentences", shown(indices), allowed)
+
 
 # Legal inside a JSON string, but many tools take them for the end of a line.
 _LINE_BREAKS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})

@@ -1,16 +1,28 @@
-"""From a data set's card and the user's wishes to what is judged: split, options and files are checked here, once."""
+"""From a data set's card and the user's wishes to what is judged: split, options and files are checked here, once.
+
+Published files are found in a local mirror or the cache, or fetched from their origin: streamed, hashed, and only then
+given their names. They are always checked and never changed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import http.client
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Literal, Protocol
 
-from metaeval.corpus import file_locations
-from metaeval.corpus.dataset import Dataset
-from metaeval.corpus.model import Corpus
-from metaeval.corpus.ratings import Ratings
-from metaeval.errors import unknown
+from metaeval.cache import cache_folder
+from metaeval.corpus import loading
+from metaeval.corpus.dataset import Dataset, SourceFile
+from metaeval.corpus.model import Corpus, Ratings
+from metaeval.errors import UserError, unknown
+from metaeval.files import atomic_write, sha256_file
 
 
 def load_dataset(
@@ -29,7 +41,7 @@ def load_dataset(
         raise unknown(f"split of {dataset.name}", chosen, dataset.files)
     values = check_options(dataset, options or {})
     if dataset.files[chosen]:
-        paths: Mapping[str, Path] = file_locations.locate(dataset, chosen, data)
+        paths: Mapping[str, Path] = loading.locate(dataset, chosen, data)
     else:
         paths = {} if data is None or data.is_dir() else {"corpus": data}
     return dataset.load(chosen, paths, values)
@@ -49,3 +61,211 @@ def check_options(dataset: Dataset, given: Mapping[str, str]) -> dict[str, Any]:
             raise unknown(f"value of {dataset.name}'s option {name}:", text, allowed)
         values[name] = allowed.get(text, text)
     return values
+
+
+Status = Literal["ok", "missing", "differs", "unpinned"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """One published file as found. `unpinned`: it is there, and the card knows no checksum to hold it against."""
+
+    file: SourceFile
+    status: Status
+    path: Path
+
+
+def locate(
+    dataset: Dataset, split: str, data: Path | None, cache: Path | None = None, fetch: bool = True
+) -> dict[str, Path]:
+    """The local path of each file of a split, by its name.
+
+    With `data`, a folder: `data/<dataset.folder>/<name>`, else `data/<name>`; nothing is fetched. Without: the cache
+    (`cache`, else METAEVAL_CACHE, else the user's cache folder), where missing files are fetched when `fetch` is
+    true. Every pinned file is checked against its SHA-256 each time.
+
+    Raises `UserError` for an unknown split, and for a file that is missing, differs from its checksum or cannot be
+    fetched; the message names the file, its URL, its checksum and the place to put it.
+    """
+    if split not in dataset.files:
+        raise unknown(f"split of {dataset.name}", split, dataset.files)
+    if data is not None:
+        return {file.name: _in_mirror(dataset, file, data) for file in dataset.files[split]}
+    return {file.name: _in_cache(dataset, file, cache or cache_folder(), fetch) for file in dataset.files[split]}
+
+
+def verify(dataset: Dataset, data: Path | None, cache: Path | None = None) -> list[FileStatus]:
+    """The state of every file of every split, each once; nothing is fetched and a difference is no error."""
+    rows = []
+    for file in dict.fromkeys(file for files in dataset.files.values() for file in files):
+        if data is not None:
+            path = next((path for path in _places(dataset, file, data) if path.is_file()), data / file.name)
+        else:
+            path = _cache_path(dataset, file, cache or cache_folder())
+        rows.append(FileStatus(file, _status(file, path), path))
+    return rows
+
+
+def _places(dataset: Dataset, file: SourceFile, data: Path) -> Iterator[Path]:
+    yield data / dataset.folder / file.name
+    yield data / file.name
+
+
+def _cache_path(dataset: Dataset, file: SourceFile, cache: Path) -> Path:
+    return cache / dataset.folder / dataset.commit / file.name
+
+
+def _status(file: SourceFile, path: Path) -> Status:
+    if not path.is_file():
+        return "missing"
+    if not file.sha256:
+        return "unpinned"
+    try:
+        return "ok" if sha256_file(path) == file.sha256 else "differs"
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+def _in_mirror(dataset: Dataset, file: SourceFile, data: Path) -> Path:
+    if not data.is_dir():
+        what = "is a file" if data.is_file() else "does not exist"
+        raise UserError(f"data={data} {what}; {dataset.name} reads {file.name} from a folder: data=FOLDER.")
+    places = list(_places(dataset, file, data))
+    path = next((path for path in places if path.is_file()), None)
+    if path is None:
+        raise UserError(
+            f"data={data} holds neither {places[0].relative_to(data)} nor {file.name}. Put {_origin(file)} there, "
+            "or leave data=FOLDER out to have it fetched."
+        )
+    if _status(file, path) == "differs":
+        raise UserError(
+            f"{path} has SHA-256 {sha256_file(path)}, but the {dataset.name} card pins {file.sha256}: published files "
+            f"are read unchanged. Replace it by {file.url}, or leave data=FOLDER out to have it fetched."
+        )
+    return path
+
+
+def _in_cache(dataset: Dataset, file: SourceFile, cache: Path, fetch: bool) -> Path:
+    path = _cache_path(dataset, file, cache)
+    status = _status(file, path)
+    if status in ("ok", "unpinned"):
+        return path
+    by_hand = f"Or put {_origin(file)} at {path}, or into a folder of your own and pass data=FOLDER."
+    if not fetch:
+        why = "is not in the cache" if status == "missing" else "differs from its checksum in the cache"
+        raise UserError(f"{dataset.name}: {file.name} {why}. Allow it to be fetched. {by_hand}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"Cannot make the cache folder {path.parent}: {error.strerror or error}. "
+            "Set METAEVAL_CACHE to a folder that can be written, or pass data=FOLDER with the files in it."
+        ) from error
+    # A file that differs in the cache is ours, cut short or damaged: it is fetched again.
+    download(file, path, label=f"{dataset.name}/{file.name}", by_hand=by_hand)
+    return path
+
+
+def _origin(file: SourceFile) -> str:
+    return f"{file.url} (SHA-256 {file.sha256})" if file.sha256 else f"{file.url} (no checksum pinned)"
+
+
+TIMEOUT = 30.0
+"""Seconds without a byte before a download is given up."""
+_BLOCK = 1 << 16
+
+
+class _Body(Protocol):
+    """What is needed of an HTTP response; `length` is in bytes, None where the server does not say."""
+
+    length: int | None
+
+    def read(self, amount: int, /) -> bytes: ...
+
+
+def download(file: SourceFile, path: Path, label: str, by_hand: str, timeout: float = TIMEOUT) -> None:
+    """Fetch `file` to `path`; the file appears only when its length, size and SHA-256 are right.
+
+    `label` names it in the progress on stderr; `by_hand` ends an error by saying what else can be done. `timeout` is
+    in seconds, for each wait on the network.
+
+    Raises `UserError` when the origin cannot be reached, answers with an error, stops early or sends other bytes.
+    """
+    digest = hashlib.sha256()
+    received = 0
+    with _open(file, by_hand, timeout) as body, _progress(label, file) as progress:
+        expected = body.length
+        with atomic_write(path) as target:
+            for block in _blocks(body, file, by_hand):
+                target.write(block)
+                digest.update(block)
+                received += len(block)
+                progress.advance(len(block))
+            if expected is not None and received < expected:
+                raise _failed(file, f"it stopped after {received:,} of {expected:,} bytes", by_hand)
+            if file.sha256 and (digest.hexdigest() != file.sha256 or received != (file.size or received)):
+                found = f"{received:,} bytes with SHA-256 {digest.hexdigest()}"
+                raise _failed(file, f"got {found}; the card pins {file.size:,} bytes with {file.sha256}", by_hand)
+
+
+@contextmanager
+def _open(file: SourceFile, by_hand: str, timeout: float) -> Iterator[_Body]:
+    try:
+        response = urllib.request.urlopen(file.url, timeout=timeout)
+    except urllib.error.HTTPError as error:
+        raise _failed(file, f"the server answered {error.code} {error.reason}", by_hand) from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _failed(file, f"no connection ({getattr(error, 'reason', error)})", by_hand) from error
+    with response:
+        yield response
+
+
+def _blocks(body: _Body, file: SourceFile, by_hand: str) -> Iterator[bytes]:
+    # Network errors are OSErrors too: told here, or they would read as a fault of the disk.
+    while True:
+        try:
+            block = body.read(_BLOCK)
+        except (OSError, http.client.HTTPException) as error:
+            raise _failed(file, f"the connection broke ({error})", by_hand) from error
+        if not block:
+            return
+        yield block
+
+
+def _failed(file: SourceFile, why: str, by_hand: str) -> UserError:
+    return UserError(f"Cannot fetch {file.url}: {why}. Try again later. {by_hand}")
+
+
+class _Silent:
+    """Progress where nobody watches a bar."""
+
+    def advance(self, size: int) -> None:
+        """Show nothing."""
+
+
+class _Bar:
+    """A bar on the terminal."""
+
+    def __init__(self, label: str, size: int, stream: IO[str]) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+        self.shown = Progress(*columns, console=Console(file=stream), transient=True)
+        self._task = self.shown.add_task(f"Fetching {label}", total=size or None)
+
+    def advance(self, size: int) -> None:
+        """Move by `size` bytes."""
+        self.shown.advance(self._task, size)
+
+
+@contextmanager
+def _progress(label: str, file: SourceFile) -> Iterator[_Bar | _Silent]:
+    if sys.stderr.isatty():
+        bar = _Bar(label, file.size, sys.stderr)
+        with bar.shown:
+            yield bar
+        return
+    size = f" ({file.size / 1e6:.1f} MB)" if file.size else ""
+    sys.stderr.write(f"Fetching {label}{size} from {file.url}\n")
+    yield _Silent()

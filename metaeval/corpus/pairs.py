@@ -1,15 +1,70 @@
-"""The pair table: one row per statement and chunk, with its level, its group and the texts a metric reads."""
+"""The pair table: one row per statement and chunk, with its level, its group and the texts a metric reads.
+
+Evidence alignment says which sentences of a document the annotator's evidence stands in. Units of analysis say what one
+row of a protocol's input is: a chunk or a citation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from metaeval.corpus.chunks import Chunk, ChunkedCorpus, Chunking, document_sentences
-from metaeval.corpus.evidence import align_evidence, word_set
-from metaeval.corpus.model import Citation, Corpus, Statement, SupportLevel
+from metaeval.corpus.model import Citation, Corpus, Evidence, Statement, SupportLevel
+from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The document sentences that hold evidence, and how many evidence sentences were given and matched nothing."""
+
+    sentences: frozenset[int]
+    given: int
+    unmatched: int
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The lower-cased words of a text."""
+    return frozenset(_WORD.findall(text.lower()))
+
+
+def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], threshold: float) -> Alignment:
+    """Place evidence in a document given as one word set per sentence.
+
+    Indices stand as published. Copied text is split into sentences; each goes to the document sentence of highest
+    Jaccard similarity of word sets (the first of equals), if that reaches `threshold`. The base paper names Jaccard
+    and no threshold; 0.5 is our default.
+    """
+    placed = set(evidence.sentences)
+    given, unmatched = len(placed), 0
+    for text in evidence.texts:
+        for sentence in split_sentences(text):
+            words = word_set(sentence)
+            if not words:
+                continue
+            given += 1
+            best = _nearest(words, document, threshold)
+            if best is None:
+                unmatched += 1
+            else:
+                placed.add(best)
+    return Alignment(frozenset(placed), given, unmatched)
+
+
+def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshold: float) -> int | None:
+    best, best_similarity = None, 0.0
+    for index, other in enumerate(document):
+        shared = len(words & other)
+        similarity = shared / (len(words) + len(other) - shared)
+        if similarity > best_similarity:
+            best, best_similarity = index, similarity
+    return best if best_similarity >= threshold else None
+
 
 Unit = Literal["chunk", "citation"]
 UNITS: tuple[str, ...] = get_args(Unit)
@@ -150,4 +205,53 @@ def _nothing_to_judge(corpus: Corpus, dropped: Mapping[str, int]) -> str:
         )
     return (
         f"Corpus {corpus.name!r} gives nothing to judge: {why}. Choose another split or data set (metaeval data list)."
+    )
+
+
+class UnitRow(NamedTuple):
+    """One judged row: its gold level (None: not known), and the pairs whose scores it is made of.
+
+    id: the pair id (unit chunk) or the citation id (unit citation). members: row numbers in the pair table.
+    words: words of the chunk or of the cited document. position: the chunk's place in its document, from 0.
+    """
+
+    id: str
+    statement_id: str
+    group: str
+    level: int | None
+    cited: bool
+    members: tuple[int, ...]
+    statement: str
+    words: int
+    position: int
+
+
+def unit_rows(table: PairTable, unit: Unit) -> list[UnitRow]:
+    """Rows in table order: one per pair, or one per citation over all chunks of its document."""
+    if unit == "chunk":
+        return [_row(pair, pair.pair_id, pair.level, (number,), table) for number, pair in enumerate(table.pairs)]
+    if table.pool != "own":
+        raise UserError(
+            f"pool={table.pool} adds chunks that nobody cites, so it needs unit=chunk (unit is 'citation')."
+        )
+    members: dict[str, list[int]] = {}
+    for number, pair in enumerate(table.pairs):
+        members.setdefault(pair.citation_id, []).append(number)
+    return [
+        _row(table.pairs[numbers[0]], citation_id, table.pairs[numbers[0]].citation_level, tuple(numbers), table)
+        for citation_id, numbers in members.items()
+    ]
+
+
+def _row(pair: Pair, id: str, level: int | None, members: tuple[int, ...], table: PairTable) -> UnitRow:
+    return UnitRow(
+        id=id,
+        statement_id=pair.statement_id,
+        group=pair.group,
+        level=level,
+        cited=pair.cited,
+        members=members,
+        statement=pair.statement,
+        words=sum(len(table.pairs[number].source.split()) for number in members),
+        position=pair.chunk,
     )

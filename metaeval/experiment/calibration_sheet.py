@@ -12,8 +12,7 @@ from metaeval.experiment.metric_scores import Panel
 from metaeval.experiment.provenance import THREE, cell, make_sheet
 from metaeval.experiment.sheet import Record, Sheet, known
 from metaeval.report.citation.layout import interval_cell
-from metaeval.report.grid import Block, Cell, Line, Note
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Block, Cell, Line, Note, plain
 
 
 def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, objective: str, folds: int) -> Sheet:

@@ -18,10 +18,9 @@ from metaeval.experiment.prepared_run import Job
 from metaeval.experiment.scoring import MetricProgress, check_metric, score_metrics
 from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
-from metaeval.scoring.aggregate import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS
-from metaeval.scoring.engine import Scored, score_pairs
+from metaeval.scoring.engine import Scored, aggregate, score_pairs
 from metaeval.scoring.scorefile import ScoreFile, align, manifest_path, read_scores
 from metaeval.scoring.store import ScoreStore
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.corpus.ratings import Ratings
+from metaeval.corpus.model import Ratings
 from metaeval.errors import UserError
 from metaeval.experiment.prepared_run import Job
 from metaeval.report import result as results

@@ -13,11 +13,9 @@ from metaeval.config import DatasetVariant, RunConfig, dataset_variant, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import load_dataset
-from metaeval.corpus.model import Corpus
-from metaeval.corpus.pairs import Pair, PairTable, build_pairs
+from metaeval.corpus.model import Corpus, Ratings
+from metaeval.corpus.pairs import Pair, PairTable, UnitRow, build_pairs, unit_rows
 from metaeval.corpus.pools import add_pool
-from metaeval.corpus.ratings import Ratings
-from metaeval.corpus.units import UnitRow, unit_rows
 from metaeval.errors import UserError, unknown
 
 

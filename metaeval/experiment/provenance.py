@@ -10,8 +10,7 @@ from metaeval.experiment.metric_scores import Panel
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.cells import units
 from metaeval.report.footer import footer
-from metaeval.report.grid import Block, Cell, Grid, Group, Note
-from metaeval.report.number_format import UNDEFINED, numeral, one_line, plain
+from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Group, Note, numeral, one_line, plain
 from metaeval.report.result import Column, Data, Interval, Result
 from metaeval.signature import signature
 

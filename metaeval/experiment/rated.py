@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from metaeval.config import RunConfig
-from metaeval.corpus.ratings import Ratings
-from metaeval.corpus.units import UnitRow
+from metaeval.corpus.model import Ratings
+from metaeval.corpus.pairs import UnitRow
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column, column_of, direction_of, oriented
 from metaeval.experiment.prepared_run import load_ratings

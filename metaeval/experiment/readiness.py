@@ -14,8 +14,8 @@ from metaeval.config import RunConfig, load_run, metric_variant, variants
 from metaeval.errors import UserError
 from metaeval.experiment.metrics import load_metric
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
+from metaeval.scoring.backends.minilm import is_here
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.backends.weights import is_here
 from metaeval.scoring.contract import Metric, MetricCard
 
 

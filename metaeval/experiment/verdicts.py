@@ -12,16 +12,15 @@ from metaeval.citation.model import Entails, Pair, Verdict
 from metaeval.config import RunConfig
 from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
-from metaeval.corpus.units import UnitRow
+from metaeval.corpus.pairs import UnitRow
 from metaeval.errors import UserError
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.cutoffs import SOFT, Cutoff
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.scoring import MetricProgress, check_metric
 from metaeval.report.result import Ledger
-from metaeval.scoring.aggregate import aggregate
 from metaeval.scoring.contract import Combination, Metric, PairScore
-from metaeval.scoring.engine import score_pairs
+from metaeval.scoring.engine import aggregate, score_pairs
 from metaeval.scoring.store import ScoreStore
 
 Premise = Literal["joint", "max over chunks"]

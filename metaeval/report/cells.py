@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from metaeval.report.cell_notes import asides
-from metaeval.report.footer import footer, in_blocks, plural
-from metaeval.report.footnotes import footnotes, letters, marks
-from metaeval.report.grid import Block, Cell, Grid, Line, Rank
-from metaeval.report.number_format import UNDEFINED, numeral, one_line, plain, value_of
+from metaeval.report.footer import cluster, footer, in_blocks, plural
+from metaeval.report.footnotes import asides, footnotes, letters, marks
+from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Rank, numeral, one_line, plain, value_of
 from metaeval.report.result import Column, Result, Row, Unit
-from metaeval.report.significance_note import cluster
 
 CONTROLS = "controls"
 

@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from metaeval.errors import UserError
-from metaeval.files import write_text
-from metaeval.report import latex, markdown, terminal
 from metaeval.report.cells import units
-from metaeval.report.footer import footer
+from metaeval.report.footer import differs, footer, settings
 from metaeval.report.footnotes import letters, reason_of
-from metaeval.report.grid import Block, Cell, Grid, Line, Note
-from metaeval.report.number_format import UNDEFINED, chance, numeral, one_line, plain
+from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, chance, numeral, one_line, plain
 from metaeval.report.result import Column, Comparison, Result, Significance, Value
-from metaeval.report.significance_note import differs, settings
-
-FIELDS = (
-    "protocol",
-    "dataset",
-    "split",
-    "unit",
-    "measure",
-    "one",
-    "other",
-    "rows",
-    "difference",
-    "low",
-    "high",
-    "p",
-    "holm",
-    "bh",
-    "differs",
-    "note",
-)
 
 _HEADINGS = ("difference", "p", "Holm", "BH")
-
-# What a LaTeX page holds; a longer table becomes one for each measure.
-_PAGE = 40
 
 
 def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Grid:
@@ -77,45 +48,6 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Gr
         signatures=tuple(one_line(row.signature) for row in result.rows if row.kind == "metric"),
         stub="pair",
     )
-
-
-def render(result: Result) -> str:
-    """Tidy CSV, one row per pair and measure, raw values; undefined is empty, and so is what follows from it."""
-    tested = _tested(result)
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(FIELDS)
-    for pair in tested.comparisons:
-        told = "" if pair.holm is None else str(differs(pair, tested.alpha)).lower()
-        writer.writerow(
-            [
-                *(result.protocol, result.data.name, result.data.split, result.unit),
-                *(pair.measure, pair.one, pair.other, pair.rows),
-                *(pair.difference, pair.low, pair.high, pair.p, pair.holm, pair.bh, told, pair.note),
-            ]
-        )
-    return file.getvalue()
-
-
-def tex(result: Result) -> str:
-    """LaTeX: one table, or one for each measure when there are more pairs than a page holds."""
-    whole = comparison_grid(result)
-    if len(whole.lines) <= _PAGE:
-        return latex.table_of(whole)
-    compared = {pair.measure for pair in _tested(result).comparisons}
-    return "\n".join(
-        latex.table_of(comparison_grid(result, [column.key])) for column in result.columns if column.key in compared
-    )
-
-
-def write_comparisons(result: Result, stem: Path) -> list[Path]:
-    """Write the pairs as text, Markdown, LaTeX and CSV beside each other and return the paths."""
-    grid = comparison_grid(result)
-    texts = {".txt": terminal.text_of(grid), ".md": markdown.page_of(grid), ".tex": tex(result), ".csv": render(result)}
-    paths = [stem.with_name(stem.name + suffix) for suffix in texts]
-    for path, text in zip(paths, texts.values(), strict=True):
-        write_text(path, text)
-    return paths
 
 
 def _tested(result: Result) -> Significance:

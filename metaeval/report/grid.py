@@ -1,9 +1,13 @@
-"""The format-neutral table: what every renderer prints, as plain text in named places."""
+"""The format-neutral table: what every renderer prints, as plain text in named places, and how numbers become text."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
+
+from metaeval.report.result import Column, Row, Value
 
 Rank = Literal["best", "second", ""]
 
@@ -80,3 +84,73 @@ class Grid:
     def lines(self) -> tuple[Line, ...]:
         """Every row, block after block."""
         return tuple(line for block in self.blocks for line in block.lines)
+
+
+UNDEFINED = "–"
+_BREAKS = {"Cc", "Cs", "Zl", "Zp"}
+_DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+_MISSING = Value(value=None, note="not computed")
+
+
+def value_of(row: Row, column: Column) -> Value:
+    """The row's value in a column; an undefined one when the result does not hold it."""
+    return row.values.get(column.key, _MISSING)
+
+
+def numeral(value: float | None, column: Column) -> str:
+    """A value times the column's scale with the column's digits; a dash when undefined; never a negative zero."""
+    if value is None:
+        return UNDEFINED
+    text = f"{value * column.scale:.{column.digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def short(number: str) -> str:
+    """A printed number without the nought before its point: .585."""
+    return re.sub(r"^(-?)0\.", r"\1.", number)
+
+
+def chance(p: float | None) -> str:
+    """A p-value with four decimals: 1,000 permutations can say 0.0010, and 0.0504 must not look like 0.05."""
+    if p is None:
+        return UNDEFINED
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def span(ends: tuple[float, float], column: Column) -> str:
+    """A worst and a best value as [worst..best]."""
+    worst, best = ends
+    return f"[{numeral(worst, column)}..{numeral(best, column)}]"
+
+
+def count(number: int, noun: str) -> str:
+    """A count with thousands separators and its noun in the right number: 1 group, 1,200 groups."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def share(part: int, whole: int) -> str:
+    """A share in per cent with one decimal; a part that is neither nothing nor all never looks like 0 or 100."""
+    percent = 100 * part / whole if whole else 0.0
+    if 0 < percent < 0.05:
+        return "under 0.1 %"
+    if 99.95 <= percent < 100:
+        return "over 99.9 %"
+    return f"{percent:.1f} %"
+
+
+def plain(text: str) -> str:
+    """A name or sentence as one line of visible characters, with single spaces."""
+    return " ".join(one_line(text).split())
+
+
+def one_line(text: str) -> str:
+    """Text with a space for every character that is not shown as itself; all else stays as it is.
+
+    Line breaks would leave a table cell or a LaTeX comment, escape sequences would drive the reader's terminal, and
+    direction overrides would show another text than the one that is there.
+    """
+    return "".join(" " if _acts(char) else char for char in text)
+
+
+def _acts(char: str) -> bool:
+    return unicodedata.category(char) in _BREAKS or unicodedata.bidirectional(char) in _DIRECTIONS

@@ -11,11 +11,135 @@ from pathlib import Path
 from metaeval.files import write_text
 from metaeval.report.cells import lay_out
 from metaeval.report.comparisons import comparison_grid
-from metaeval.report.grid import Grid
-from metaeval.report.html_table import table_of
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Block, Cell, Grid, Line, Note, plain
 from metaeval.report.result import Result
-from metaeval.report.style import STYLE
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d1d1f; --soft: #5c5c66; --rule: #c9c9d0; --ground: #fff; --band: #f4f4f7; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e8ea; --soft: #a5a5b0; --rule: #45454f; --ground: #17171a; --band: #212127; }
+}
+body { margin: 2rem auto; padding: 0 1rem; max-width: 68rem; color: var(--ink); background: var(--ground);
+  font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; line-height: 1.2; }
+h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; break-after: avoid; }
+a { color: inherit; }
+nav ul { padding-left: 1.2rem; }
+.frame { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; border-block: 2px solid var(--ink); }
+caption { text-align: left; font-weight: 600; padding-bottom: .4rem; }
+caption small { font-weight: 400; color: var(--soft); }
+th, td { padding: .25rem .9rem; text-align: right; vertical-align: top; font-weight: 400; }
+tr > :first-child { text-align: left; padding-left: .3rem; }
+thead th { font-weight: 600; border-bottom: 1px solid var(--ink); }
+thead th[scope=colgroup] { text-align: center; border-bottom: 1px solid var(--rule); }
+tbody + tbody { border-top: 1px solid var(--ink); }
+tbody th[scope=rowgroup] { text-align: left; font-style: italic; color: var(--soft); }
+tbody tr:hover { background: var(--band); }
+td { white-space: nowrap; }
+td small { display: block; color: var(--soft); font-size: .8em; line-height: 1.3; }
+td strong { font-weight: 700; }
+sup { font-size: .7em; line-height: 0; }
+td sup { display: inline-block; width: 0; }
+.legend, dl { font-size: .85rem; color: var(--soft); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem .8rem; margin: .5rem 0; }
+dt { color: var(--ink); }
+dd { margin: 0; overflow-wrap: anywhere; }
+dd ul { margin: 0; padding-left: 1.1rem; }
+dd b { font-weight: 600; }
+details { margin: .5rem 0; }
+summary { cursor: pointer; font-size: .9rem; }
+pre { font-size: .75rem; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--band); padding: .6rem; }
+figure { margin: 1rem 0; break-inside: avoid; }
+figure svg { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
+figcaption { font-size: .85rem; color: var(--soft); }
+@media print {
+  body { margin: 0; max-width: none; font-size: 10pt; }
+  section { break-inside: auto; }
+  tr { break-inside: avoid; }
+  nav { display: none; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+  .frame { overflow: visible; }
+  a { text-decoration: none; }
+}
+"""
+
+
+_RANKS = {"best": ("<strong>", "</strong>"), "second": ("<u>", "</u>"), "": ("", "")}
+
+
+# What a reader needs to read the cells stays open; how the numbers came about is folded away.
+_READING = ("ceiling", "perfect metric", "published", "significance", "paper", "blank", "reading", "warnings")
+
+
+def table_of(grid: Grid, titled: bool = True) -> str:
+    """The table in a frame of its own that scrolls, its notes, and the rest of the footer and the signatures folded.
+
+    titled: the caption holds the title, which a heading above the table may do instead.
+    """
+    title = f"{escape(grid.title)} " if titled else ""
+    reading = [note for note in grid.footer if note.label in _READING]
+    making = [note for note in grid.footer if note.label not in _READING]
+    parts = [
+        '<div class="frame"><table>',
+        f"<caption>{title}<small>{escape(grid.subtitle)}</small></caption>",
+        _head(grid),
+        *(_body(block, len(grid.headings)) for block in grid.blocks),
+        "</table></div>",
+        f'<p class="legend">{escape(grid.legend)}</p>' if grid.legend else "",
+        _notes(grid.footnotes, "notes", raised=True),
+        _notes(reading, "footer", raised=False),
+        _folded("How these numbers were made", _notes(making, "footer", raised=False)),
+        _folded("Signatures", _signatures(grid.signatures)),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _head(grid: Grid) -> str:
+    headings = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in grid.headings)
+    groups = "".join(
+        f'<th scope="colgroup" colspan="{group.columns}">{escape(group.title)}</th>' for group in grid.groups
+    )
+    over = f"<tr><td></td>{groups}</tr>" if groups else ""
+    return f'<thead>{over}<tr><th scope="col">{escape(grid.stub)}</th>{headings}</tr></thead>'
+
+
+def _body(block: Block, columns: int) -> str:
+    title = f'<tr><th scope="rowgroup" colspan="{columns + 1}">{escape(block.title)}</th></tr>' if block.title else ""
+    return "\n".join(["<tbody>", *([title] if title else []), *(_row(line) for line in block.lines), "</tbody>"])
+
+
+def _row(line: Line) -> str:
+    cells = "".join(f"<td>{_cell(cell)}</td>" for cell in line.cells)
+    return f'<tr><th scope="row">{escape(line.name)}</th>{cells}</tr>'
+
+
+def _cell(cell: Cell) -> str:
+    before, after = _RANKS[cell.rank]
+    # Marks take no width, so that digits stand below digits.
+    marks = f"<sup>{escape(''.join(cell.marks))}</sup>" if cell.marks else ""
+    below = [*([cell.interval] if cell.interval else []), *cell.asides]
+    return f"{before}{escape(cell.number)}{after}{marks}" + "".join(f"<small>{escape(text)}</small>" for text in below)
+
+
+def _notes(notes: Sequence[Note], kind: str, raised: bool) -> str:
+    """Footnotes under their raised marks, or footer lines under their labels."""
+    if not notes:
+        return ""
+    lines = []
+    for note in notes:
+        label = f"<sup>{escape(note.label)}</sup>" if raised else escape(note.label)
+        items = "".join(f"<li><b>{escape(names)}</b> {escape(text)}</li>" for names, text in note.items)
+        lines.append(f"<dt>{label}</dt><dd>{escape(note.text)}{f'<ul>{items}</ul>' if items else ''}</dd>")
+    return f'<dl class="{kind}">{"".join(lines)}</dl>'
+
+
+def _signatures(signatures: Sequence[str]) -> str:
+    return f"<pre>{escape(chr(10).join(signatures))}</pre>" if signatures else ""
+
+
+def _folded(summary: str, content: str) -> str:
+    return f"<details><summary>{summary}</summary>{content}</details>" if content else ""
 
 
 @dataclass(frozen=True)
@@ -33,7 +157,7 @@ def page(results: Sequence[Result], pictures: Sequence[Picture] = (), title: str
     contents = "".join(f'<li><a href="#t{n}">{escape(_name(grid))}</a></li>' for n, grid in enumerate(grids, start=1))
     sections = [
         f'<section id="t{number}">\n<h2>{escape(grid.title)}</h2>\n'
-        f"{table_of(grid, titled=False)}\n{_pairs(result)}</section>"
+        f"{table_of(grid, titled=False)}\n{_folded_pairs(result)}</section>"
         for number, (grid, result) in enumerate(zip(grids, results, strict=True), start=1)
     ]
     drawn = [_figure(picture, number) for number, picture in enumerate(pictures, start=1)]
@@ -73,7 +197,7 @@ def _name(grid: Grid) -> str:
     return f"{grid.title} ({grid.subtitle})"
 
 
-def _pairs(result: Result) -> str:
+def _folded_pairs(result: Result) -> str:
     """The pairs of metrics, folded away: few readers want them all."""
     if result.significance is None or not result.significance.comparisons:
         return ""

@@ -1,4 +1,7 @@
-"""The engine: each unique (source, statement) once, longest first, block by block, nothing computed twice."""
+"""The engine: each unique (source, statement) once, longest first, block by block, nothing computed twice.
+
+Pair scores are then aggregated to one score per unit of analysis.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import isfinite
-from typing import Any
+from typing import Any, Literal, get_args
 
+from metaeval.corpus.pairs import UnitRow
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric, PairScore, Status, TwoStepMetric
@@ -166,3 +170,29 @@ def _check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
         raise UserError(
             f"Metric {metric.card.name!r} returned {len(answers)} answers for {count} pairs: a fault of the plug-in."
         )
+
+
+Aggregate = Literal["max", "mean"]
+AGGREGATES: tuple[str, ...] = get_args(Aggregate)
+
+# A chunk that could have held the support and was not judged leaves the document unjudged. A chunk in which there was
+# nothing to judge does not.
+_SPOILS = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED)
+
+
+def aggregate(
+    answers: Sequence[PairScore], rows: Sequence[UnitRow], how: Aggregate, direction: Literal[1, -1]
+) -> list[PairScore]:
+    """One answer per row, oriented so that higher is more support: the best of the row's chunks, or their mean."""
+    return [_combine([answers[number] for number in row.members], how, direction) for row in rows]
+
+
+def _combine(members: list[PairScore], how: Aggregate, direction: Literal[1, -1]) -> PairScore:
+    tokens, cut = sum(member.tokens for member in members), sum(member.cut for member in members)
+    scores = [direction * member.score for member in members if member.score is not None]
+    status = next((member.status for member in members if member.status in _SPOILS), None)
+    if status is None and not scores:
+        status = members[0].status
+    if status is not None:
+        return PairScore(None, status, tokens, cut)
+    return PairScore(max(scores) if how == "max" else sum(scores) / len(scores), tokens=tokens, cut=cut)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.corpus.evidence import Alignment, align_evidence, word_set
 from metaeval.corpus.model import Evidence
+from metaeval.corpus.pairs import Alignment, align_evidence, word_set
 
 PAGE = [word_set(text) for text in ("the rain fell", "a river rose fast", "the rain fell", "", "nobody came")]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from metaeval.cache import cache_folder
-from metaeval.corpus import file_locations
+from metaeval.corpus import loading
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
@@ -65,27 +65,27 @@ class TestFetched:
         self, origin: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         toy = dataset(f"{origin}/a")
-        paths = file_locations.locate(toy, "all", None, cache=tmp_path)
+        paths = loading.locate(toy, "all", None, cache=tmp_path)
         assert paths == {"a.jsonl": tmp_path / "toy_folder" / "c0ffee" / "a.jsonl"}
         assert paths["a.jsonl"].read_bytes() == CONTENT
         captured = capsys.readouterr()
         assert captured.err == f"Fetching toy/a.jsonl (0.1 MB) from {origin}/a\n"
         assert captured.out == ""
-        assert file_locations.locate(dataset("http://nowhere.invalid/a"), "all", None, cache=tmp_path) == paths
+        assert loading.locate(dataset("http://nowhere.invalid/a"), "all", None, cache=tmp_path) == paths
         assert capsys.readouterr().err == ""
 
     def test_an_unpinned_file_is_taken_as_it_is(self, origin: str, tmp_path: Path) -> None:
         toy = dataset(f"{origin}/other", sha256="", size=0)
-        assert file_locations.locate(toy, "all", None, cache=tmp_path)["a.jsonl"].read_bytes() == b"other bytes"
-        assert [row.status for row in file_locations.verify(toy, None, cache=tmp_path)] == ["unpinned"]
+        assert loading.locate(toy, "all", None, cache=tmp_path)["a.jsonl"].read_bytes() == b"other bytes"
+        assert [row.status for row in loading.verify(toy, None, cache=tmp_path)] == ["unpinned"]
 
     def test_a_damaged_cached_file_is_fetched_again(self, origin: str, tmp_path: Path) -> None:
         path = tmp_path / "toy_folder" / "c0ffee" / "a.jsonl"
         path.parent.mkdir(parents=True)
         path.write_bytes(b"damaged")
         with pytest.raises(UserError, match="differs from its checksum in the cache"):
-            file_locations.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path, fetch=False)
-        file_locations.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path)
+            loading.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path, fetch=False)
+        loading.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path)
         assert path.read_bytes() == CONTENT
 
     @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ class TestFetched:
 
     def test_an_unpinned_file_cut_short_is_refused(self, origin: str, tmp_path: Path) -> None:
         with pytest.raises(UserError, match="stopped after 1,000"):
-            file_locations.locate(dataset(f"{origin}/cut", sha256="", size=0), "all", None, cache=tmp_path)
+            loading.locate(dataset(f"{origin}/cut", sha256="", size=0), "all", None, cache=tmp_path)
 
     def test_nobody_listens(self, tmp_path: Path) -> None:
         with socket.socket() as taken:
@@ -115,7 +115,7 @@ class TestFetched:
     def refused(self, toy: Dataset, cache: Path, says: str) -> None:
         (file,) = toy.files["all"]
         with pytest.raises(UserError) as raised:
-            file_locations.locate(toy, "all", None, cache=cache)
+            loading.locate(toy, "all", None, cache=cache)
         message = str(raised.value)
         place = cache / "toy_folder" / "c0ffee" / "a.jsonl"
         for part in (says, file.url, file.sha256, str(place), "data=FOLDER"):
@@ -124,12 +124,12 @@ class TestFetched:
 
     def test_fetching_can_be_forbidden(self, tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"a\.jsonl is not in the cache.*data=FOLDER"):
-            file_locations.locate(dataset("http://nowhere.invalid/a"), "all", None, cache=tmp_path, fetch=False)
+            loading.locate(dataset("http://nowhere.invalid/a"), "all", None, cache=tmp_path, fetch=False)
 
     def test_a_cache_that_cannot_be_written(self, origin: str, tmp_path: Path) -> None:
         (tmp_path / "cache").write_text("a file, not a folder")
         with pytest.raises(UserError, match="METAEVAL_CACHE"):
-            file_locations.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path / "cache")
+            loading.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path / "cache")
 
     def test_a_terminal_gets_a_bar(self, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         class Terminal(io.StringIO):
@@ -138,7 +138,7 @@ class TestFetched:
 
         terminal = Terminal()
         monkeypatch.setattr("sys.stderr", terminal)
-        file_locations.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path)
+        loading.locate(dataset(f"{origin}/a"), "all", None, cache=tmp_path)
         assert "Fetching toy/a.jsonl" in terminal.getvalue()
         assert "from http" not in terminal.getvalue()
 
@@ -166,42 +166,42 @@ class TestLocalMirror:
 
     def test_the_data_sets_folder_comes_before_the_bare_name(self, tmp_path: Path) -> None:
         bare = self.put(tmp_path, "a.jsonl")
-        assert file_locations.locate(self.toy, "all", tmp_path) == {"a.jsonl": bare}
+        assert loading.locate(self.toy, "all", tmp_path) == {"a.jsonl": bare}
         inside = self.put(tmp_path, "toy_folder/a.jsonl")
-        assert file_locations.locate(self.toy, "all", tmp_path) == {"a.jsonl": inside}
+        assert loading.locate(self.toy, "all", tmp_path) == {"a.jsonl": inside}
 
     def test_a_missing_file_is_never_fetched(self, origin: str, tmp_path: Path) -> None:
         with pytest.raises(UserError, match=rf"neither toy_folder/a\.jsonl nor a\.jsonl.*{origin}/a.*{SHA256}"):
-            file_locations.locate(dataset(f"{origin}/a"), "all", tmp_path)
+            loading.locate(dataset(f"{origin}/a"), "all", tmp_path)
 
     def test_a_changed_file_is_refused_with_both_checksums(self, tmp_path: Path) -> None:
         self.put(tmp_path, "a.jsonl", b"changed")
         with pytest.raises(UserError, match=f"{hashlib.sha256(b'changed').hexdigest()}.*{SHA256}"):
-            file_locations.locate(self.toy, "all", tmp_path)
+            loading.locate(self.toy, "all", tmp_path)
 
     def test_an_unpinned_file_is_accepted(self, tmp_path: Path) -> None:
         path = self.put(tmp_path, "a.jsonl", b"anything")
-        assert file_locations.locate(dataset("http://nowhere.invalid/a", sha256="", size=0), "all", tmp_path) == {
+        assert loading.locate(dataset("http://nowhere.invalid/a", sha256="", size=0), "all", tmp_path) == {
             "a.jsonl": path
         }
 
     def test_a_folder_that_is_none(self, tmp_path: Path) -> None:
         with pytest.raises(UserError, match="does not exist"):
-            file_locations.locate(self.toy, "all", tmp_path / "none")
+            loading.locate(self.toy, "all", tmp_path / "none")
         with pytest.raises(UserError, match="is a file"):
-            file_locations.locate(self.toy, "all", self.put(tmp_path, "a.jsonl"))
+            loading.locate(self.toy, "all", self.put(tmp_path, "a.jsonl"))
 
     def test_an_unknown_split(self, tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"Unknown split of toy 'al'\. Did you mean 'all'"):
-            file_locations.locate(self.toy, "al", tmp_path)
+            loading.locate(self.toy, "al", tmp_path)
 
     def test_verify_reports_and_raises_nothing(self, tmp_path: Path) -> None:
         def state() -> list[str]:
-            return [row.status for row in file_locations.verify(self.toy, tmp_path)]
+            return [row.status for row in loading.verify(self.toy, tmp_path)]
 
         assert state() == ["missing"]
         self.put(tmp_path, "a.jsonl", b"changed")
         assert state() == ["differs"]
         self.put(tmp_path, "toy_folder/a.jsonl")
         assert state() == ["ok"]
-        assert file_locations.verify(self.toy, tmp_path)[0].path == tmp_path / "toy_folder" / "a.jsonl"
+        assert loading.verify(self.toy, tmp_path)[0].path == tmp_path / "toy_folder" / "a.jsonl"

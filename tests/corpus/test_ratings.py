@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.corpus.model import Rating, Ratings
 from metaeval.errors import UserError
 
 ROWS = tuple(Rating(f"r{n}", f"g{n // 2}", float(n), "s", text=f"text {n}") for n in range(4))

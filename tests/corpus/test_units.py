@@ -6,8 +6,7 @@ import pytest
 
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.model import SupportLevel
-from metaeval.corpus.pairs import Pair, PairTable
-from metaeval.corpus.units import UnitRow, unit_rows
+from metaeval.corpus.pairs import Pair, PairTable, UnitRow, unit_rows
 from metaeval.errors import UserError
 
 NONE, PARTIAL, FULL = SupportLevel.NONE, SupportLevel.PARTIAL, SupportLevel.FULL

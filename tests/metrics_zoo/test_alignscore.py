@@ -13,8 +13,11 @@ from metaeval.corpus.sentences import split_sentences  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
-from metrics_zoo.alignscore import AlignScore, AlignScoreOptions  # noqa: E402
-from metrics_zoo.alignscore_model import HEADS  # noqa: E402
+from metrics_zoo.alignscore import (  # noqa: E402
+    HEADS,
+    AlignScore,
+    AlignScoreOptions,
+)
 
 MODES = ("nli_sp", "bin_sp", "reg_sp", "nli", "bin", "reg")
 WITHOUT_WORDS = ("p07_empty_statement", "p12_whitespace_only_statement")

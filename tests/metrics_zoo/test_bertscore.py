@@ -351,8 +351,8 @@ sys.path.insert(0, {here!r})
 from test_bertscore import FakeModel, FakeTokenizer
 from metaeval.scoring.backends.encoder import TextEncoder
 from metaeval.scoring.engine import score_pairs
-from metrics_zoo.bertscore import BERTScore
-from metrics_zoo.bertscore_models import Backbone
+from metrics_zoo.bertscore import BERTScore  # noqa: E402
+from metrics_zoo.bertscore import Backbone
 import torch
 
 class Fake(BERTScore):

@@ -11,7 +11,7 @@ pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.scoring.backends import minilm  # noqa: E402
-from metaeval.scoring.backends.weights import ModelFiles, locate  # noqa: E402
+from metaeval.scoring.backends.minilm import ModelFiles, locate  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.minilm import MiniLMBERTScore, MiniLMCosine, MiniLMOptions  # noqa: E402
 

@@ -21,8 +21,7 @@ import torch
 from metaeval.config import validated
 from metaeval.corpus.sentences import split_sentences
 from metrics_zoo.summac import SummaCConv, SummaCZS
-from metrics_zoo.summac_models import MODELS, label_order
-from metrics_zoo.summac_units import cut_units, unseen_tokens
+from metrics_zoo.summac_image import MODELS, cut_units, label_order, unseen_tokens
 
 LABELS = {0: "SUPPORTS", 1: "REFUTES", 2: "NOT ENOUGH INFO"}
 SENTENCES = [
@@ -318,7 +317,7 @@ def test_unseen_tokens_are_those_that_the_tokenizer_cuts():
 def test_the_settled_model_gives_the_logits_of_transformers_own(tiny, act):
     from transformers import AutoModelForSequenceClassification
 
-    from metaeval.scoring.backends.linears import pack_linears, plain_gelus
+    from metaeval.scoring.backends.models import pack_linears, plain_gelus
 
     folder = tiny.folder("albert", id2label=LABELS, hidden_act=act)
     ids = torch.arange(5, 65).reshape(2, 30)

@@ -23,7 +23,7 @@ from metaeval.scoring.engine import score_pairs
 pytest.importorskip("torch", reason="SummaC needs the extra 'models'")
 import torch
 
-from metaeval.scoring.backends.published import fetch_file
+from metaeval.scoring.backends.checkpoint import fetch_file
 from metrics_zoo import summac_conv
 from metrics_zoo.summac import SummaCConv, SummaCZS
 from metrics_zoo.summac_conv import find_convolution

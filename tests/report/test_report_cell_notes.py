@@ -7,8 +7,8 @@ import pytest
 from rich.cells import cell_len
 
 from metaeval.report import csv_table, latex, markdown, terminal
-from metaeval.report.cell_notes import asides
 from metaeval.report.cells import lay_out
+from metaeval.report.footnotes import asides
 from metaeval.report.result import Column, Data, Interval, Result, Row, Value
 
 PEARSON = Column(key="pearson", label="Pearson r")

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.report.cells import lay_out
-from metaeval.report.grid import Cell, Grid, Note
-from metaeval.report.number_format import numeral, plain, share
+from metaeval.report.grid import Cell, Grid, Note, numeral, plain, share
 from metaeval.report.result import Column, Interval, Ledger, Result, Value
 
 

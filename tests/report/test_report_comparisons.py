@@ -1,16 +1,13 @@
 """Pairs of metrics: raised numbers, the significance note, and the table of pairs."""
 
-import csv
-import io
 from itertools import combinations
 
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.report import comparisons, latex, markdown, terminal
 from metaeval.report.cells import lay_out
-from metaeval.report.comparisons import comparison_grid, write_comparisons
-from metaeval.report.number_format import chance
+from metaeval.report.comparisons import comparison_grid
+from metaeval.report.grid import chance
 from metaeval.report.result import Comparison, Significance
 
 
@@ -104,34 +101,3 @@ def test_a_result_of_one_metric_has_no_pairs(result):
     assert str(caught.value) == (
         "The retrieval result of 'x_y%[wice]' compares no metrics: it takes two metrics in one run, and resampling."
     )
-
-
-def test_csv_is_raw_and_undefined_is_empty(full):
-    records = list(csv.DictReader(io.StringIO(comparisons.render(full), newline="")))
-    assert [(r["measure"], r["p"], r["differs"], r["note"]) for r in records] == [
-        ("ndcg5", "0.0504", "false", ""),
-        ("auc", "", "", "no pair of both levels"),
-        ("pearson", str(1 / 1001), "true", ""),
-    ]
-
-
-def test_the_files_hold_the_same_pairs(full, tmp_path):
-    paths = write_comparisons(full, tmp_path / "pairs.v1")
-    assert [path.name for path in paths] == ["pairs.v1.txt", "pairs.v1.md", "pairs.v1.tex", "pairs.v1.csv"]
-    grid = comparison_grid(full)
-    texts = (terminal.text_of(grid), markdown.page_of(grid), latex.table_of(grid))
-    for path, text in zip(paths[:3], texts, strict=True):
-        assert path.read_text(encoding="utf-8") == text
-
-
-def test_more_pairs_than_a_page_holds_become_one_table_a_measure(full):
-    # 10 metrics: 10 * 9 / 2 = 45 pairs under one measure; 9 metrics: 36.
-    assert comparisons.tex(_many(full, 9, set())).count(r"\begin{table}") == 1
-    wide = _many(full, 7, set())
-    pairs = wide.significance.comparisons
-    both = [*pairs, *(pair.model_copy(update={"measure": "auc"}) for pair in pairs)]
-    tested = wide.significance.model_copy(update={"comparisons": both})
-    # 7 * 6 / 2 = 21 pairs under each of two measures: 42.
-    text = comparisons.tex(wide.model_copy(update={"significance": tested, "columns": full.columns[:2]}))
-    assert text.count(r"\begin{table}") == 2
-    assert text.count("m0 $\\approx$ m1") == 2

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from metaeval import registry
 from metaeval.experiment.suites.pictures import page_figures
+from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture, page, write_page
-from metaeval.report.number_format import plain
 
 VOID = {"meta", "br"}
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.report import latex
+from metaeval.report.latex import escape
 from metaeval.report.result import Column
-from metaeval.report.tex_escape import escape
 
 BODY = r"""    \toprule
     metric & \multicolumn{2}{c}{NDCG@5} & \multicolumn{2}{c}{AUC full/none} & \multicolumn{2}{c}{Pearson r} \\

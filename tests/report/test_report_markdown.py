@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from metaeval.report import markdown
-from metaeval.report.number_format import plain
+from metaeval.report.grid import plain
 from metaeval.report.result import load_result, save_result
 
 EXPECTED = r"""**Retrieval of supporting chunks** (x\_y%\[wice\], test, chunk pairs)

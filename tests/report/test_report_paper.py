@@ -7,9 +7,7 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.report import latex, markdown, terminal
-from metaeval.report.paper.files import Table, paper_tables, write_paper
-from metaeval.report.paper.level_counts import level_counts
-from metaeval.report.paper.scores import score_table
+from metaeval.report.paper import Table, level_counts, paper_tables, score_table, write_paper
 from metaeval.report.result import Column, Value
 
 LABELS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}

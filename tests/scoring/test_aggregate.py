@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.corpus.units import UnitRow
-from metaeval.scoring.aggregate import aggregate
+from metaeval.corpus.pairs import UnitRow
 from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.engine import aggregate
 
 SPOILING = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED)
 HARMLESS = (Status.EMPTY, Status.NOTHING_TO_SCORE)

@@ -19,8 +19,7 @@ from metaeval.citation.citeeval.splitting import NO_ANSWER, Split, Statement
 from metaeval.citation.citeeval.values import CONTEXTS
 from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders.rows import Row, read_rows
-from metaeval.corpus.problems import shown
-from metaeval.errors import UserError
+from metaeval.errors import UserError, shown
 from metaeval.files import read_text, unique_fields
 
 ANNOTATORS = 3

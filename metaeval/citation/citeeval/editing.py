@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metaeval.corpus.problems import shown
-from metaeval.errors import UserError
+from metaeval.errors import UserError, shown
 from metaeval.files import read_text, sha256_json
 from metaeval.stats.arrays import Floats
 

@@ -15,8 +15,7 @@ from typing import Any
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.answers import HINT, READERS, read_answers
 from metaeval.corpus.loaders.rows import Row, read_rows
-from metaeval.corpus.problems import shown
-from metaeval.errors import UserError
+from metaeval.errors import UserError, shown
 
 # The field of the documents in a form whose texts may be missing, and the field of the text.
 _UNWRITTEN: Mapping[str, tuple[str, str]] = {"jsonl": ("passages", "text"), "alce": ("docs", "output")}

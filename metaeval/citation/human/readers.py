@@ -23,8 +23,7 @@ from metaeval.citation.model import Answer
 from metaeval.citation.readers.expertqa import URLS_ALONE, JudgedClaim, read_judged
 from metaeval.citation.readers.jsonl import read_own
 from metaeval.citation.readers.written import written
-from metaeval.corpus.loaders.marks import strip_marks
-from metaeval.corpus.loaders.rows import Row, read_rows
+from metaeval.corpus.loaders.rows import Row, read_rows, strip_marks
 from metaeval.errors import UserError, unknown
 
 FORMS = ("expertqa", "citebench", "jsonl")

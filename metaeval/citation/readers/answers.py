@@ -15,8 +15,7 @@ from metaeval.citation.readers.jsonl import read_own
 from metaeval.citation.readers.scholarqa import read_scholarqa
 from metaeval.citation.readers.scifi import read_scifi
 from metaeval.corpus.loaders.rows import Row, read_rows
-from metaeval.corpus.problems import shown
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError, shown, unknown
 
 Reader = Callable[[list[Row], Path], Iterator[Answer]]
 

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.written import written
 from metaeval.corpus.loaders import expertqa as published
-from metaeval.corpus.loaders.corpus_builder import content_id
-from metaeval.corpus.loaders.marks import strip_marks
-from metaeval.corpus.loaders.rows import Row
+from metaeval.corpus.loaders.rows import Row, content_id, strip_marks
 from metaeval.corpus.model import SupportLevel
 
 URLS_ALONE = "answers whose evidence is URLs without text"

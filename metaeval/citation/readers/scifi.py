@@ -27,8 +27,7 @@ from typing import Any
 from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders.rows import Row
-from metaeval.corpus.problems import shown
-from metaeval.errors import UserError
+from metaeval.errors import UserError, shown
 
 FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system")
 

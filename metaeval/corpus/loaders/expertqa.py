@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval.corpus.dataset import Dataset, Option, SourceFile
-from metaeval.corpus.loaders.corpus_builder import Draft, content_id
-from metaeval.corpus.loaders.marks import strip_marks
-from metaeval.corpus.loaders.rows import Row, read_rows
+from metaeval.corpus.loaders.rows import Draft, Row, content_id, read_rows, strip_marks
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
 COMMIT = "1aa7ba81bd4c083c12ef1aa2fee338f6cb60fa87"

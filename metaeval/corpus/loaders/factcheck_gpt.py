@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Option, SourceFile
-from metaeval.corpus.loaders.corpus_builder import Draft
-from metaeval.corpus.loaders.rows import read_rows
+from metaeval.corpus.loaders.rows import Draft, read_rows
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
 COMMIT = "a9e6a04a953ad880806529c504a679dd1ad06528"

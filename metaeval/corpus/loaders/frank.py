@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Option, SourceFile
-from metaeval.corpus.loaders.rated_rows import finite, finite_or_none
-from metaeval.corpus.loaders.rows import Row, read_rows
-from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.corpus.loaders.rows import Row, finite, finite_or_none, read_rows
+from metaeval.corpus.model import Rating, Ratings
 from metaeval.errors import UserError
 
 COMMIT = "80a88fb12cc0bfc17ff6ee2c5ebb0c4f4dd8a5f4"

@@ -1,4 +1,7 @@
-"""GenSearch: statements of four generative search engines, judged against the pages that they cite."""
+"""GenSearch: statements of four generative search engines, judged against the pages that they cite.
+
+There are two published schemas: one judgement with its page text, and one response with all its judgements.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,87 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Option, SourceFile
-from metaeval.corpus.loaders.corpus_builder import Draft
-from metaeval.corpus.loaders.gensearch_rows import add_judgement, add_response
-from metaeval.corpus.loaders.rows import read_rows
-from metaeval.corpus.model import Corpus
+from metaeval.corpus.loaders.rows import Draft, Row, content_id, read_rows, strip_marks
+from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
+
+JUDGEMENTS: Mapping[str, SupportLevel] = {
+    "complete_support": SupportLevel.FULL,
+    "partial_support": SupportLevel.PARTIAL,
+    "no_support": SupportLevel.NONE,
+}
+COMPLETE = "Citation Completely Supports Statement"
+PARTIAL = "Citation Partially Supports Statement"
+ALSO_REFUTES = "Citation Completely Supports but Also Refutes Statement"
+INACCESSIBLE = "Citation Inaccessible"
+UNCLEAR = "Statement is Unclear, Can't Make Judgment"
+VERDICTS: Mapping[str, SupportLevel] = {
+    COMPLETE: SupportLevel.FULL,
+    PARTIAL: SupportLevel.PARTIAL,
+    "Citation Provides No Support for Statement": SupportLevel.NONE,
+    ALSO_REFUTES: SupportLevel.NONE,
+    INACCESSIBLE: SupportLevel.NONE,
+    UNCLEAR: SupportLevel.NONE,
+}
+
+
+def add_judgement(draft: Draft, row: Row, options: Mapping[str, Any]) -> None:
+    """Add one row of verifiability_judgments: a statement and one cited page with its text."""
+    text = strip_marks(row.text("statement"))
+    if not text:
+        draft.drop("statements of nothing but citation marks")
+        return
+    level = row.choice("source_supports_statement", JUDGEMENTS)
+    query, response = row.text("query"), row.text("response")
+    # The rows name neither response nor system: the response's own text is its identity.
+    group = f"r-{content_id(query, response)}"
+    own = draft.statement(Statement(f"{group}-{content_id(text)}", text, group, meta={"query": query}))
+    document = draft.document(
+        row.optional_text(options["page"]) or row.optional_text("source_raw_text") or row.optional_text("source_text"),
+        title=row.optional_text("source_content_title") or row.optional_text("source_title"),
+        url=row.text("source_url"),
+    )
+    draft.cite(draft.next_id(own), own, document, level, _evidence(row, "source_localized_evidence"))
+
+
+def add_response(draft: Draft, row: Row, options: Mapping[str, Any]) -> None:
+    """Add one AnnotatedQueryResponse: every judged citation of every statement of a response."""
+    group, system, query = row.text("id"), row.text("system_name"), row.text("query")
+    annotated = row.row("annotation").row("statement_to_annotation")
+    for number, published in enumerate(annotated.fields, start=1):
+        judged = annotated.row(published).rows("citation_annotations")
+        text = strip_marks(published)
+        if not judged or not text:
+            draft.drop("statements without a judged citation" if text else "statements of nothing but citation marks")
+            continue
+        own = draft.statement(Statement(f"{group}-{number}", text, group, system, {"query": query}))
+        for citation in judged:
+            own_id = draft.next_id(own)
+            level = citation.choice("citation_supports", VERDICTS)
+            verdict = citation.text("citation_supports")
+            if verdict in (INACCESSIBLE, UNCLEAR) and options["unusable"] == "drop":
+                draft.drop(f"citations judged {verdict!r} (unusable=drop)")
+                continue
+            if verdict == ALSO_REFUTES and options["also_refutes"] == "full":
+                level = SupportLevel.FULL
+            document = draft.document(url=_target(row, published, citation))
+            draft.cite(own_id, own, document, level, _evidence(citation, "evidence"), verdict=verdict)
+
+
+def _target(row: Row, statement: str, citation: Row) -> str:
+    """The page behind a mark: the mark inside the statement where the response uses it twice, else the first."""
+    mark = citation.text("citation_text")
+    marks = [link for link in row.rows("citations") if link.text("text") == mark]
+    if not marks:
+        raise citation.error("citation_text", f"a mark of the response's citations in {row.where}")
+    start = row.text("response").find(statement)
+    inside = [m for m in marks if start <= m.number("start_index") < start + len(statement)]
+    return (inside or marks)[0].text("link_target")
+
+
+def _evidence(row: Row, name: str) -> Evidence:
+    text = row.optional_text(name)
+    return Evidence(texts=(text,)) if text.strip() else Evidence()
+
 
 COMMIT = "main"
 _RAW = f"https://raw.githubusercontent.com/nelson-liu/evaluating-verifiability-in-generative-search-engines/{COMMIT}"

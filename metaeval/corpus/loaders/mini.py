@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset
-from metaeval.corpus.jsonl import read_corpus
-from metaeval.corpus.jsonl_schema import FORMAT
+from metaeval.corpus.jsonl import FORMAT, read_corpus
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 

@@ -19,11 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset
-from metaeval.corpus.loaders.rated_rows import finite, finite_or_none
-from metaeval.corpus.loaders.rows import Row
-from metaeval.corpus.problems import shown
-from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.errors import UserError
+from metaeval.corpus.loaders.rows import Row, finite, finite_or_none
+from metaeval.corpus.model import Rating, Ratings
+from metaeval.errors import UserError, shown
 from metaeval.files import read_text
 
 FIELDS = ("id", "group", "gold", "system", "subset", "text", "scores")

@@ -1,17 +1,22 @@
-"""Published rows: JSON lines or a JSON list, gzipped or not, with every field checked where it is taken."""
+"""What the loaders share: published rows with every field checked where it is taken, and the corpus made of them."""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
+import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
-from metaeval.corpus.problems import shown
-from metaeval.errors import UserError, did_you_mean
+from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.files import sha256_json
 
 T = TypeVar("T")
 
@@ -143,3 +148,119 @@ def _parsed(text: str, where: str, hint: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where} is not JSON ({error}): {hint}.") from error
+
+
+def finite(row: Row, name: str) -> float:
+    """A finite number, or a string that reads as one."""
+    value = row.fields.get(name)
+    if name in row.fields and isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):
+            number = float("nan")
+        if isfinite(number):
+            return number
+    elif name not in row.fields:
+        row.identifier(name)  # tells what the row has instead
+    raise row.error(name, "a finite number")
+
+
+def finite_or_none(row: Row, name: str) -> float | None:
+    """A finite number, or None where the field holds null or an empty string; absent is an error all the same."""
+    return None if row.fields.get(name, 0) in (None, "") else finite(row, name)
+
+
+def csv_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of a published CSV file with a header line.
+
+    Raises `UserError` when the file cannot be read, is not UTF-8, or a row is longer or shorter than the header.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            header = reader.fieldnames or ()
+            for fields in reader:
+                where = f"{path} line {reader.line_num}"
+                if None in fields or None in fields.values():
+                    raise UserError(f"{where} does not hold one value for each of {', '.join(header)}.")
+                yield Row(where, fields)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text (byte {error.start}): fetch the published file again.") from error
+    except (OSError, csv.Error) as error:
+        raise UserError(f"Cannot read {path}: {error}. Fetch the published file again.") from error
+
+
+def content_id(*parts: Any) -> str:
+    """An id made of content, the same in every split: the first 12 hex digits of its SHA-256."""
+    return sha256_json(parts)[:12]
+
+
+class Draft:
+    """Collects documents, statements and citations in file order, and counts what is left out."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.documents: dict[str, Document] = {}
+        self.statements: dict[str, Statement] = {}
+        self.citations: list[Citation] = []
+        self.dropped: Counter[str] = Counter()
+        self._judged: Counter[str] = Counter()
+
+    def document(
+        self, text: str = "", sentences: Sequence[str] = (), title: str = "", url: str = "", **meta: Any
+    ) -> str:
+        """Add a document and return its id.
+
+        Documents of the same text are one document, with the first one's title, url and meta: twice in a retrieval
+        pool, a passage would compete with itself. Documents without text are told apart by their url.
+        """
+        own = f"d-{content_id(text, list(sentences)) if text or sentences else content_id(url)}"
+        if own not in self.documents:
+            self.documents[own] = Document(own, text, title, url, tuple(sentences), meta)
+        return own
+
+    def statement(self, statement: Statement) -> str:
+        """Add a statement and return its id; the same one may come again, another under its id is a `UserError`."""
+        known = self.statements.setdefault(statement.id, statement)
+        if (known.text, known.group) != (statement.text, statement.group):
+            raise UserError(f"{self.name}: the published files give the id {statement.id!r} to two statements.")
+        return statement.id
+
+    def next_id(self, statement: str) -> str:
+        """The id of the statement's next judgement, STATEMENT:1, STATEMENT:2 and so on.
+
+        Ask for one before leaving a judgement out: so an option that drops some leaves the others' ids alone.
+        """
+        self._judged[statement] += 1
+        return f"{statement}:{self._judged[statement]}"
+
+    def cite(
+        self,
+        own: str,
+        statement: str,
+        document: str,
+        level: SupportLevel,
+        evidence: Evidence = Evidence(),  # noqa: B008 - frozen
+        **meta: Any,
+    ) -> None:
+        """Add a judged citation under the id `own`."""
+        self.citations.append(Citation(own, statement, document, level, evidence, meta))
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count what is left out, by reason."""
+        self.dropped[reason] += count
+
+    def corpus(self) -> Corpus:
+        """The corpus as collected; its own checks apply."""
+        return Corpus(self.name, self.documents, self.statements, tuple(self.citations), dict(self.dropped))
+
+
+_MARKS = re.compile(r"(?:\s*\[\^?\d+\^?(?:\s*,\s*\d+)*\])+(?P<next>\w)?")
+
+
+def strip_marks(text: str) -> str:
+    """The text without its marks and without the space before them; all else stays, and the ends are stripped.
+
+    "rose [1][2]." becomes "rose.", "rose[3] and" becomes "rose and", "rose[3]and" becomes "rose and".
+    """
+    return _MARKS.sub(lambda match: f" {match['next']}" if match["next"] else "", text).strip()

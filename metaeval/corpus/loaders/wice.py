@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, SourceFile
-from metaeval.corpus.loaders.corpus_builder import Draft
-from metaeval.corpus.loaders.rows import Row, read_rows
+from metaeval.corpus.loaders.rows import Draft, Row, read_rows
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
 COMMIT = "ddeb6c183665e2a20c5f03c5aa07f03888b9870f"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Option, SourceFile
-from metaeval.corpus.loaders.rated_rows import csv_rows, finite
-from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.corpus.loaders.rows import csv_rows, finite
+from metaeval.corpus.model import Rating, Ratings
 
 COMMIT = "4abdbb2c807cb93c1df1188a1992d20a55cdcc34"
 _RAW = f"https://raw.githubusercontent.com/google-research-datasets/xsum_hallucination_annotations/{COMMIT}"

@@ -33,8 +33,7 @@ from metaeval.experiment.citing.provenance import Provenance, data_of, uncertain
 from metaeval.experiment.sheet import Record, known
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.citation.layout import interval_cell, lines_grid
-from metaeval.report.grid import Cell, Note
-from metaeval.report.number_format import count, plain
+from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.result import Column
 from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
 from metaeval.stats.arrays import ratio

@@ -47,8 +47,7 @@ from metaeval.experiment.citing.text_measures import MAUVE, TEXT_MEASURES
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.experiment.verdicts import Backend, Premise
 from metaeval.report.citation.layout import Ends, Entry, entry_records, scores_grid
-from metaeval.report.grid import Note
-from metaeval.report.number_format import count, numeral, plain
+from metaeval.report.grid import Note, count, numeral, plain
 
 _TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 _WHOLES = {MAUVE.key: MAUVE.column}

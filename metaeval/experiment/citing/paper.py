@@ -20,8 +20,7 @@ from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import safe_name
 from metaeval.report.citation.layout import Frame
 from metaeval.report.citation.paper import OVERALL, PaperRow, overall_grid, side_by_side_grid
-from metaeval.report.grid import Grid
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Grid, plain
 
 _PIPELINES = ("aliice", "alce")
 

@@ -13,8 +13,7 @@ from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Frame
-from metaeval.report.grid import Grid, Note
-from metaeval.report.number_format import count, one_line, plain, share
+from metaeval.report.grid import Grid, Note, count, one_line, plain, share
 from metaeval.report.result import Data
 from metaeval.signature import signature
 

@@ -14,8 +14,7 @@ from metaeval.experiment.citing.provenance import Provenance
 from metaeval.experiment.citing.quantities import Panel
 from metaeval.experiment.sheet import Record, Sheet, known
 from metaeval.report.citation.layout import interval_cell, lines_grid, ranks_grid
-from metaeval.report.grid import Cell, Note
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Cell, Note, plain
 from metaeval.report.result import Column
 from metaeval.stats.agreement import pair_signs, rank_agreement
 

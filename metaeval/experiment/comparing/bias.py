@@ -19,8 +19,7 @@ from metaeval.experiment.metric_scores import Asked, Panel, frame_of, judged
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Sheet
-from metaeval.report.grid import Block, Line, Note
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Block, Line, Note, plain
 from metaeval.stats.arrays import ratio, weighted_sums
 from metaeval.stats.correlations import rank_correlations
 from metaeval.stats.resampling import bootstrap, percentile_interval, replicate

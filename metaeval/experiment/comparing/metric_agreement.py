@@ -9,8 +9,7 @@ import numpy as np
 from metaeval.experiment.metric_scores import Asked, Panel, frame_of
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Sheet, known
-from metaeval.report.grid import Block, Cell, Line, Note
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Block, Cell, Line, Note, plain
 from metaeval.stats.agreement import rank_correlation_matrix
 
 

@@ -14,8 +14,7 @@ from metaeval.experiment.evaluation import evaluate
 from metaeval.experiment.metric_scores import Asked, Panel, frame_of, headline, judged
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.comparisons import comparison_grid
-from metaeval.report.grid import Block, Cell, Grid, Line, Note
-from metaeval.report.number_format import UNDEFINED, chance, numeral, plain
+from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, chance, numeral, plain
 from metaeval.report.result import Column, Comparison, Result, Significance
 
 _TESTS = {"delong": "DeLong p", "williams": "Williams p", "steiger": "Steiger p"}

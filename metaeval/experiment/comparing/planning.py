@@ -19,8 +19,7 @@ from metaeval.experiment.metric_scores import Asked, Panel, frame_of, headline, 
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Sheet
 from metaeval.report.cells import units
-from metaeval.report.grid import Block, Cell, Group, Line, Note
-from metaeval.report.number_format import count, numeral, plain
+from metaeval.report.grid import Block, Cell, Group, Line, Note, count, numeral, plain
 from metaeval.report.result import Column
 from metaeval.stats.significance import detectable_difference, power_at, required_groups
 from protocols.contract import Measure

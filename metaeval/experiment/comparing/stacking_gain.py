@@ -14,8 +14,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.metric_scores import Asked, Panel, frame_of
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Sheet, known
-from metaeval.report.grid import Block, Line, Note
-from metaeval.report.number_format import count, plain
+from metaeval.report.grid import Block, Line, Note, count, plain
 from metaeval.stats.complementarity import Objective, StackGain, stack_gain
 from metaeval.stats.resampling import bootstrap, percentile_interval
 

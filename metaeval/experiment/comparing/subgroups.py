@@ -15,8 +15,7 @@ from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import sha256_json
 from metaeval.report.footnotes import letters
-from metaeval.report.grid import Block, Cell, Line, Note
-from metaeval.report.number_format import count, plain
+from metaeval.report.grid import Block, Cell, Line, Note, count, plain
 from metaeval.report.result import Column, Data, Value
 from protocols.contract import Judgements
 

@@ -11,9 +11,8 @@ from metaeval.files import safe_name
 
 def write_pictures(found: Sequence[Decided], folder: Path) -> list[Path]:
     """Each metric's confusion and the reliability of its calibrated scores; `UserError` without matplotlib."""
-    from metaeval.report.figures.canvas import save_figure
-    from metaeval.report.figures.confusion import confusion_map
-    from metaeval.report.figures.reliability import reliability_curve
+    from metaeval.report.canvas import save_figure
+    from metaeval.report.charts import confusion_map, reliability_curve
 
     written: list[Path] = []
     for one in found:

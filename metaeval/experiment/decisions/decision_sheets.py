@@ -12,8 +12,7 @@ from metaeval.experiment.frame import Frame
 from metaeval.experiment.metric_scores import Panel
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Record, Sheet, known
-from metaeval.report.grid import Block, Cell, Group, Line, Note
-from metaeval.report.number_format import UNDEFINED, plain
+from metaeval.report.grid import UNDEFINED, Block, Cell, Group, Line, Note, plain
 
 Floats = NDArray[np.float64]
 

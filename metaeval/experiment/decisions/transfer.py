@@ -23,8 +23,7 @@ from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Sheet, known
 from metaeval.files import safe_name
 from metaeval.report.cells import units
-from metaeval.report.grid import Block, Line, Note
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Block, Line, Note, plain
 from metaeval.stats.classification import balanced_accuracy, decision_counts, macro_f1, quadratic_kappa, resampled
 from metaeval.stats.decisions import best_thresholds, decide, nested_decisions
 from metaeval.stats.resampling import bootstrap, percentile_interval, replicate

@@ -10,13 +10,13 @@ from metaeval.experiment.suites.cost import Cost
 from metaeval.experiment.suites.multiverse import Multiverse, Outlook
 from metaeval.experiment.suites.rank_stability import by_protocol, specification
 from metaeval.files import safe_name
+from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture
-from metaeval.report.number_format import plain
 from metaeval.report.result import Result, Value
 from protocols.contract import Protocol
 
 if TYPE_CHECKING:
-    from metaeval.report.figures.cost_quality import CostPoint
+    from metaeval.report.charts import CostPoint
 
 _RATE = "pairs per second of CPU time"
 _MONEY = "USD per 1,000 pairs"
@@ -26,8 +26,8 @@ _MONEY = "USD per 1,000 pairs"
 
 def write_figures(results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path) -> list[Path]:
     """What their protocols (by name) draw of results, such as the base paper's figure 3; the paths."""
-    from metaeval.report.figures.canvas import save_figure
-    from metaeval.report.figures.ndcg_bars import ndcg_bars
+    from metaeval.report.canvas import save_figure
+    from metaeval.report.charts import ndcg_bars
 
     written: list[Path] = []
     for protocol, result in _drawn(results, protocols):
@@ -38,8 +38,8 @@ def write_figures(results: Sequence[Result], protocols: Mapping[str, Protocol], 
 
 def page_figures(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> list[Picture]:
     """The same figures for an HTML page."""
-    from metaeval.report.figures.canvas import image
-    from metaeval.report.figures.ndcg_bars import ndcg_bars
+    from metaeval.report.canvas import image
+    from metaeval.report.charts import ndcg_bars
 
     found = []
     for protocol, result in _drawn(results, protocols):
@@ -60,8 +60,8 @@ def write_cost_quality(
     costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path
 ) -> list[Path]:
     """For each result, its headline measure against what the metrics cost: speed, and money where any is paid."""
-    from metaeval.report.figures.canvas import save_figure
-    from metaeval.report.figures.cost_quality import cost_quality
+    from metaeval.report.canvas import save_figure
+    from metaeval.report.charts import cost_quality
 
     written: list[Path] = []
     axes = {
@@ -86,8 +86,8 @@ def write_cost_quality(
 
 def write_rank_stability(found: Multiverse, folder: Path) -> list[Path]:
     """How far each metric's rank moves, one figure for each protocol; specifications that rank all metrics."""
-    from metaeval.report.figures.canvas import save_figure
-    from metaeval.report.figures.rank_stability import rank_stability
+    from metaeval.report.canvas import save_figure
+    from metaeval.report.charts import rank_stability
 
     written: list[Path] = []
     for protocol, outlooks in by_protocol(found.outlooks):
@@ -109,7 +109,7 @@ def _ranks(outlooks: Sequence[Outlook]) -> dict[str, list[float]]:
 
 
 def _point(metric: str, cost: float, value: Value, scale: float) -> CostPoint:
-    from metaeval.report.figures.cost_quality import CostPoint
+    from metaeval.report.charts import CostPoint
 
     low, high = (None if end is None else end * scale for end in (value.low, value.high))
     return CostPoint(metric, cost, (value.value or 0.0) * scale, low, high)

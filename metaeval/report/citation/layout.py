@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank
-from metaeval.report.number_format import UNDEFINED, numeral, plain
+from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Group, Line, Note, Rank, numeral, plain
 from metaeval.report.result import Column
 
 Ends = tuple[float | None, float | None, float | None]

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from metaeval.report.citation.layout import Ends, Frame, interval_cell
-from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, plain
 from metaeval.report.result import Column
 
 _PERCENT = Column(key="", label="", scale=100, digits=1)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.batches import Work, one_thread, workers
-from metaeval.scoring.backends.linears import pack_linears
+from metaeval.scoring.backends.models import pack_linears
 from metaeval.scoring.backends.tokens import TextTokens
 
 if TYPE_CHECKING:

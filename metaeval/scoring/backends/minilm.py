@@ -1,12 +1,92 @@
-"""all-MiniLM-L6-v2: the published weights, checked, on a plain BERT of their shape."""
+"""all-MiniLM-L6-v2: where the published files are found, the check of their bytes, and a plain BERT of their shape."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from metaeval.errors import UserError
+from metaeval.files import sha256_file
 from metaeval.scoring.backends.encoder import TextEncoder
 from metaeval.scoring.backends.models import pick_device, settle
-from metaeval.scoring.backends.weights import ModelFiles, locate
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """A published model: its hub id and revision, the files needed with their SHA-256, and the size to be downloaded.
+
+    package, folder: a distribution on the package index that carries the same bytes, and the folder in it; empty
+    where there is none. Only its files are read, none of its code.
+    """
+
+    hub_id: str
+    revision: str
+    sha256: Mapping[str, str]
+    download: str
+    package: str = ""
+    folder: str = ""
+
+
+def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
+    """Paths of the model's files by name, checked: from `folder`, else the package, else the hub at its revision.
+
+    Raises `UserError` when they are nowhere to be had, or when a file is not the published one.
+    """
+    paths = _in_folder(files, folder) if folder else _in_package(files) or _from_hub(files)
+    for name, path in paths.items():
+        found = sha256_file(path)
+        if found != files.sha256[name]:
+            raise UserError(
+                f"{path} is not the published {name} of {files.hub_id} (SHA-256 {found}, expected "
+                f"{files.sha256[name]}): delete it and fetch it again."
+            )
+    return paths
+
+
+def is_here(files: ModelFiles) -> bool:
+    """Whether the package or the hub's cache holds the model's files; nothing is downloaded, nothing is checked."""
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = (try_to_load_from_cache(files.hub_id, name, revision=files.revision) for name in files.sha256)
+    return _in_package(files) is not None or all(isinstance(path, str) for path in cached)
+
+
+def _in_folder(files: ModelFiles, folder: Path) -> dict[str, Path]:
+    paths = {name: folder / name for name in files.sha256}
+    missing = [name for name, path in paths.items() if not path.is_file()]
+    if missing:
+        raise UserError(
+            f"{folder} lacks {', '.join(missing)} of {files.hub_id}: put the files there, or leave 'folder' out."
+        )
+    return paths
+
+
+def _in_package(files: ModelFiles) -> dict[str, Path] | None:
+    if not files.package:
+        return None
+    try:
+        found = distribution(files.package)
+    except PackageNotFoundError:
+        return None
+    paths = {name: Path(str(found.locate_file(f"{files.folder}/{name}"))) for name in files.sha256}
+    return paths if all(path.is_file() for path in paths.values()) else None
+
+
+def _from_hub(files: ModelFiles) -> dict[str, Path]:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return {name: Path(hf_hub_download(files.hub_id, name, revision=files.revision)) for name in files.sha256}
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise UserError(
+            f"The files of {files.hub_id} ({files.download}) are not on this machine and could not be downloaded "
+            f"({type(error).__name__}). Type 'pip install {files.package}', or put "
+            f"{' and '.join(files.sha256)} into a folder and name it with the metric's option 'folder'."
+        ) from error
+
 
 FILES = ModelFiles(
     hub_id="sentence-transformers/all-MiniLM-L6-v2",

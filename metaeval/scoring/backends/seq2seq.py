@@ -1,18 +1,69 @@
-"""An encoder-decoder asked for little: each prompt encoded once, the decoder for one token or a few."""
+"""An encoder-decoder asked for little: each prompt encoded once, the decoder for one token or a few.
+
+T5's cross-attention is exchanged for one that does less when the decoder reads few tokens.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import torch
+from transformers.models.t5.modeling_t5 import T5Attention, T5LayerCrossAttention
 
 from metaeval.scoring.backends.batches import WASTE, Work, length_batches, one_thread, pad, workers
 from metaeval.scoring.backends.checkpoint import ModelFolder
 from metaeval.scoring.backends.models import DType, load_model
 
-if TYPE_CHECKING:
-    import torch
+
+def lighten(model: Any) -> Any:
+    """Exchange a T5's cross-attentions; the same function to some 1e-6. The model is changed in place and returned."""
+    for module in list(model.modules()):
+        if isinstance(module, T5LayerCrossAttention):
+            module.EncDecAttention = AbsorbedAttention(module.EncDecAttention)
+    return model
+
+
+class AbsorbedAttention(torch.nn.Module):
+    """T5's cross-attention for a few queries: keys and values of the prompt are never made.
+
+    query . (K state) = (K^T query) . state, and the sum over values V state is V times the sum over states. For one
+    query that leaves out two of the projections over all prompt tokens in every decoder layer.
+    """
+
+    def __init__(self, attention: T5Attention) -> None:
+        super().__init__()
+        heads, width = attention.n_heads, attention.d_model
+        self.q, self.o = attention.q, attention.o
+        self._heads = heads
+        self.k = torch.nn.Parameter(attention.k.weight.detach().view(heads, -1, width), requires_grad=False)
+        self.v = torch.nn.Parameter(attention.v.weight.detach().view(heads, -1, width), requires_grad=False)
+
+    def forward(
+        self,
+        hidden_states: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        key_value_states: torch.Tensor,
+        **_: Any,
+    ) -> tuple[torch.Tensor, None, None]:
+        """Attend; hidden_states (rows, queries, width), key_value_states (rows, tokens, width), mask true or 0 at
+        what is attended to, (rows, 1, queries or 1, tokens). T5 scales no scores and gives this layer no position bias.
+        """
+        rows, queries, _width = hidden_states.shape
+        asked = self.q(hidden_states).view(rows, queries, self._heads, -1)
+        asked = torch.einsum("rqhk,hkw->rhqw", asked, self.k)
+        scores = torch.einsum("rhqw,rtw->rhqt", asked, key_value_states)
+        if mask is not None and mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        elif mask is not None:
+            scores = scores + mask
+        found = torch.einsum("rhqt,rtw->rhqw", scores.softmax(-1), key_value_states)
+        values = torch.einsum("rhqw,hkw->rqhk", found, self.v)
+        return self.o(values.reshape(rows, queries, -1)), None, None
+
 
 Answer = TypeVar("Answer")
 
@@ -69,8 +120,6 @@ class Seq2Seq:
         groups = list(length_batches(lengths, tokens, waste=1.0))
 
         def answer(group: list[int]) -> Sequence[Answer]:
-            import torch
-
             with torch.inference_mode():
                 return read(self._encode([prompts[number] for number in group]))
 
@@ -82,8 +131,6 @@ class Seq2Seq:
 
     def _encode(self, prompts: Sequence[Sequence[int]]) -> Encoded:
         """States of a group, longest prompt first, batch by batch."""
-        import torch
-
         lengths = [len(prompt) for prompt in prompts]
         states = mask = torch.empty(0)
         for batch in length_batches(lengths, self._batch_tokens, WASTE if self._device == "cpu" else 4 * WASTE):
@@ -104,8 +151,6 @@ class Seq2Seq:
 
     def decode(self, states: torch.Tensor, mask: torch.Tensor, given: Sequence[Sequence[int]]) -> torch.Tensor:
         """One decoder pass over the start token and given ones, without a cache; see `Encoded.after`."""
-        import torch
-
         start = self._model.config.decoder_start_token_id
         ids = torch.tensor([[start, *tokens] for tokens in given], dtype=torch.long, device=self._device)
         output = self._model(encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=ids, use_cache=False)
@@ -119,7 +164,5 @@ def load_seq2seq(found: ModelFolder, dtype: DType, batch_tokens: int, device: st
     """A T5 from a transformers folder; `UserError` when it cannot be loaded."""
     from transformers import AutoModelForSeq2SeqLM
 
-    from metaeval.scoring.backends import lean_t5
-
-    model = load_model(AutoModelForSeq2SeqLM, found, dtype, device, change=lean_t5.lighten)
+    model = load_model(AutoModelForSeq2SeqLM, found, dtype, device, change=lighten)
     return Seq2Seq(model, batch_tokens, device)

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from metaeval.corpus.loaders.gensearch import DATASET
-from metaeval.corpus.loaders.gensearch_rows import VERDICTS
-from metaeval.corpus.loaders.marks import strip_marks
+from metaeval.corpus.loaders.gensearch import DATASET, VERDICTS
+from metaeval.corpus.loaders.rows import strip_marks
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.corpus import file_locations
+from metaeval.corpus import loading
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders import qasem, wice
-from metaeval.corpus.loaders.corpus_builder import Draft
+from metaeval.corpus.loaders.rows import Draft
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Statement
 from metaeval.errors import UserError
@@ -56,7 +56,7 @@ def test_every_card_is_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_real_files_are_those_that_the_card_pins(name: str, real_folder: Path) -> None:
-    for row in file_locations.verify(card(name), real_folder):
+    for row in loading.verify(card(name), real_folder):
         assert row.status == ("ok" if row.file.sha256 else "missing")
         assert row.status == "missing" or row.path.stat().st_size == row.file.size
 

@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from metaeval.corpus.loaders.detokenise import detokenise
-from metaeval.corpus.loaders.qasem import DATASET, support_level
+from metaeval.corpus.loaders.qasem import DATASET, detokenise, support_level
 from metaeval.corpus.model import Corpus, SupportLevel
 from metaeval.errors import UserError
 

@@ -12,13 +12,20 @@ import pytest
 matplotlib = pytest.importorskip("matplotlib")
 
 from metaeval.errors import UserError  # noqa: E402
-from metaeval.report.figures.canvas import FORMATS, image, save_figure  # noqa: E402
-from metaeval.report.figures.confusion import confusion_map  # noqa: E402
-from metaeval.report.figures.cost_quality import CostPoint, cost_quality  # noqa: E402
-from metaeval.report.figures.ndcg_bars import ndcg_bars  # noqa: E402
-from metaeval.report.figures.rank_stability import rank_stability  # noqa: E402
-from metaeval.report.figures.reliability import reliability_curve  # noqa: E402
-from metaeval.report.figures.wording import wrapped  # noqa: E402
+from metaeval.report.canvas import (  # noqa: E402
+    FORMATS,
+    image,
+    save_figure,
+    wrapped,
+)
+from metaeval.report.charts import (  # noqa: E402
+    CostPoint,
+    confusion_map,
+    cost_quality,
+    ndcg_bars,
+    rank_stability,
+    reliability_curve,
+)
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
 POINTS = [CostPoint(name, 10.0 ** (n % 4), 0.5 + n / 50, 0.48 + n / 50, 0.53 + n / 50) for n, name in enumerate(NAMES)]
@@ -63,8 +70,8 @@ def test_every_reference_in_an_svg_has_its_id():
 
 def test_another_process_draws_the_same_bytes_and_no_pyplot_is_loaded():
     code = (
-        "import hashlib, sys; from metaeval.report.figures.canvas import image, FORMATS;"
-        "from metaeval.report.figures.confusion import confusion_map;"
+        "import hashlib, sys; from metaeval.report.canvas import image, FORMATS;"
+        "from metaeval.report.charts import confusion_map;"
         "figure = confusion_map([[2, 1], [0, 3]], ['full', 'none'], 'm');"
         "print(*(hashlib.sha256(image(figure, kind)).hexdigest() for kind in FORMATS));"
         "print('matplotlib.pyplot' in sys.modules)"

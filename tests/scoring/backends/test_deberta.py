@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.scoring.backends.deberta import quicken  # noqa: E402
-from metaeval.scoring.backends.linears import pack_linears  # noqa: E402
+from metaeval.scoring.backends.models import pack_linears  # noqa: E402
 
 
 def made(**config):

@@ -17,7 +17,7 @@ CONTENT = {"model.safetensors": b"weights" * 1000, "tokenizer.json": b"{}"}
 CODE = """
 import json, sys
 from metaeval.errors import UserError
-from metaeval.scoring.backends.weights import ModelFiles, locate
+from metaeval.scoring.backends.minilm import ModelFiles, locate
 revision, sha256 = sys.argv[1], json.loads(sys.argv[2])
 try:
     paths = locate(ModelFiles("someone/some-model", revision, sha256, "7 kB, MIT", "no-such-package", "x"))

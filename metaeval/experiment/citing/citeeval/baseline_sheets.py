@@ -22,7 +22,7 @@ from metaeval.experiment.citing.citeeval.fields import asked_fields
 from metaeval.experiment.citing.citeeval.run import Rated
 from metaeval.experiment.citing.claims import F1, PRECISION, RECALL
 from metaeval.experiment.sheet import Sheet
-from metaeval.report.number_format import count
+from metaeval.report.grid import count
 from metaeval.report.result import Column, Data
 
 HEADLINES = (RECALL, PRECISION, F1)

@@ -12,8 +12,7 @@ from metaeval.experiment.citing.citeeval.run import Rated
 from metaeval.experiment.citing.provenance import truncation
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Entry, scores_grid
-from metaeval.report.grid import Cell, Grid, Note
-from metaeval.report.number_format import count, numeral, plain
+from metaeval.report.grid import Cell, Grid, Note, count, numeral, plain
 from metaeval.report.result import Column, Data
 
 _TITLES = {"autoais": "AutoAIS", "lqac": "LQAC", "attrscore": "AttrScore"}

@@ -12,8 +12,7 @@ from metaeval.experiment.citing.citeeval.frame import data_of, frame_of, judge_n
 from metaeval.experiment.citing.citeeval.run import Rated
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.citation.layout import interval_cell, lines_grid
-from metaeval.report.grid import Cell, Note
-from metaeval.report.number_format import UNDEFINED, numeral, plain
+from metaeval.report.grid import UNDEFINED, Cell, Note, numeral, plain
 from metaeval.report.result import Column, Data
 
 COLUMNS: Mapping[Measure, Column] = {

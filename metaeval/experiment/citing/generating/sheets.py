@@ -13,8 +13,7 @@ from metaeval.experiment.citing.generating.run import Written
 from metaeval.experiment.citing.provenance import fingerprint
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.citation.layout import Frame, lines_grid
-from metaeval.report.grid import Cell, Note
-from metaeval.report.number_format import UNDEFINED, count, one_line, plain
+from metaeval.report.grid import UNDEFINED, Cell, Note, count, one_line, plain
 from metaeval.report.result import Data
 from metaeval.signature import signature
 

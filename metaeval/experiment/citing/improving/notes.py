@@ -11,8 +11,7 @@ from metaeval.experiment.citing.improving.run import Bettered
 from metaeval.experiment.citing.provenance import fingerprint, resampled, signed, uncertainty
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame
-from metaeval.report.grid import Grid, Note
-from metaeval.report.number_format import count, plain
+from metaeval.report.grid import Grid, Note, count, plain
 from metaeval.report.result import Data
 
 

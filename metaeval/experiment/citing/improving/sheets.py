@@ -18,8 +18,7 @@ from metaeval.experiment.citing.improving.run import Bettered, Round
 from metaeval.experiment.citing.quantities import mean_of
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import interval_cell, lines_grid
-from metaeval.report.grid import Cell
-from metaeval.report.number_format import UNDEFINED, plain
+from metaeval.report.grid import UNDEFINED, Cell, plain
 from metaeval.report.result import Column, Data
 from metaeval.stats.resampling import bootstrap
 

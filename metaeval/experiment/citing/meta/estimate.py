@@ -8,7 +8,7 @@ from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.with_model import requests_for
 from metaeval.experiment.citing.meta.run import splits_of
 from metaeval.experiment.citing.meta.settings import MetaPrepared
-from metaeval.report.number_format import count
+from metaeval.report.grid import count
 
 
 def estimate_meta(prepared: MetaPrepared) -> str:

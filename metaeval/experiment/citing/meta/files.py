@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from metaeval.corpus.ratings import Ratings
+from metaeval.corpus.model import Ratings
 from metaeval.experiment.citing.meta.citebench import citebench_sheets
 from metaeval.experiment.citing.meta.run import Meta
 from metaeval.experiment.citing.meta.sheets import annotators_sheet, measures_sheet, systems_sheet, within_sheet

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from metaeval.experiment.citing.meta.ratings import Level
 from metaeval.experiment.citing.meta.run import Meta
 from metaeval.experiment.citing.meta.values import Ends
-from metaeval.report.number_format import numeral, plain
+from metaeval.report.grid import numeral, plain
 from metaeval.report.result import Column
 
 _MEAN = Column(key="mean", label="mean")

@@ -10,8 +10,7 @@ from metaeval.experiment.citing.provenance import fingerprint, resampled, signed
 from metaeval.experiment.sheet import Scalar
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
-from metaeval.report.grid import Note
-from metaeval.report.number_format import count, plain, share
+from metaeval.report.grid import Note, count, plain, share
 from metaeval.report.result import Data
 
 

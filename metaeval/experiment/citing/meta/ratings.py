@@ -9,7 +9,7 @@ from typing import Literal
 
 from metaeval.citation.human.align import NO_VALUE, Aligned, Valued, align, filled
 from metaeval.citation.human.model import HumanAnswer, HumanSet, Nothing, response_rating
-from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.corpus.model import Rating, Ratings
 from metaeval.experiment.citing.meta.values import Measured
 from metaeval.experiment.columns import Column, column_of
 from metaeval.scoring.contract import PairScore, Status

@@ -15,8 +15,7 @@ from metaeval.experiment.citing.meta.ratings import Level
 from metaeval.experiment.citing.meta.run import Meta
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
-from metaeval.report.grid import Cell, Note
-from metaeval.report.number_format import count, plain
+from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.result import Column
 
 CORRELATIONS = (

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metaeval.report.grid import Note
-from metaeval.report.number_format import plain, value_of
+from metaeval.report.footer import differs, settings, standing
+from metaeval.report.grid import Note, plain, value_of
 from metaeval.report.result import Column, Result, Row
-from metaeval.report.significance_note import differs, settings, standing
 
 _YARDSTICKS = ("constant", "oracle", "inverted oracle")
 """Controls whose correlations are known beforehand."""

@@ -14,8 +14,7 @@ from metaeval.experiment.citing.meta.summary_rows import cleared, few_rows, told
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.cells import lay_out
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
-from metaeval.report.grid import Block, Cell, Grid, Note
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Block, Cell, Grid, Note, plain
 from metaeval.report.result import Result
 
 _KEPT = ("perfect metric",)

@@ -11,8 +11,7 @@ from metaeval.experiment.citing.refitting.agreement import MEASURES, ROWS
 from metaeval.experiment.citing.refitting.run import Refitted
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
-from metaeval.report.grid import Cell, Note
-from metaeval.report.number_format import count, plain
+from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.result import Column, Data
 
 _THREE = Column(key="", label="", digits=3)

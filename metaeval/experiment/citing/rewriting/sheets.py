@@ -27,8 +27,7 @@ from metaeval.experiment.citing.quantities import Quantity, f1_of, macro_of
 from metaeval.experiment.citing.rewriting.run import Rejudged
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
-from metaeval.report.grid import Cell, Note
-from metaeval.report.number_format import count, numeral, plain, share
+from metaeval.report.grid import Cell, Note, count, numeral, plain, share
 from metaeval.report.result import Column, Data
 from metaeval.stats.resampling import bootstrap
 

@@ -11,7 +11,7 @@ from metaeval.citation.measures import bounds as mean_bounds
 from metaeval.citation.measures import macro, micro
 from metaeval.citation.scifi.shares import lost_citing
 from metaeval.experiment.citing.scifi.run import Assessed, Scored
-from metaeval.report.number_format import count, numeral, plain
+from metaeval.report.grid import count, numeral, plain
 from metaeval.report.result import Column
 
 _EXAMPLES = 3

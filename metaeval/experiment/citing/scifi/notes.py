@@ -12,8 +12,7 @@ from metaeval.experiment.citing.scifi.missing import bounds, lost_sentences, mis
 from metaeval.experiment.citing.scifi.run import Assessed, Scored
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Frame
-from metaeval.report.grid import Grid, Note
-from metaeval.report.number_format import count, plain
+from metaeval.report.grid import Grid, Note, count, plain
 from metaeval.report.result import Data
 
 _COUNTED = ("sentences cited", "facts: ", "segments: ", "marks: ", "problem: ")

@@ -14,8 +14,7 @@ from metaeval.experiment.citing.scifi.notes import frame_of, sheet_of
 from metaeval.experiment.citing.scifi.run import Assessed, averages, coverage_column, entailment_column
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.citation.layout import interval_cell, lines_grid, ranks_grid
-from metaeval.report.grid import Cell
-from metaeval.report.number_format import plain
+from metaeval.report.grid import Cell, plain
 from metaeval.report.result import Column, Data
 from metaeval.stats.agreement import pair_signs, rank_agreement
 

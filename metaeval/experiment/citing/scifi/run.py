@@ -30,7 +30,7 @@ from metaeval.experiment.citing.scifi.settings import Prepared, prepare_scifi
 from metaeval.experiment.citing.settings import Asked, ChatChoice
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend
-from metaeval.report.number_format import count
+from metaeval.report.grid import count
 from metaeval.report.result import Column
 from metaeval.scoring.store import ScoreStore
 from metaeval.stats.resampling import Draws, bootstrap

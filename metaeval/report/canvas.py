@@ -1,4 +1,7 @@
-"""What all figures share: the drawing surface, the colours, and files that are the same bytes every time."""
+"""What all figures share: the drawing surface, colours, names, and files that are the same bytes every time.
+
+Figures need matplotlib: pip install 'metaeval[report]'.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from metaeval.errors import UserError
 from metaeval.files import atomic_write
+from metaeval.report.column_layout import broken
+from metaeval.report.grid import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,3 +106,16 @@ def styled() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
         yield
+
+
+_WIDTH = 24
+
+
+def wrapped(name: str, width: int = _WIDTH) -> str:
+    """A name in lines of at most `width` characters, with no character that matplotlib would read as mathematics."""
+    return "\n".join(line.rstrip() for line in broken(literal(name), width))
+
+
+def literal(name: str) -> str:
+    """One line of text in which a dollar sign is a dollar sign."""
+    return plain(name).replace("$", r"\$")

@@ -1,1 +1,0 @@
-"""Figures of results and plain tables. They need matplotlib: pip install 'metaeval[report]'."""

@@ -1,0 +1,306 @@
+"""The tables of a paper, several data sets side by side, made from results alone and written in every format.
+
+The first counts the pairs of each human level. Those of the protocols have metrics down, data sets and their measures
+across, and one compact number a cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from metaeval.errors import UserError
+from metaeval.files import safe_name, write_text
+from metaeval.report import csv_table, latex, markdown, terminal
+from metaeval.report.cells import CONTROLS, legend, rank, units
+from metaeval.report.footer import cluster, footer, in_blocks, settings
+from metaeval.report.footnotes import LEVEL, letters, reason_of
+from metaeval.report.grid import (
+    UNDEFINED,
+    Block,
+    Cell,
+    Grid,
+    Group,
+    Line,
+    Note,
+    Rank,
+    numeral,
+    one_line,
+    plain,
+    value_of,
+)
+from metaeval.report.result import Column, Data, Result, Row
+
+_SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric")
+
+
+def named(results: Sequence[Result]) -> dict[str, Result]:
+    """The results of one protocol under the names of their data sets; units are named where they differ.
+
+    Raises `UserError` when two results would get the same name: a table has one column group for each.
+    """
+    several = len({result.unit for result in results}) > 1
+    found: dict[str, Result] = {}
+    for result in results:
+        name = ", ".join(part for part in (plain(result.data.name), plain(result.data.split)) if part)
+        name += f" ({result.unit})" if several else ""
+        if name in found:
+            raise UserError(f"Two {result.protocol} results are of {name}, unit {result.unit}: leave one out.")
+        found[name] = result
+    return found
+
+
+def shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
+    """The footers as one: what is true of all data sets is said once, all else under the data set's name."""
+    footers = {name: {note.label: note for note in footer(result)} for name, result in results.items()}
+    notes = []
+    for label in _SHARED:
+        said = {name: found[label] for name, found in footers.items() if label in found}
+        if said and len(said) == len(results) and len(set(said.values())) == 1:
+            notes.append(next(iter(said.values())))
+        elif said:
+            notes.append(Note(label, "", tuple((name, _flat(note)) for name, note in said.items())))
+    return tuple(notes)
+
+
+def signatures(results: Sequence[Result]) -> tuple[str, ...]:
+    """The signatures of all metrics, data set after data set."""
+    return tuple(one_line(row.signature) for result in results for row in result.rows if row.kind == "metric")
+
+
+def _flat(note: Note) -> str:
+    items = "; ".join(f"{names}: {text}" for names, text in note.items)
+    return " ".join(part for part in (note.text, items) if part)
+
+
+LEVELS = ("full", "partial", "none")
+
+
+def level_counts(results: Sequence[Result]) -> Grid | None:
+    """One row for each data set, split and unit; None when no data set has three-level gold.
+
+    Protocols see different rows of one data set (retrieval adds its pools): counted are the fewest, the cited ones.
+    """
+    least: dict[tuple[str, str, str], Result] = {}
+    for result in results:
+        key = (result.data.name, result.data.split, result.unit)
+        fewer = key not in least or _total(result.data) < _total(least[key].data)
+        if fewer and set(LEVELS) & set(result.data.levels):
+            least[key] = result
+    if not least:
+        return None
+    return Grid(
+        key=("levels",),
+        title="Pairs by human level",
+        subtitle=", ".join(dict.fromkeys(f"{result.unit} pairs" for result in least.values())),
+        headings=(*LEVELS, "total"),
+        blocks=(Block("", tuple(_line(name, result.data) for name, result in named(list(least.values())).items())),),
+        legend="",
+        footnotes=(),
+        footer=(),
+        signatures=tuple(_hash(result.data) for result in least.values()),
+        stub="data set",
+    )
+
+
+def _total(data: Data) -> int:
+    return sum(data.levels.values())
+
+
+def _line(name: str, data: Data) -> Line:
+    counts = [*(data.levels.get(level) for level in LEVELS), _total(data)]
+    return Line(name, tuple(Cell(UNDEFINED if count is None else f"{count:,}") for count in counts))
+
+
+def _hash(data: Data) -> str:
+    return f"data:{plain(data.name)}/{plain(data.split)}@{data.fingerprint[:12]}"
+
+
+def score_table(results: Sequence[Result]) -> Grid:
+    """One protocol's results as one table; best and second best go by data set and measure.
+
+    A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks it.
+    """
+    sources = named(results)
+    parts = {name: _Part(result) for name, result in sources.items()}
+    order = [row for result in results for row in in_blocks(result.rows)]
+    reasons = letters(value_of(row, column) for result in results for row in result.rows for column in result.columns)
+    blocks = []
+    for title, kind in (("", "metric"), (CONTROLS, "control")):
+        names = list(dict.fromkeys(row.metric for row in order if row.kind == kind))
+        lines = tuple(
+            Line(plain(name), tuple(cell for part in parts.values() for cell in part.cells(name, kind, reasons)))
+            for name in names
+        )
+        blocks.append(Block(title, lines))
+    return Grid(
+        key=("paper", results[0].protocol),
+        title=plain(results[0].title),
+        subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
+        headings=tuple(heading for part in parts.values() for heading in part.headings),
+        blocks=tuple(block for block in blocks if block.lines),
+        legend=legend(part.ranks[column.key] for part in parts.values() for column in part.columns),
+        footnotes=_footnotes(results, reasons),
+        footer=(*_reading(results), *shared_footer(sources)),
+        signatures=signatures(results),
+        groups=tuple(Group(name, len(part.headings)) for name, part in parts.items()),
+    )
+
+
+class _Part:
+    """One result's columns: its measures, each with the published values behind it where there are any."""
+
+    def __init__(self, result: Result) -> None:
+        metrics = [row for row in result.rows if row.kind == "metric"]
+        self.columns = result.columns
+        self.ranks: dict[str, dict[str, Rank]] = {column.key: rank(metrics, column) for column in self.columns}
+        self.published = {
+            column.key for column in self.columns for row in result.rows if value_of(row, column).published is not None
+        }
+        self.headings = [
+            heading
+            for column in self.columns
+            for heading in ([plain(column.label), "paper"] if column.key in self.published else [plain(column.label)])
+        ]
+        self._rows: dict[tuple[str, str], Row] = {(row.metric, row.kind): row for row in result.rows}
+
+    def cells(self, name: str, kind: str, reasons: Mapping[str, str]) -> list[Cell]:
+        row = self._rows.get((name, kind))
+        if row is None:
+            return [Cell("") for _ in self.headings]
+        cells = []
+        for column in self.columns:
+            value = value_of(row, column)
+            number = numeral(value.value, column)
+            held = self.ranks[column.key].get(number, "") if kind == "metric" else ""
+            cells.append(Cell(number, rank=held, marks=_marks(row, column, reasons)))
+            if column.key in self.published:
+                cells.append(Cell("" if value.published is None else numeral(value.published, column)))
+        return cells
+
+
+def _marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, ...]:
+    flagged = LEVEL if row.kind == "metric" and row.not_above.get(column.key) else ""
+    letter = reasons.get(reason_of(value_of(row, column)), "")
+    return tuple(mark for mark in (cluster(row, column), flagged, letter) if mark)
+
+
+def _footnotes(results: Sequence[Result], reasons: Mapping[str, str]) -> tuple[Note, ...]:
+    flagged = any(
+        row.not_above.get(column.key)
+        for result in results
+        for row in result.rows
+        for column in result.columns
+        if row.kind == "metric"
+    )
+    found = (Note(LEVEL, "interval does not lie above that of a control (the two oracles aside)"),) if flagged else ()
+    return (*found, *(Note(letter, reason) for reason, letter in reasons.items()))
+
+
+def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
+    """What the raised numbers, the second columns and the blank cells mean, as far as the table has them."""
+    tests = dict.fromkeys(settings(result.significance) for result in results if result.significance is not None)
+    values = [value_of(row, column) for result in results for row in result.rows for column in result.columns]
+    published = any(value.published is not None for value in values)
+    sources = ", ".join(dict.fromkeys(plain(result.published) for result in results if result.published))
+    names = {(row.metric, row.kind) for result in results for row in result.rows}
+    blank = sum(len(result.rows) for result in results) < len(names) * len(results)
+    notes = (
+        Note("significance", f"same raised number in a column: not told apart ({'; '.join(tests)})" if tests else ""),
+        Note("paper", f"published values{f' ({sources})' if sources else ''}" if published else ""),
+        Note("blank", "not scored on that data set" if blank else ""),
+    )
+    return tuple(note for note in notes if note.text)
+
+
+_FIRST = "table-1-levels"
+
+
+class Table(NamedTuple):
+    """A protocol's table in a paper: its number, and the keys of its measures; (): all that its own table shows."""
+
+    number: int
+    measures: tuple[str, ...] = ()
+
+
+def paper_tables(results: Sequence[Result], numbered: Mapping[str, Table] = MappingProxyType({})) -> dict[str, Grid]:
+    """The tables by file stem: levels, the protocols of the numbered tables, then the others in the given order."""
+    if not results:
+        raise UserError("No results are given: a paper's tables take at least one result file.")
+    counts = level_counts(results)
+    tables = {_FIRST: counts} if counts is not None else {}
+    for stem, same in _by_protocol(results, numbered).items():
+        tables[stem] = score_table(same)
+    return tables
+
+
+def write_paper(
+    results: Sequence[Result],
+    folder: Path,
+    left_out: Sequence[tuple[str, str]] = (),
+    numbered: Mapping[str, Table] = MappingProxyType({}),
+) -> list[Path]:
+    """Write every table as text, Markdown, LaTeX and CSV into `folder` and return the paths.
+
+    left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
+    whose tables have a number, by name. Nothing is written when a table cannot be made.
+    """
+    groups = _by_protocol(results, numbered)
+    absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
+    texts: dict[str, str] = {}
+    for stem, table in paper_tables(results, numbered).items():
+        grid = replace(table, footer=(*table.footer, *absent))
+        texts[f"{stem}.txt"] = terminal.text_of(grid)
+        texts[f"{stem}.md"] = markdown.page_of(grid)
+        texts[f"{stem}.tex"] = latex.table_of(grid)
+        texts[f"{stem}.csv"] = _counts_csv(grid) if stem == _FIRST else _scores_csv(groups[stem])
+    paths = [folder / name for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        write_text(path, text)
+    return paths
+
+
+def _by_protocol(results: Sequence[Result], numbered: Mapping[str, Table]) -> dict[str, list[Result]]:
+    """The results of each table by its file stem; files sort in the paper's order."""
+    in_order = sorted(numbered, key=lambda name: numbered[name].number)
+    groups: dict[str, list[Result]] = {}
+    for name in dict.fromkeys([*in_order, *(result.protocol for result in results)]):
+        number = f"{numbered[name].number}-" if name in numbered else ""
+        measures = numbered[name].measures if name in numbered else ()
+        if same := [_with_columns(result, measures) for result in results if result.protocol == name]:
+            groups[f"table-{number}{safe_name(name)}"] = same
+    return groups
+
+
+def _with_columns(result: Result, keys: Sequence[str]) -> Result:
+    """The result with these columns alone where it has them all."""
+    found = [column for key in keys for column in result.columns if column.key == key]
+    return result.model_copy(update={"columns": found}) if found and len(found) == len(keys) else result
+
+
+def _scores_csv(results: Sequence[Result]) -> str:
+    """The tidy rows of every result, one header, only the table's measures."""
+    texts = []
+    for result in results:
+        keys = {column.key for column in result.columns}
+        rows = [
+            row.model_copy(update={"values": {key: value for key, value in row.values.items() if key in keys}})
+            for row in result.rows
+        ]
+        texts.append(csv_table.render(result.model_copy(update={"rows": rows})))
+    return texts[0] + "".join(text.split("\r\n", 1)[1] for text in texts[1:])
+
+
+def _counts_csv(grid: Grid) -> str:
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(["data set", *LEVELS, "total"])
+    for line in grid.lines:
+        numbers = (cell.number.replace(",", "") for cell in line.cells)
+        writer.writerow([line.name, *(number if number.isdigit() else "" for number in numbers)])
+    return file.getvalue()

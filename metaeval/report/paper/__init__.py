@@ -1,1 +1,0 @@
-"""The tables of a paper: several data sets side by side, made from results alone."""
