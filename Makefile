@@ -65,8 +65,11 @@ meta: $(VENV)/.installed
 	@$(BIN)/metaeval cite meta $(answers) $(cited) $(chat) $(if $(pipelines),--pipelines '$(pipelines)') \
 	  $(if $(human),--human '$(human)') $(if $(scores),--scores '$(scores)')
 
+# As many processes as cores; workers=0 runs everything in one process.
+workers ?= logical
+
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow" -n $(workers) --dist loadfile --durations=20
 
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -m slow
@@ -87,7 +90,7 @@ help:
 	@echo "make scifi           citations held against single facts (input=FILE nli=METRIC)"
 	@echo "make citeeval        citations rated and edited by a chat model (input=FILE model=NAME base_url=URL)"
 	@echo "make meta            do these agree with people? (input=RATED_FILES nli=METRIC pipelines=alce,scifi)"
-	@echo "make test            run the tests            make lint   ruff and mypy"
+	@echo "make test            run the tests (workers=2) make lint   ruff and mypy"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo
 	@echo "Settings of a run, as name=value:"

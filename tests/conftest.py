@@ -1,22 +1,59 @@
 """What all rooms share: property tests that draw the same examples, the user's own settings taken away, and loaders.
 
-HYPOTHESIS_PROFILE=explore draws many new examples.
+HYPOTHESIS_PROFILE=explore draws many new examples. CI=true fails on a skip that allowed_skips.txt does not list.
 """
 
 import importlib.util
 import os
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
-PUNKT = HERE.parents[1] / "shared" / "models" / "nltk_data"
+SHARED = HERE.parents[1] / "shared"
+PUNKT = SHARED / "models" / "nltk_data"
 OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+# One thread a worker: the workers share the cores. Set before anything imports numpy or torch.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def allowed_skips():
+    """Patterns of test files and words of reasons that may be skipped here: the second section only without data."""
+    section, found = "", []
+    for line in (HERE / "allowed_skips.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line
+        elif line and not line.startswith("#") and (section == "[always]" or not SHARED.is_dir()):
+            found.append(line.split(maxsplit=1))
+    return found
+
+
+def pytest_sessionfinish(session):
+    """On CI, fail on a skip that is not on the list. A worker leaves that to the process that sums up."""
+    if os.environ.get("CI") != "true" or hasattr(session.config, "workerinput"):
+        return
+    reporter, allowed = session.config.pluginmanager.get_plugin("terminalreporter"), allowed_skips()
+    skipped = [(report.nodeid, report.longrepr[2]) for report in reporter.stats.get("skipped", ())]
+    unlisted = [
+        f"{test}: {reason}"
+        for test, reason in skipped
+        if not any(fnmatch(test.split("::")[0], file) and words in reason for file, words in allowed)
+    ]
+    if unlisted:
+        reporter.write_line("\nskips that tests/allowed_skips.txt does not list:", red=True)
+        for line in unlisted:
+            reporter.write_line(f"  {line}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")
