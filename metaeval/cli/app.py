@@ -10,20 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import (
-    calibrate,
-    cite,
-    compare,
-    data,
-    decide,
-    explain,
-    generate,
-    metrics,
-    multiverse,
-    power,
-    run,
-    suite,
-)
+from metaeval.cli import cite, compare, data, explain, generate, metrics, run, suite, thresholds
 from metaeval.errors import UserError
 
 
@@ -68,13 +55,13 @@ app.command("table")(run.table)
 app.command("explain")(explain.explain)
 app.command("diff")(explain.diff)
 app.command("compare")(compare.compare)
-app.command("power")(power.power)
-app.command("decide")(decide.decide)
-app.command("calibrate")(calibrate.calibrate)
+app.command("power")(compare.power)
+app.command("decide")(thresholds.decide)
+app.command("calibrate")(thresholds.calibrate)
 app.command("generate")(generate.generate)
 app.command("tables")(suite.tables)
 app.command("figures")(suite.figures)
-app.command("multiverse")(multiverse.multiverse)
+app.command("multiverse")(suite.multiverse)
 app.add_typer(cite.app, name="cite")
 app.add_typer(data.app, name="data")
 app.add_typer(metrics.app, name="metrics")

@@ -1,4 +1,4 @@
-"""The command `compare`: metrics held against each other, and against what should not matter."""
+"""Commands that tell metrics apart: compare, and power, which plans how many citations it takes."""
 
 from __future__ import annotations
 
@@ -8,28 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output_summary import say_written
-from metaeval.cli.sheets import sheet_folder, show_grids, write_sheets
+from metaeval.cli.output import say_written, sheet_folder, show_grids, write_sheets
 
 if TYPE_CHECKING:
-    from metaeval.config import RunConfig
     from metaeval.experiment.comparing.pair_sheets import Pairs
     from metaeval.experiment.metric_scores import Panel
     from metaeval.experiment.sheet import Sheet
 
-Metrics = Annotated[
-    list[str] | None,
-    typer.Argument(help="Metrics by name, or score files (.jsonl, .parquet).", metavar="METRIC"),
-]
-_DataSets = Annotated[
-    str | None, typer.Option("--dataset", "-d", help="Data set, by name; several for --by dataset.", metavar="NAMES")
-]
 
-
+@opt.takes("names", "config protocols datasets split data unit pool results store budget set quiet")
 def compare(
-    metrics: Metrics = None,
+    given: opt.Given,
     by: Annotated[
-        str | None, typer.Option(help="Parts of the data: system, length, position or dataset.", metavar="PART")
+        str | None,
+        typer.Option(help="Parts of the data: system, length, position, or dataset (name several).", metavar="PART"),
     ] = None,
     bias: Annotated[bool, typer.Option("--bias", help="Preference for length and place at one human level.")] = False,
     agreement: Annotated[bool, typer.Option("--agreement", help="How alike the metrics rank the rows.")] = False,
@@ -42,18 +34,6 @@ def compare(
     full: Annotated[
         bool, typer.Option("--full", help="Print every measure and pair, of more than two metrics too.")
     ] = False,
-    config: opt.Config = None,
-    protocol: opt.ProtocolNames = None,
-    dataset: _DataSets = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    unit: opt.Unit = None,
-    pool: opt.Pool = None,
-    results: opt.Results = None,
-    store: opt.Store = None,
-    budget: opt.Budget = None,
-    set_: opt.Set = None,
-    quiet: opt.Quiet = False,
 ) -> None:
     """Tell metrics apart: differences, agreement, joint gain.
 
@@ -68,41 +48,20 @@ def compare(
       metaeval compare overlap rouge --by dataset -d wice,factcheck_gpt
       metaeval compare FactCC DAE -d frank
     """
-    given = locals()
     plain = not (by or bias or agreement or complementarity)
-    panels = _panels(given, margin if plain else None)
+    panels = _panels(given, by, margin if plain else None)
     pairs = _pairs(panels[0], margin) if plain else []
     others = _together(panels[0]) if plain else _others(panels, by, bias, agreement, complementarity)
     sheets = [*(one.sheet for one in pairs), *others]
     folder = sheet_folder(panels[0].config.results, "compare", sheets[0])
     written = [*_write_results(pairs, folder), *write_sheets(sheets, folder)]
-    if not quiet:
+    if not given.quiet:
         whole = full or len(panels[0].columns) == 2
         show_grids([*(one.sheet.grid if whole else one.headline for one in pairs), *(one.grid for one in others)])
     say_written(sorted(written))
 
 
-def run_options(given: dict[str, object], metrics: list[str] | None) -> dict[str, object]:
-    """The settings of a run among a command's own options, its metrics as they were named."""
-    from metaeval.experiment.metric_scores import as_metrics
-
-    names = {"protocol": "protocols"}
-    own = ("protocol", "dataset", "split", "data", "unit", "pool", "results", "store", "budget")
-    settings = {names.get(key, key): given[key] for key in own if given.get(key) is not None}
-    return settings | ({"metrics": as_metrics(metrics)} if metrics else {})
-
-
-def configured(given: dict[str, object], settings: dict[str, object]) -> RunConfig:
-    """The run that a command's options describe."""
-    from metaeval.config import load_run
-
-    config, overrides = given["config"], given["set_"]
-    return load_run(
-        config if isinstance(config, Path) else None, settings, overrides if isinstance(overrides, list) else []
-    )
-
-
-def _panels(given: dict[str, object], margin: float | None) -> list[Panel]:
+def _panels(given: opt.Given, by: str | None, margin: float | None) -> list[Panel]:
     """One panel, or with --by dataset one a data set. Whatever can be refused is refused before anything is scored."""
     from metaeval.cli.progress import scoring_progress
     from metaeval.errors import UserError
@@ -110,25 +69,21 @@ def _panels(given: dict[str, object], margin: float | None) -> list[Panel]:
     from metaeval.experiment.comparing.parts import check_division
     from metaeval.experiment.metric_scores import load_panel
 
-    by, metrics = given["by"], given["metrics"]
-    names = metrics if isinstance(metrics, list) else None
-    settings = run_options(given, names)
-    datasets = [name.strip() for name in str(given["dataset"] or "").split(",") if name.strip()]
+    datasets = given.datasets
     if by == "dataset" and len(set(datasets)) < 2:
         raise UserError("--by dataset takes two data sets or more: --dataset NAME,NAME.")
     if by != "dataset" and len(datasets) > 1:
         raise UserError(f"Several data sets ({', '.join(datasets)}) are for --by dataset: name one.")
-    configs = [configured(given, {**settings, "dataset": name}) for name in datasets] or [configured(given, settings)]
+    configs = [given.run(dataset=name) for name in datasets] or [given.run()]
     for config in configs:
-        if isinstance(by, str):
+        if by:
             check_division(by, config)
         if margin is not None:
             check_comparison(config, margin)
-    asked = bool(names) or isinstance(given["config"], Path)
     panels = []
     for config in configs:
-        with scoring_progress(bool(given["quiet"])) as progress:
-            panels.append(load_panel(config, asked, progress=progress))
+        with scoring_progress(given.quiet) as progress:
+            panels.append(load_panel(config, given.with_metrics, progress=progress))
     return panels
 
 
@@ -177,3 +132,51 @@ def _others(panels: list[Panel], by: str | None, bias: bool, agreement: bool, co
         sheets += [agreement_sheet(panel, asked)] if agreement else []
         sheets += [complementarity_sheet(panel, asked)] if complementarity else []
     return sheets
+
+
+@opt.takes("names", "config dataset split data unit pool results store budget set quiet")
+def power(
+    given: opt.Given,
+    difference: Annotated[
+        str | None,
+        typer.Option(help="True differences, with commas, in the table's units (2: 2 points).", metavar="NUMBERS"),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", "-p", help="Protocol to plan for, by its headline measure.", metavar="NAME"),
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="Measure, by its key: overall, spearman, ndcg@5 ...", metavar="KEY")
+    ] = None,
+) -> None:
+    """Plan how many citations it takes to tell two metrics apart.
+
+    The data are the pilot: the spread of the two metrics' difference over its
+    groups. Without --difference: for the difference that the pilot shows.
+    Without --protocol and --measure: for the mean ROC-AUC.
+
+    \b
+    Examples:
+      metaeval power overlap rouge --difference 2
+      metaeval power overlap rouge -p retrieval --difference 0.02
+      metaeval power overlap rouge --measure spearman --difference 0.01,0.02
+      metaeval power overlap mine.jsonl -d wice --data ../shared/data
+      metaeval power FactCC DAE -d frank --difference 1,2
+    """
+    from metaeval.cli.progress import scoring_progress
+    from metaeval.errors import UserError
+    from metaeval.experiment.comparing.planning import plan_sheet, planned, read_differences
+    from metaeval.experiment.metric_scores import load_panel
+
+    differences = read_differences(difference or "")
+    run = given.run()
+    if not given.with_metrics or len(run.metrics) != 2:
+        raise UserError(f"A plan takes exactly two metrics; given: {', '.join(given.names) or 'none'}.")
+    to_plan = planned(run, measure or "", differences, protocol or "")
+    with scoring_progress(given.quiet) as progress:
+        panel = load_panel(run, True, progress=progress)
+    sheet = plan_sheet(panel, to_plan, measure or "", differences)
+    written = write_sheets([sheet], sheet_folder(run.results, "power", sheet))
+    if not given.quiet:
+        show_grids([sheet.grid])
+    say_written(written)

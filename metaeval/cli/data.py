@@ -30,7 +30,7 @@ def list_() -> None:
       metaeval data list
     """
     from metaeval import registry
-    from metaeval.cli.listing import show_list
+    from metaeval.cli.output import show_list
     from metaeval.config import dataset_variant, variants
 
     rows = []
@@ -51,7 +51,7 @@ def show(name: Name) -> None:
     Example:
       metaeval data show wice
     """
-    from metaeval.cli.listing import show_card
+    from metaeval.cli.output import show_card
     from metaeval.experiment.prepared_run import find_dataset
 
     card, split, options = find_dataset(name)
@@ -79,7 +79,8 @@ def show(name: Name) -> None:
 
 
 @app.command("fetch")
-def fetch(name: Name, split: opt.Split = None) -> None:
+@opt.takes("split")
+def fetch(given: opt.Given, name: Name) -> None:
     """Download a data set's files into the cache, checked by SHA-256.
 
     \b
@@ -91,6 +92,7 @@ def fetch(name: Name, split: opt.Split = None) -> None:
     from metaeval.errors import unknown
     from metaeval.experiment.prepared_run import find_dataset
 
+    split = given.settings.get("split")
     card, _, _ = find_dataset(name)
     if split is not None and split not in card.files:
         raise unknown(f"split of {name}", split, card.files)
@@ -104,7 +106,8 @@ def fetch(name: Name, split: opt.Split = None) -> None:
 
 
 @app.command("verify")
-def verify(name: Name, data: opt.Data = None) -> None:
+@opt.takes("data")
+def verify(given: opt.Given, name: Name) -> None:
     """Check local or cached files against their published SHA-256.
 
     \b
@@ -116,7 +119,7 @@ def verify(name: Name, data: opt.Data = None) -> None:
     from metaeval.experiment.prepared_run import find_dataset
 
     card, _, _ = find_dataset(name)
-    rows = check(card, data)
+    rows = check(card, given.settings.get("data"))
     for row in rows:
         typer.echo(f"{row.status:<9} {row.path}")
     if not rows:
@@ -132,12 +135,11 @@ def verify(name: Name, data: opt.Data = None) -> None:
 
 
 @app.command("convert")
+@opt.takes("split data set")
 def convert(
+    given: opt.Given,
     name: Name,
     out: Annotated[Path, typer.Argument(help="The .jsonl file to write.", metavar="FILE")],
-    split: opt.Split = None,
-    data: opt.Data = None,
-    set_: opt.Set = None,
 ) -> None:
     """Write a data set as a corpus file, to read, edit or judge.
 
@@ -147,12 +149,10 @@ def convert(
       metaeval data convert wice wice.jsonl --split dev --data ../shared/data
       metaeval run --dataset jsonl --data mini.jsonl        (judge the file)
     """
-    from metaeval.config import load_run
     from metaeval.corpus.jsonl import write_corpus
     from metaeval.experiment.prepared_run import load_corpus
 
-    config = load_run(None, opt.settings(dataset=name, split=split, data=data), set_ or [])
-    corpus, _, _ = load_corpus(config)
+    corpus, _, _ = load_corpus(given.run(dataset=name))
     write_corpus(corpus, out)
     counts = " / ".join(f"{level} {count:,}" for level, count in corpus.level_counts().items())
     typer.echo(f"{out}: {len(corpus.statements):,} statements, {len(corpus.citations):,} citations ({counts})")

@@ -107,7 +107,7 @@ def _everywhere(found: Mapping[str, Sequence[Change]]) -> list[Change]:
 
 
 def _changes(changes: Sequence[Change]) -> None:
-    from metaeval.cli.text_columns import aligned
+    from metaeval.cli.output import aligned
 
     rows = [
         (
@@ -127,7 +127,7 @@ def _said(value: str | None) -> str:
 
 def _spell(fields: Mapping[str, str], of: Mapping[str, str] | None = None) -> None:
     """Print fields; of: the signature that they are of, where it has others too."""
-    from metaeval.cli.listing import show_list
+    from metaeval.cli.output import show_list
 
     rows = [row for found in _explained(fields, of) for row in _lines(found)]
     show_list(("field", "value", "what it says", "set by"), rows)
@@ -147,7 +147,7 @@ def _lines(found: Explained) -> list[tuple[str, str, str, str]]:
 
 
 def _own(rows: Mapping[str, Mapping[str, str]], shared: Mapping[str, str]) -> None:
-    from metaeval.cli.listing import show_list
+    from metaeval.cli.output import show_list
 
     lines = [
         (name, *line[:3])

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import sys
+import textwrap
+from itertools import takewhile
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaeval.cli import metrics_doctor, metrics_serve, metrics_verify
-from metaeval.cli.metrics_verify import Name, Options
-
 if TYPE_CHECKING:
+    from metaeval.experiment.doctor import Diagnosis, MetricCheck
+    from metaeval.experiment.verify import Compared, Verified
     from metaeval.scoring.contract import Metric
+
 
 app = typer.Typer(
     help="Metrics: list, show, verify, doctor, serve.",
     epilog="For example: metaeval metrics show minilm-bertscore",
     no_args_is_help=True,
 )
+
+
+Name = Annotated[str, typer.Argument(help="Metric ('metaeval metrics list').", metavar="NAME")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", "-s", help="An option of the metric: --set folder=models/it. Repeatable.", metavar="KEY=VALUE"
+    ),
+]
 
 
 @app.command("list")
@@ -27,7 +40,7 @@ def list_() -> None:
     Example:
       metaeval metrics list
     """
-    from metaeval.cli.listing import show_list
+    from metaeval.cli.output import show_list
     from metaeval.experiment.readiness import registered, variant_states
 
     rows = [(state.name, str(state), state.card.summary if state.card else state.detail) for state in registered()]
@@ -47,7 +60,7 @@ def show(name: Name, set_: Options = None) -> None:
     import dataclasses
 
     from metaeval import registry
-    from metaeval.cli.listing import show_card
+    from metaeval.cli.output import show_card
     from metaeval.config import metric_variant
     from metaeval.errors import UserError
     from metaeval.experiment.metrics import load_metric
@@ -92,6 +105,242 @@ def _shown(value: object) -> str:
     return "" if value is None else str(value)
 
 
-app.command("verify")(metrics_verify.verify)
-app.command("doctor")(metrics_doctor.doctor)
-app.command("serve")(metrics_serve.serve)
+@app.command("verify")
+def verify(
+    name: Name,
+    set_: Options = None,
+    official: Annotated[
+        bool, typer.Option("--official", help="Also run the official package (bertscore, summac-zs, summac-conv).")
+    ] = False,
+) -> None:
+    """Check a metric's scores on this machine.
+
+    \b
+    Thirteen pairs, scored in batches and one by one, and published scores where
+    there are any. With --official also the official package, on the same weights:
+    it is installed once, into an environment of its own in the cache. Ends with
+    code 1 where a difference is larger than allowed.
+
+    \b
+    Examples:
+      metaeval metrics verify minilm-bertscore
+      metaeval metrics verify factcc --set folder=models/factcc
+      metaeval metrics verify summac-zs --official
+    """
+    from metaeval.experiment import verify as check
+    from metaeval.experiment.readiness import with_options
+
+    config = with_options(name, set_ or [])
+    scorer = check.find_official(name, config, lambda text: typer.echo(text, err=True)) if official else None
+    verified = check.verify(name, config)
+    compared = check.compare(verified, scorer) if scorer else None
+    for line in [*_table(verified, compared), "", *_verdicts(verified, compared)]:
+        typer.echo(line)
+    if not verified.agrees or (compared and not compared.agrees):
+        raise typer.Exit(1)
+
+
+def _table(verified: Verified, compared: Compared | None) -> list[str]:
+    from metaeval.cli.output import aligned
+    from metaeval.experiment.verify import difference
+    from metaeval.scoring.contract import Status
+
+    headings = ["pair", "score", "tokens", "cut"]
+    headings += ["alone differs by"] if verified.single else []
+    headings += ["official", "differs by"] if compared else []
+    rows = [headings]
+    for number, (canary, answer) in enumerate(zip(verified.canaries, verified.batched, strict=True)):
+        score = str(answer.status) if answer.score is None else f"{answer.score:.6f}"
+        row = [canary.name, score, f"{answer.tokens:,}", f"{answer.cut:,}" if answer.cut else "-"]
+        if verified.single:
+            row.append(_small(difference(answer, verified.single[number])))
+        if compared:
+            other = compared.answers[number]
+            row.append("-" if other.score is None else f"{other.score:.6f}")
+            row.append("-" if answer.status is not Status.OK else _small(difference(answer, other)))
+        rows.append(row)
+    return aligned(rows, right=range(1, len(headings)))
+
+
+def _verdicts(verified: Verified, compared: Compared | None) -> list[str]:
+    """One line for each thing that was compared."""
+    from metaeval.cli.output import aligned
+    from metaeval.experiment.verify import BATCH_TOLERANCE, OFFICIAL_TOLERANCE
+
+    rows = []
+    worst = verified.batch_difference
+    dtype = getattr(verified.metric.options, "dtype", "float32")
+    allowed = f"allowed {BATCH_TOLERANCE:g}" if dtype == "float32" else f"that is {dtype}'s rounding"
+    if worst is None:
+        rows.append(("one by one", "not repeated: a judge is asked each pair alone, and for money"))
+    else:
+        rows.append(("one by one", f"largest difference {_small(worst)} ({allowed})"))
+    for score, ours in verified.published:
+        rows.append(("published", f"{score.score:.{score.decimals}f}, here {ours:.6f} ({score.where})"))
+    if compared:
+        left_out = len(verified.canaries) - compared.pairs
+        without = f", {left_out} without a score of ours left out" if left_out else ""
+        rows.append(
+            (
+                compared.package,
+                f"largest difference {_small(compared.largest)} over {compared.pairs} pairs{without} "
+                f"(allowed {OFFICIAL_TOLERANCE:g})",
+            )
+        )
+    good = verified.agrees and (compared is None or compared.agrees)
+    return [*aligned(rows), "As it should be." if good else "NOT as it should be: do not trust its scores here."]
+
+
+def _small(value: float) -> str:
+    if value == float("inf"):
+        return "no score"
+    return "0" if value == 0 else f"{value:.1e}"
+
+
+@app.command("doctor")
+def doctor(
+    json_: Annotated[bool, typer.Option("--json", help="Everything as JSON, for machines.")] = False,
+) -> None:
+    """Say what this machine has, and what each metric needs of it.
+
+    \b
+    Examples:
+      metaeval metrics doctor
+      metaeval metrics doctor --json > machine.json
+    """
+    from dataclasses import asdict
+
+    from metaeval.experiment.doctor import examine
+
+    diagnosis = examine()
+    if json_:
+        values = asdict(diagnosis) | {"traps": [trap._asdict() for trap in diagnosis.traps]}
+        typer.echo(json.dumps(values, indent=1, ensure_ascii=False))
+        return
+    for line in [*_machine(diagnosis), "", *_metrics(diagnosis), *_traps(diagnosis)]:
+        typer.echo(line)
+
+
+def _machine(seen: Diagnosis) -> list[str]:
+    from metaeval.cli.output import aligned
+
+    rows = [("metaeval", f"{seen.metaeval} on Python {seen.python}, {seen.system}")]
+    rows += [(name, found or "not installed") for name, found in seen.packages.items()]
+    for device in seen.devices:
+        if device.free is None:
+            rows.append((device.name, device.what))
+            continue
+        whole = f" of {_size(device.total)}" if device.total else ""
+        cores = f"{seen.cores} core{'s' if seen.cores > 1 else ''}, " if device.name == "cpu" else f"{device.what}, "
+        rows.append((device.name, f"{cores}{_size(device.free)}{whole} memory free"))
+    for name, folder in seen.caches.items():
+        rows.append((f"{name} cache", f"{folder.path} ({folder.because}), {_size(folder.free)} free"))
+    hint = "" if seen.splitter.startswith("nltk") else " (no NLTK data: python -m nltk.downloader punkt_tab)"
+    rows.append(("sentences", seen.splitter + hint))
+    rows += [(name, "set" if given else "not set") for name, given in seen.keys.items()]
+    return aligned(rows)
+
+
+def _metrics(seen: Diagnosis) -> list[str]:
+    from metaeval.cli.output import aligned
+
+    rows = [("metric", "state", "download, licence", "model", "fits")]
+    rows += [(metric.name, metric.state, _needs(metric), _parameters(metric), _fits(metric)) for metric in seen.metrics]
+    return aligned(rows, right={3})
+
+
+def _needs(metric: MetricCheck) -> str:
+    needs = metric.download if metric.state in ("ready", "needs download") else metric.detail
+    return "-" if needs in ("", "none") else textwrap.shorten(needs, 45, placeholder=" ...")
+
+
+def _parameters(metric: MetricCheck) -> str:
+    return metric.parameters.split(",")[0] if metric.model_bytes else "-"
+
+
+def _fits(metric: MetricCheck) -> str:
+    if metric.fits is None:
+        return "-"
+    return "yes" if metric.fits else f"no, {_size(metric.model_bytes or 0)}"
+
+
+def _traps(seen: Diagnosis) -> list[str]:
+    if not seen.traps:
+        return []
+    lines = ["", "Traps of these versions. Official code falls into them; metaeval does not:"]
+    package = ""
+    for trap in seen.traps:
+        if trap.package != package:
+            lines.append(package := trap.package)
+        lines += textwrap.wrap(f"{trap.what} (here: {trap.metaeval})", 98, initial_indent="- ", subsequent_indent="  ")
+    return lines
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count < 100e9 else f"{count / 1e9:.0f} GB"
+
+
+@app.command("serve")
+def serve(name: Name, set_: Options = None) -> None:
+    """Serve a metric to a metaeval elsewhere (metric 'worker').
+
+    \b
+    Reads pairs and writes scores as JSON lines, in the protocol that the metric
+    'worker' speaks: pins that fight ours, or a GPU that stands elsewhere.
+
+    \b
+    Examples:
+      metaeval metrics serve alignscore
+      metaeval run -m 'worker:other-venv/bin/metaeval metrics serve summac-zs'
+      metaeval run -m 'worker:ssh gpu metaeval metrics serve autoais'
+    """
+    from metaeval.errors import UserError
+
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a model's packages print is no answer
+
+    def say(fields: dict[str, Any]) -> None:
+        answers.write(json.dumps(fields) + "\n")
+
+    try:
+        _serve(name, set_ or [], say, answers.flush)
+    except UserError as error:
+        say({"error": str(error)})
+        raise
+    finally:
+        sys.stdout = answers
+
+
+def _serve(name: str, options: list[str], say: Any, flush: Any) -> None:
+    from metaeval import __version__
+    from metaeval.errors import UserError
+    from metaeval.experiment.metrics import check_modules, load_metric, plug_in
+    from metaeval.experiment.readiness import with_options
+
+    metric = load_metric(name, with_options(name, options))
+    check_modules(name, metric.card)
+    if metric.corpus_dependent:
+        raise UserError(f"{name!r} depends on all sources of a job, and a worker sees one block at a time.")
+    if not _expected(sys.stdin.readline()):
+        raise UserError("This is a worker: its first line should come from metaeval (metric='worker:COMMAND').")
+    with plug_in(name):
+        say(_hello(name, metric, __version__))
+        flush()
+        while block := [json.loads(line) for line in takewhile(str.strip, sys.stdin)]:
+            sources, statements = ([pair[side] for pair in block] for side in ("source", "statement"))
+            metric.prepare(list(dict.fromkeys(sources)), list(dict.fromkeys(statements)))
+            for pair, answer in zip(block, metric.score(sources, statements), strict=True):
+                say({"id": pair["id"], **answer._asdict()})
+            flush()
+
+
+def _expected(line: str) -> bool:
+    try:
+        return bool(json.loads(line)["protocol"] == "metaeval-worker/1")
+    except (ValueError, TypeError, KeyError):
+        return False
+
+
+def _hello(name: str, metric: Metric, version: str) -> dict[str, Any]:
+    card = metric.card
+    own = {"direction": card.direction, "low": card.low, "high": card.high, "identity": metric.identity()}
+    return {"protocol": "metaeval-worker/1", "name": name, "version": f"metaeval-{version}", **own}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -13,18 +12,20 @@ import typer
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
-from metaeval.config import Flag, RunConfig, load_run
+from metaeval.config import Flag, Names, RunConfig, load_run
 
 
 class CommandOptions(BaseModel):
     """What commands take beside the settings of a run."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     config: Annotated[Path | None, Flag("FILE", "-c")] = None
     """A YAML file, or the name of a shipped experiment."""
     names: Annotated[tuple[str, ...], Flag("METRIC", multiple=True, argument=True)] = ()
     """Metrics by name, or score files (.jsonl, .parquet)."""
+    datasets: Annotated[Names, Flag("NAMES", "-d", "dataset")] = ()
+    """Data sets, by name, with commas."""
     dry_run: bool = False
     """Say what is left to score, fetch and pay for, and do none of it."""
     set: Annotated[tuple[str, ...], Flag("KEY=VALUE", "-s", multiple=True)] = ()
@@ -33,21 +34,20 @@ class CommandOptions(BaseModel):
     """No progress, no tables: write files only."""
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(CommandOptions):
     """What was typed for the options that a command takes from declarations.
 
     settings: of a run, under their names in `RunConfig`; only those that were given. fields: of the command's models,
-    defaults too. overrides: what --set was given. names: the metrics that are arguments.
+    defaults too.
     """
 
     settings: Mapping[str, Any]
     fields: Mapping[str, Any]
-    config: Path | None = None
-    names: Sequence[str] = ()
-    overrides: Sequence[str] = ()
-    quiet: bool = False
-    dry_run: bool = False
+
+    @property
+    def overrides(self) -> Sequence[str]:
+        """What --set was given."""
+        return self.set
 
     def run(self, **more: Any) -> RunConfig:
         """The run that the options describe. more: settings of the command's own making, in place of those given."""
@@ -88,9 +88,7 @@ def takes(*wanted: str | type[BaseModel]) -> Callable[[Callable[..., None]], Cal
             fields = {name: typed.pop(name) for name in asked}
             given = {name: value for name, value in typed.items() if value is not None}
             of_command = {name: given.pop(name) for name in CommandOptions.model_fields if name in given}
-            if "set" in of_command:
-                of_command["overrides"] = of_command.pop("set")
-            function(Given(given, fields, **of_command), **mine)
+            function(Given(settings=given, fields=fields, **of_command), **mine)
 
         signature = inspect.Signature([one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in every])
         annotations = {one.name: one.annotation for one in every}
@@ -113,8 +111,9 @@ def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     kinds = set(_kinds(field.annotation))
     kind: Any = next((one for one in (Path, bool, float, int) if one in kinds), str)
     default = other.get("default", inspect.Parameter.empty if field.is_required() else field.get_default())
+    default = None if default == () else default  # what is not typed takes its default in the model
     if flag.multiple:
-        kind, default = list[kind], default or None
+        kind = list[kind]
     if default is None:
         kind = kind | None
     said: dict[str, Any] = {"help": field.description, "metavar": flag.metavar or None}

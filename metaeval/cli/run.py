@@ -16,22 +16,8 @@ if TYPE_CHECKING:
     from metaeval.report.result import Result
 
 
-def run(
-    config: opt.Config = None,
-    protocol: opt.ProtocolNames = None,
-    metric: opt.MetricNames = None,
-    dataset: opt.DatasetName = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    unit: opt.Unit = None,
-    pool: opt.Pool = None,
-    results: opt.Results = None,
-    store: opt.Store = None,
-    budget: opt.Budget = None,
-    dry_run: opt.DryRun = False,
-    set_: opt.Set = None,
-    quiet: opt.Quiet = False,
-) -> None:
+@opt.takes("config protocols metrics dataset split data unit pool results store budget dry_run set quiet")
+def run(given: opt.Given) -> None:
     """Score the data, evaluate the scores, write the tables.
 
     \b
@@ -43,27 +29,19 @@ def run(
       metaeval run -m my_module:MyMetric        (a class in my_module.py, here)
       metaeval run -m llm-discrete --dry-run    (what it would ask and cost)
     """
-    chosen = _config(config, set_, **_named(locals()))
-    if dry_run:
+    chosen = given.run()
+    if given.dry_run:
         _plan(chosen)
     else:
-        _run(chosen, quiet)
+        _run(chosen, given.quiet)
 
 
+@opt.takes("config protocols dataset split data unit pool results set quiet")
 def evaluate(
+    given: opt.Given,
     files: Annotated[
         list[str] | None, typer.Argument(help="Score files (.parquet or .jsonl).", metavar="[SCORES]...")
     ] = None,
-    config: opt.Config = None,
-    protocol: opt.ProtocolNames = None,
-    dataset: opt.DatasetName = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    unit: opt.Unit = None,
-    pool: opt.Pool = None,
-    results: opt.Results = None,
-    set_: opt.Set = None,
-    quiet: opt.Quiet = False,
 ) -> None:
     """Evaluate score files: no model, no store.
 
@@ -79,28 +57,19 @@ def evaluate(
     from metaeval.experiment.prepared_run import find_dataset
     from metaeval.experiment.run import run_scores
 
-    metric = [f"{FILE_PREFIX}{file}" for file in files or ()]
-    chosen = _config(config, set_, metric_options={}, **_named(locals()))
+    chosen = given.run(metrics=[f"{FILE_PREFIX}{file}" for file in files or ()], metric_options={})
     if not files and find_dataset(chosen.dataset)[0].kind == "corpus":
         raise typer.BadParameter(f"none is given, and {chosen.dataset} has no published scores.", param_hint="SCORES")
-    _run(chosen, quiet, run_scores)
+    _run(chosen, given.quiet, run_scores)
 
 
+@opt.takes("config metrics dataset split data pool store budget set quiet")
 def score(
+    given: opt.Given,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the score files.", metavar="FOLDER")] = Path(
         "results"
     ),
     format: Annotated[str, typer.Option(help="parquet or jsonl.", metavar="FORMAT")] = "parquet",
-    config: opt.Config = None,
-    metric: opt.MetricNames = None,
-    dataset: opt.DatasetName = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    pool: opt.Pool = None,
-    store: opt.Store = None,
-    budget: opt.Budget = None,
-    set_: opt.Set = None,
-    quiet: opt.Quiet = False,
 ) -> None:
     """Score the data and write one score file per metric.
 
@@ -116,20 +85,16 @@ def score(
 
     if format not in ("parquet", "jsonl"):
         raise unknown("format", format, ("parquet", "jsonl"))
-    run_config = _config(config, set_, **_named(locals()))
-    with scoring_progress(quiet) as progress:
+    run_config = given.run()
+    with scoring_progress(given.quiet) as progress:
         for line in export_scores(run_config, out, format, progress):
             typer.echo(line)
 
 
+@opt.takes("config dataset split data pool set")
 def pairs(
+    given: opt.Given,
     out: Annotated[Path, typer.Argument(help="File to write: .jsonl or .parquet.", metavar="FILE")],
-    config: opt.Config = None,
-    dataset: opt.DatasetName = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    pool: opt.Pool = None,
-    set_: opt.Set = None,
 ) -> None:
     """Write the pairs for a metric that runs elsewhere.
 
@@ -145,7 +110,7 @@ def pairs(
     """
     from metaeval.experiment.export import export_pairs
 
-    count = export_pairs(_config(config, set_, **_named(locals())), out)
+    count = export_pairs(given.run(), out)
     typer.echo(f"{count:,} pairs written to {out}")
 
 
@@ -169,19 +134,6 @@ def table(
         _show([result])
     else:
         typer.echo(form.render(result), nl=False)
-
-
-def _named(given: dict[str, object]) -> dict[str, object]:
-    """A command's own options under their names in the configuration."""
-    names = {"protocol": "protocols", "metric": "metrics"}
-    own = ("protocol", "metric", "dataset", "split", "data", "unit", "pool", "results", "store", "budget")
-    return {names.get(key, key): given[key] for key in own if key in given}
-
-
-def _config(file: Path | None, overrides: list[str] | None, **given: object) -> RunConfig:
-    from metaeval.config import load_run
-
-    return load_run(file, opt.settings(**given), overrides or [])
 
 
 def _plan(config: RunConfig) -> None:

@@ -1,4 +1,4 @@
-"""Commands over several data sets: tables, figures."""
+"""Commands over several runs: tables and figures of a suite, and multiverse."""
 
 from __future__ import annotations
 
@@ -9,33 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output_summary import say_written
+from metaeval.cli.output import say_written
 
 if TYPE_CHECKING:
     from metaeval.experiment.suites.skip_unavailable import LeftOut
     from metaeval.experiment.suites.suite import Suite
     from metaeval.report.result import Result
 
-_DataSets = Annotated[
-    str | None, typer.Option("--dataset", "-d", help="Data sets, by name, with commas.", metavar="NAMES")
-]
 
-
-def tables(
-    config: opt.Config = None,
-    protocol: opt.ProtocolNames = None,
-    metric: opt.MetricNames = None,
-    dataset: _DataSets = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    unit: opt.Unit = None,
-    pool: opt.Pool = None,
-    results: opt.Results = None,
-    store: opt.Store = None,
-    budget: opt.Budget = None,
-    set_: opt.Set = None,
-    quiet: opt.Quiet = False,
-) -> None:
+@opt.takes("config protocols metrics datasets split data unit pool results store budget set quiet")
+def tables(given: opt.Given) -> None:
     """Run a suite and write its tables, as in a paper.
 
     One run for each data set; a metric that cannot be run here is left out and
@@ -48,30 +31,19 @@ def tables(
       metaeval tables -d wice,factcheck_gpt -m overlap,rouge --data ../shared/data
       metaeval tables -c base-paper
     """
-    suite = _suite(locals())
-    found, left_out = _run(suite, quiet)
+    suite = _suite(given)
+    found, left_out = _run(suite, given.quiet)
     _need(found, left_out)
-    _write_tables(suite, found, left_out, quiet)
+    _write_tables(suite, found, left_out, given.quiet)
     _warn(left_out)
 
 
+@opt.takes("config protocols metrics datasets split data unit pool results store budget cost set quiet")
 def figures(
-    config: opt.Config = None,
-    protocol: opt.ProtocolNames = None,
-    metric: opt.MetricNames = None,
-    dataset: _DataSets = None,
-    split: opt.Split = None,
-    data: opt.Data = None,
-    unit: opt.Unit = None,
-    pool: opt.Pool = None,
-    results: opt.Results = None,
-    store: opt.Store = None,
-    budget: opt.Budget = None,
+    given: opt.Given,
     cost: Annotated[
         bool, typer.Option("--cost", help="Measure each metric's speed too (scores at most 200 pairs afresh).")
     ] = False,
-    set_: opt.Set = None,
-    quiet: opt.Quiet = False,
 ) -> None:
     """Write a suite's figures, from its tables' files or a run.
 
@@ -83,29 +55,19 @@ def figures(
     """
     from metaeval.experiment.suites.suite_files import read_record
 
-    suite = _suite(locals())
+    suite = _suite(given)
     found, left_out = read_record(suite)
     if not any(found):
-        found, left_out = _run(suite, quiet)
+        found, left_out = _run(suite, given.quiet)
     _need(found, left_out)
     _write_figures(suite, found, cost)
     _warn(left_out)
 
 
-def _suite(given: dict[str, object]) -> Suite:
+def _suite(given: opt.Given) -> Suite:
     from metaeval.experiment.suites.suite import read_suite
 
-    names = {"metric": "metrics", "protocol": "protocols"}
-    own = ("protocol", "metric", "split", "data", "unit", "pool", "results", "store", "budget")
-    settings = {names.get(key, key): given[key] for key in own}
-    config, dataset, overrides = given["config"], given["dataset"], given["set_"]
-    datasets = [name.strip() for name in str(dataset).split(",") if name.strip()] if dataset else []
-    return read_suite(
-        config if isinstance(config, Path) else None,
-        settings,
-        overrides if isinstance(overrides, list) else [],
-        datasets,
-    )
+    return read_suite(given.config, given.settings, given.overrides, given.datasets)
 
 
 def _run(suite: Suite, quiet: bool) -> tuple[list[list[Result]], list[LeftOut]]:
@@ -199,3 +161,48 @@ def _write_figures(suite: Suite, found: Sequence[Sequence[Result]], cost: bool) 
             path = write_costs(costs, suite.folder / f"cost-{safe_name(run.dataset)}-{run.unit}.csv")
             written += [path, *write_cost_quality(costs, results, suite.protocols, suite.folder)]
     say_written(written)
+
+
+@opt.takes("config protocols metrics dataset split data results store set quiet")
+def multiverse(
+    given: opt.Given,
+    axes: Annotated[
+        list[str] | None,
+        typer.Option("--axes", "-a", help="A choice and its values: chunk.size=100,150. Repeatable.", metavar="AXIS"),
+    ] = None,
+) -> None:
+    """Rank the metrics under every combination of open choices.
+
+    Chunk size, evidence rule, unit, pool and tie policy, without intervals.
+    An axis that is given takes the place of its default values; one value
+    holds it fixed. Any setting of a run can be an axis.
+
+    \b
+    Examples:
+      metaeval multiverse -m overlap,rouge,bm25
+      metaeval multiverse -d wice -m overlap,bm25 --data ../shared/data --axes chunk.size=100,150,250
+      metaeval multiverse -m overlap,rouge -a pool=own -a evidence_threshold=0.5 -a aggregate=max,mean
+    """
+    from metaeval.cli.progress import scoring_progress
+    from metaeval.errors import UserError
+    from metaeval.experiment.suites.multiverse import explore, read_axes
+    from metaeval.experiment.suites.multiverse_files import markdown, write_multiverse
+    from metaeval.experiment.suites.pictures import write_rank_stability
+    from metaeval.files import safe_name
+
+    chosen, grid = given.run(), read_axes(axes or [])
+    with scoring_progress(True):
+        found = explore(chosen, grid, None if given.quiet else _tick)
+    folder = chosen.results / "multiverse" / f"{safe_name(found.dataset)}-{safe_name(found.split)}"
+    written = write_multiverse(found, folder)
+    if not given.quiet:
+        typer.echo(markdown(found))
+    try:
+        written += write_rank_stability(found, folder)
+    except UserError as error:  # matplotlib is not installed: all else is written
+        typer.echo(f"No figure: {error}", err=True)
+    say_written(written)
+
+
+def _tick(done: int, total: int) -> None:
+    typer.echo(f"{done} of {total} combinations", err=True)

@@ -1,0 +1,119 @@
+"""What commands print and write at their end: sheets, lists, cards, columns, and the files that were written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from metaeval.experiment.sheet import Sheet
+    from metaeval.report.grid import Grid
+
+
+def show_grids(grids: Sequence[Grid]) -> None:
+    """Print grids one below the other. A note that is the same in several stands under the last of them."""
+    from rich.console import Console
+
+    from metaeval.report.terminal import show_grid
+
+    console = Console()
+    for number, grid in enumerate(grids):
+        later = {note for other in grids[number + 1 :] for note in other.footer}
+        if number:
+            console.print()
+        footer = tuple(note for note in grid.footer if note not in later)
+        show_grid(replace(grid, footer=footer, signatures=()), console)
+
+
+def write_sheets(sheets: Sequence[Sheet], folder: Path) -> list[Path]:
+    """Write every sheet in every format; the paths."""
+    from metaeval.experiment.sheet import write_sheet
+
+    return [path for sheet in sheets for path in write_sheet(sheet, folder)]
+
+
+def finish(sheets: Sequence[Sheet], folder: Path, others: Sequence[Path], quiet: bool) -> None:
+    """Write every sheet, show them unless quiet, and say what was written; others: what the command wrote beside."""
+    written = [*others, *write_sheets(sheets, folder)]
+    if not quiet:
+        show_grids([sheet.grid for sheet in sheets])
+    say_written(sorted(written))
+
+
+def sheet_folder(results: Path, command: str, sheet: Sheet) -> Path:
+    """RESULTS/COMMAND/DATASET-SPLIT-UNIT."""
+    from metaeval.files import safe_name
+
+    parts = [sheet.data.name, sheet.data.split, str(sheet.settings["unit"])]
+    return results / command / "-".join(safe_name(part) for part in parts)
+
+
+def say_written(written: Sequence[Path]) -> None:
+    """One line a folder, with the files' names; a name in several formats is said once."""
+    for folder in dict.fromkeys(path.parent for path in written):
+        kinds: dict[str, list[str]] = {}
+        for path in written:
+            if path.parent == folder:
+                kinds.setdefault(path.stem, []).append(path.suffix.removeprefix("."))
+        names = [f"{stem}.{' .'.join(suffixes)}" for stem, suffixes in kinds.items()]
+        typer.echo(f"Written: {folder}/ ({', '.join(names)})")
+
+
+def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under headings."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        _plain([headings, *rows])
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for number, heading in enumerate(headings):
+        table.add_column(heading, no_wrap=number == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def show_card(lines: Sequence[tuple[str, str]]) -> None:
+    """Print labelled texts; a line without text is left out."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    said = [(label, text) for label, text in lines if text]
+    if not console.is_terminal:
+        _plain(said)
+        return
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in said:
+        table.add_row(Text(label), Text(text))
+    console.print(table)
+
+
+def _plain(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
+    """Lines of equally wide columns; `right` are the columns whose cells end at one place."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        indent
+        + "  ".join(
+            cell.rjust(width) if number in right else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
