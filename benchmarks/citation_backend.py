@@ -29,9 +29,8 @@ from pathlib import Path
 from benchmarks.metrics.autoais import ALCE, AutoAIS
 from benchmarks.paired import pin
 from benchmarks.workload import model_folder
-from metaeval.citation.alce.citations import alce_lines
+from metaeval.citation.alce.citations import alce_lines, statements
 from metaeval.citation.alce.options import PAPER
-from metaeval.citation.alce.statements import statements
 from metaeval.citation.model import Answer, Pair, Verdict
 from metaeval.citation.premises import premise
 from metaeval.citation.readers.answers import read_answers

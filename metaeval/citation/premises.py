@@ -1,11 +1,12 @@
-"""What a claim is held against: the cited passages, found by their numbers, as one text."""
+"""What a claim is held against, and the verdicts that citation recall and precision need, in three large batches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from metaeval.citation.model import Passage, Problem
+from metaeval.citation.model import Entails, Pair, Passage, Problem, Verdict
 
 Zero = Literal["out of range", "last passage"]
 """What the number 0 cites: nothing, or the last passage, where the released code's index -1 leads."""
@@ -37,3 +38,88 @@ def _passage(passage: Passage, untitled: Untitled) -> str:
     if not passage.title and untitled == "text only":
         return passage.text
     return f"Title: {passage.title}\n{passage.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A claim and what it cites: the answer's passages, and the indices of the cited ones in mark order."""
+
+    claim: str
+    passages: tuple[Passage, ...]
+    cited: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdicts on one question; None where none was asked for.
+
+    joint: of all cited passages together. alone, rest: of each cited passage by itself, and of the others without it,
+    in mark order; asked for only where it can matter.
+    """
+
+    joint: Verdict | None
+    alone: tuple[Verdict | None, ...]
+    rest: tuple[Verdict | None, ...]
+
+
+def judge(questions: Sequence[Question], entails: Entails, untitled: Untitled = "text only") -> list[Judgement]:
+    """Judge all questions in three calls of `entails`, no pair twice.
+
+    First every joint verdict; then, of questions with several marks that are jointly entailed, each passage alone;
+    last the rest, where the passage alone does not entail. That is the rule's own order, so the pairs that are asked
+    are exactly those it looks at. A question without a cited passage is not asked.
+    """
+    known: dict[Pair, Verdict] = {}
+    joint = [(premise([q.passages[i] for i in q.cited], untitled), q.claim) if q.cited else None for q in questions]
+    _ask(joint, entails, known)
+    alone: list[list[Pair | None]] = []
+    for question, pair in zip(questions, joint, strict=True):
+        several = len(question.cited) > 1 and pair is not None and known[pair].entailed is True
+        alone.append(
+            [(premise([question.passages[i]], untitled), question.claim) if several else None for i in question.cited]
+        )
+    _ask([pair for pairs in alone for pair in pairs], entails, known)
+    rest: list[list[Pair | None]] = []
+    for question, pairs in zip(questions, alone, strict=True):
+        rest.append(
+            [
+                (premise(_others(question, index), untitled), question.claim)
+                if pair is not None and known[pair].entailed is not True
+                else None
+                for index, pair in zip(question.cited, pairs, strict=True)
+            ]
+        )
+    _ask([pair for pairs in rest for pair in pairs], entails, known)
+    return [
+        Judgement(_known(one, known), tuple(_known(p, known) for p in few), tuple(_known(p, known) for p in others))
+        for one, few, others in zip(joint, alone, rest, strict=True)
+    ]
+
+
+def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
+    """Whether a mark of a jointly entailed claim is needed: not if alone it does not entail and the rest does.
+
+    None where a verdict that decides it is missing.
+    """
+    by_itself = None if alone is None else alone.entailed
+    without = None if rest is None else rest.entailed
+    if by_itself is True or without is False:
+        return True
+    return False if by_itself is False and without is True else None
+
+
+def _others(question: Question, index: int) -> list[Passage]:
+    # Of a passage that is cited twice only the first is taken out: the other is then part of the rest.
+    others = list(question.cited)
+    others.remove(index)
+    return [question.passages[other] for other in others]
+
+
+def _ask(pairs: Sequence[Pair | None], entails: Entails, known: dict[Pair, Verdict]) -> None:
+    new = list(dict.fromkeys(pair for pair in pairs if pair is not None and pair not in known))
+    if new:
+        known.update(zip(new, entails(new), strict=True))
+
+
+def _known(pair: Pair | None, known: dict[Pair, Verdict]) -> Verdict | None:
+    return None if pair is None else known[pair]

@@ -7,12 +7,14 @@ import dataclasses
 import io
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from metaeval.citation.model import Problem, Verdict
+from metaeval.citation.marks import find_marks, unread
+from metaeval.citation.model import Answer, Claim, Mark, Problem, Verdict
+from metaeval.citation.premises import find_place
 from metaeval.files import atomic_write
 
 State = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]
@@ -136,3 +138,40 @@ def write_table(path: Path, lines: Sequence[Line]) -> None:
     content = to_csv(lines) if path.suffix == ".csv" else to_jsonl(lines)
     with atomic_write(path) as file:
         file.write(content)
+
+
+def claim_line(
+    answer: Answer, claim: Claim, number: int | None, joint: Verdict | None, recall: int | None, **fields: object
+) -> Line:
+    """A line about a claim; number: its own in the table, None if it does not count. fields: the others of `Line`."""
+    return Line(
+        answer=answer.id,
+        group=answer.group or answer.id,
+        system=answer.system,
+        sentence=claim.sentence,
+        claim_number=number,
+        claim=claim.text,
+        made_by=claim.made_by,
+        sentence_start=claim.start,
+        sentence_end=claim.end,
+        joint=None if joint is None else joint.entailed,
+        score=None if joint is None else joint.score,
+        recall=recall,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def lines_not_read(answer: Answer, read: Sequence[Mark]) -> Iterator[Line]:
+    """The marks of the answer that are in no claim: of forms or parts that a profile does not read, or lost there."""
+    for mark in unread(find_marks(answer.text, first=answer.first), read):
+        _, problem = find_place(mark.number, len(answer.passages))
+        yield Line(
+            answer=answer.id,
+            group=answer.group or answer.id,
+            system=answer.system,
+            citation=mark.number,
+            start=mark.start,
+            end=mark.end,
+            state="not read",
+            problem=problem,
+        )

@@ -3,13 +3,15 @@
 import pytest
 
 from metaeval.citation.alce.correctness import (
+    answer_values,
     claim_recalls,
     length,
     list_scores,
     normalise,
+    references_of,
+    rouge_lsum,
     short_answers,
 )
-from metaeval.citation.alce.evaluate import answer_values
 from metaeval.citation.alce.mauve import mauve_text
 from metaeval.citation.alce.questions import (
     ReaderScores,
@@ -18,7 +20,6 @@ from metaeval.citation.alce.questions import (
     score_with_reader,
     token_f1,
 )
-from metaeval.citation.alce.rouge import references_of, rouge_lsum
 from metaeval.citation.measures import Share, estimate, group_codes, means
 from metaeval.citation.model import Answer, Verdict
 

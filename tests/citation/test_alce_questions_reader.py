@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.citation.alce.questions import reader_values
-from metaeval.citation.alce.reader import extractive_reader
+from metaeval.citation.alce.questions import extractive_reader, reader_values
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model

@@ -12,9 +12,8 @@ from metaeval.citation.aliice.claims import read_sentences
 from metaeval.citation.aliice.expanded import SUBJECTS, expanded
 from metaeval.citation.aliice.profile import PAPER, aliice_profile
 from metaeval.citation.aliice.tree import Tree
-from metaeval.citation.parsers.parse import Parse
-from metaeval.citation.parsers.stored import parse_of, stored_parser
-from metaeval.citation.parsers.with_spacy import small_parser
+from metaeval.citation.parsers.find import parse_of, small_parser
+from metaeval.citation.parsers.parse import Parse, stored_parser
 
 SHARED = Path(__file__).parents[3] / "shared"
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from metaeval.citation.aliice.claims import draft, read, read_sentences
 from metaeval.citation.aliice.profile import PAPER, RELEASED, aliice_profile
-from metaeval.citation.aliice.rules import apart
-from metaeval.citation.aliice.tree import Tree, tree_of
-from metaeval.citation.parsers.parse import Parse, under_one_root
-from metaeval.citation.parsers.stored import stored_parser
+from metaeval.citation.aliice.tree import Tree, apart, tree_of
+from metaeval.citation.parsers.parse import Parse, stored_parser, under_one_root
 
 LABELS = ["nsubj", "prep", "pobj", "advcl", "cc", "conj", "punct", "dobj", "relcl"]
 

@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.citation.aliice.answers import read_answers
+from metaeval.citation.aliice.answers import aliice_lines, read_answers
 from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
-from metaeval.citation.aliice.lines import aliice_lines
 from metaeval.citation.aliice.profile import PAPER, RELEASED, aliice_profile
 from metaeval.citation.marks import find_marks
 from metaeval.citation.measures import (
@@ -29,7 +28,7 @@ from metaeval.citation.measures import (
     variation,
 )
 from metaeval.citation.model import Answer, Passage, Verdict
-from metaeval.citation.parsers.with_spacy import small_parser
+from metaeval.citation.parsers.find import small_parser
 from metaeval.citation.sentences import RULES, find_sentence_splitter
 from metaeval.errors import UserError
 

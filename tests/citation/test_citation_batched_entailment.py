@@ -2,9 +2,8 @@
 
 import pytest
 
-from metaeval.citation.batched_entailment import Question, judge, needed
 from metaeval.citation.model import Passage, Verdict
-from metaeval.citation.premises import find_place, premise
+from metaeval.citation.premises import Question, find_place, judge, needed, premise
 
 YES, NO, OPEN = Verdict(True), Verdict(False), Verdict(None, status="failed")
 PASSAGES = (Passage("one"), Passage("two"), Passage("three"))

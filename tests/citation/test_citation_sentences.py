@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.reading import whole
 from metaeval.citation.sentences import (
     RULES,
     SentenceSplitter,
@@ -14,6 +13,7 @@ from metaeval.citation.sentences import (
     prepare,
     sentence_spans,
     split,
+    whole,
 )
 from metaeval.corpus.sentences import SPLITTER
 

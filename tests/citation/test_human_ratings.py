@@ -7,8 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.citeeval.human_agreement import human_rating
-from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, align, filled, mean_of
-from metaeval.citation.human.model import RatedStatement, rating_of, response_rating
+from metaeval.citation.human.model import (
+    NO_VALUE,
+    RatedStatement,
+    SpanValue,
+    Valued,
+    align,
+    filled,
+    mean_of,
+    rating_of,
+    response_rating,
+)
 from metaeval.citation.readers.written import with_marks, written
 from metaeval.citation.sentences import RULES, sentence_spans
 

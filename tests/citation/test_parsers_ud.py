@@ -12,11 +12,9 @@ import pytest
 
 from metaeval.citation.aliice.claims import read_sentences
 from metaeval.citation.aliice.profile import PAPER
-from metaeval.citation.parsers.conllu import read_conllu
 from metaeval.citation.parsers.find import find_parser
-from metaeval.citation.parsers.parse import Parse
-from metaeval.citation.parsers.stored import stored_parser
-from metaeval.citation.parsers.ud import UDToken, from_ud
+from metaeval.citation.parsers.parse import Parse, stored_parser
+from metaeval.citation.parsers.ud import UDToken, from_ud, read_conllu
 from metaeval.errors import UserError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"

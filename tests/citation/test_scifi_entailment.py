@@ -3,10 +3,9 @@
 import pytest
 
 from metaeval.citation.model import Verdict
-from metaeval.citation.scifi.entailment import fact_lines
+from metaeval.citation.scifi.entailment import fact_lines, most
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.shares import entailments, uncited
-from metaeval.citation.scifi.values import most
 from metaeval.errors import UserError
 
 

@@ -10,13 +10,11 @@ from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.measures import Share
 from metaeval.citation.model import Answer, Verdict
 from metaeval.citation.parsers.find import find_parser
-from metaeval.citation.parsers.parse import Parse
-from metaeval.citation.parsers.stored import stored_parser
-from metaeval.citation.scifi.assignment import assign
-from metaeval.citation.scifi.entailment import fact_lines
+from metaeval.citation.parsers.parse import Parse, stored_parser
+from metaeval.citation.scifi.entailment import assign, fact_lines
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.shares import against_parser, citations_without_facts
-from metaeval.citation.scifi.signature import facts_signature
+from metaeval.citation.scifi.with_model import facts_signature
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 
 OPTIONS, OWN = ScifiOptions(), ScifiOptions(own_group=True)

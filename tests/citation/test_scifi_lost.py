@@ -8,8 +8,7 @@ import pytest
 
 from metaeval.citation.measures import bounds, macro, micro, value_of
 from metaeval.citation.model import Verdict
-from metaeval.citation.scifi.coverage import coverage_lines
-from metaeval.citation.scifi.entailment import fact_lines
+from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
 from metaeval.citation.scifi.model import ReferenceFacts
 from metaeval.citation.scifi.shares import coverages, entailments
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metaeval.citation.marks import MarkStyles, find_marks
 from metaeval.citation.model import Answer, Mark
-from metaeval.citation.scifi.assignment import assign
+from metaeval.citation.scifi.entailment import assign
 from metaeval.citation.scifi.model import Fact, Placed, Segment, Sentence
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.segments import find_segment

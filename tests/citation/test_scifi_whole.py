@@ -14,8 +14,7 @@ from metaeval.citation.measures import bounds, micro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.scifi.coverage import coverage_lines
-from metaeval.citation.scifi.entailment import fact_lines
+from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.shares import counts, coverages, entailments
 from metaeval.citation.scifi.with_model import read_with_model, requests_for

@@ -13,7 +13,7 @@ from metaeval.citation.chat.opening import recording
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.human_agreement import agreement
-from metaeval.citation.human.align import Valued
+from metaeval.citation.human.model import Valued
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.model import Verdict
 from metaeval.config import RunConfig

@@ -1,16 +1,162 @@
-"""ALCE citation recall and precision: the lines of the citation table, for all answers at once."""
+"""ALCE citation recall and precision: the statements of answers, what each cites, and the lines of the table."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from metaeval.citation.alce.options import PAPER, AlceOptions
-from metaeval.citation.alce.statements import Cited, Statement, statements
-from metaeval.citation.batched_entailment import Judgement, Question, judge, needed
-from metaeval.citation.lines import claim_line, lines_not_read
-from metaeval.citation.model import Answer, Entails, Verdict
-from metaeval.citation.sentences import RULES, SentenceSplitter
-from metaeval.citation.table import Line, State, reason_of
+from metaeval.citation.marks import find_marks
+from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem, Verdict
+from metaeval.citation.premises import Judgement, Question, find_place, judge, needed
+from metaeval.citation.sentences import (
+    RULES,
+    Reading,
+    SentenceSplitter,
+    added,
+    joined,
+    marks_in,
+    move_leading,
+    part,
+    prepare,
+    span,
+    split,
+    stripped,
+    without,
+)
+from metaeval.citation.table import Line, State, claim_line, lines_not_read, reason_of
+
+_WORD = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """One mark of a statement: the index of the passage it cites, what is wrong with it, and what becomes of it.
+
+    state: "judged" where the mark takes part in the verdicts.
+    """
+
+    mark: Mark
+    place: int | None
+    problem: Problem | None
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A claim and its marks. fails: settled without a verdict, because a mark points at no passage or none is left.
+
+    counts: it is one of the statements that recall is a share of.
+    """
+
+    claim: Claim
+    cited: tuple[Cited, ...]
+    fails: bool
+    counts: bool = True
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The passages that the claim is judged against; none where it fails."""
+        places = (one.place for one in self.cited if one.state == "judged" and one.place is not None)
+        return () if self.fails or not self.counts else tuple(places)
+
+
+def statements(answer: Answer, options: AlceOptions, splitter: SentenceSplitter = RULES) -> list[Statement]:
+    """The statements of one answer, in order."""
+    reading = prepare(answer.text, options.lines)
+    if options.statements == "list items":
+        units = list(_items(reading, answer, options))
+    else:
+        units = move_leading(split(reading, splitter), options.leading, options.styles)
+    return [_statement(unit, number, answer, options) for number, unit in enumerate(units, start=1)]
+
+
+def _items(reading: Reading, answer: Answer, options: AlceOptions) -> Iterator[Reading]:
+    """The items of a list, each behind the question; full stops and then commas at the end are cut, as released."""
+    end = len(reading.text.rstrip().rstrip(".").rstrip(","))
+    inside = [
+        (mark.start, mark.end)
+        for mark in find_marks(reading.text[:end], options.styles, answer.first)
+        if options.commas == "outside marks"
+    ]
+    start = 0
+    for match in re.finditer(r",|\Z", reading.text[:end]):
+        if any(opened <= match.start() < closed for opened, closed in inside):
+            continue
+        yield joined(added(f"{answer.question} "), stripped(part(reading, start, match.start())))
+        start = match.end()
+
+
+def _statement(unit: Reading, number: int, answer: Answer, options: AlceOptions) -> Statement:
+    where = span(unit)
+    cited = tuple(_cited(unit, answer, options))
+    text = clean(unit, answer, options).text.strip()
+    own = unit if options.statements == "sentences" else _own(unit)
+    wordless = options.wordless == "skip" and not _WORD.search(clean(own, answer, options).text)
+    claim = Claim(text, tuple(_number(one) for one in cited if one.state == "judged"), number, where.start, where.end)
+    if wordless:
+        lost = tuple(Cited(one.mark, one.place, one.problem, "no statement") for one in cited)
+        return Statement(claim, lost, fails=True, counts=False)
+    wrong = any(one.state == "fails" for one in cited)
+    return Statement(claim, cited, fails=wrong and options.out_of_range == "sentence fails")
+
+
+def _cited(unit: Reading, answer: Answer, options: AlceOptions) -> Iterator[Cited]:
+    """The marks of a statement that the profile reads, with the limit, repeats and numbers decided."""
+    seen: set[int] = set()
+    found: list[Cited] = []
+    for mark in marks_in(unit, options.styles, answer.first):
+        place, problem = find_place(mark.number, len(answer.passages), options.zero)
+        state: State = "judged"
+        if mark.number is None:
+            # The released code reads a number of any length, and one that is too long here lies out of any range.
+            state = "fails" if options.styles.unclosed else "not read"
+        elif mark.number in seen and options.repeats == "drop":
+            state = "repeated"
+        elif place is None:
+            state = "fails"
+        seen.add(mark.number if mark.number is not None else -1)
+        found.append(Cited(mark, place, problem, state))
+    failed = any(one.state == "fails" for one in found)
+    read = 0
+    for one in found:
+        # A sentence that fails as a whole is settled before the limit: any of its marks may be the one out of range.
+        limited = options.at_most is not None and not (failed and options.out_of_range == "sentence fails")
+        counted = one.state in ("judged", "fails")
+        read += counted
+        over = limited and counted and options.at_most is not None and read > options.at_most
+        yield Cited(one.mark, one.place, one.problem, "over the limit") if over else one
+
+
+def clean(unit: Reading, answer: Answer, options: AlceOptions) -> Reading:
+    """The unit without its marks."""
+    if options.cleaning == "pattern":
+        return _without_pattern(unit)
+    pieces = [
+        (mark.start, mark.end)
+        for mark in find_marks(unit.text, options.styles, answer.first)
+        if mark.number is not None
+    ]
+    spaced = [(len(unit.text[:start].rstrip()), end) for start, end in pieces]
+    return without(unit, spaced)
+
+
+def _without_pattern(unit: Reading) -> Reading:
+    """The released code's four replacements, one after the other: each can bring about matches of the next."""
+    for pattern in (r" \[\d+", r"\[\d+", r" \|", r"\]"):
+        unit = without(unit, [match.span() for match in re.finditer(pattern, unit.text)])
+    return unit
+
+
+def _own(unit: Reading) -> Reading:
+    """A list item without the question before it."""
+    start = next((index for index, offset in enumerate(unit.at) if offset >= 0), len(unit.text))
+    return part(unit, start, len(unit.text))
+
+
+def _number(cited: Cited) -> int:
+    return cited.mark.number if cited.mark.number is not None else 0
 
 
 def alce_lines(

@@ -1,21 +1,22 @@
-"""What an ALCE answer gets right, apart from its citations: short answers, lists, claims, length.
+"""What ALCE measures of an answer beside its citations: short answers, lists, claims, ROUGE-Lsum, length.
 
-Every function takes the answer's text without its marks (`clean_answer`). Values are in [0, 1]; None where the
-reference does not hold what the measure needs.
+Functions that take a text take the answer's text without its marks (`clean_answer`). Values are in [0, 1]; None where
+the reference does not hold what the measure needs.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from metaeval.citation.alce.citations import clean
 from metaeval.citation.alce.options import PAPER, AlceOptions
-from metaeval.citation.alce.statements import clean
 from metaeval.citation.measures import Share
 from metaeval.citation.model import Answer, Entails
-from metaeval.citation.sentences import prepare
+from metaeval.citation.sentences import RULES, SentenceSplitter, prepare
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -109,3 +110,76 @@ def length(text: str) -> int:
 
 def _harmonic(one: float, other: float) -> float:
     return 2 * one * other / (one + other) if one + other else 0.0
+
+
+SplitOn = Literal["text as written", "small letters"]
+"""Whether sentences are split before or, as in the released code, after capitals are gone."""
+
+
+def references_of(answer: Answer) -> list[str]:
+    """The long answers of an ASQA answer's first two annotations, else its reference answer; empty without either."""
+    annotations = answer.reference.get("annotations")
+    if annotations:
+        return [str(annotation["long_answer"]) for annotation in annotations[:2]]
+    return [str(answer.reference["answer"])] if answer.reference.get("answer") else []
+
+
+def rouge_lsum(
+    texts: Sequence[str],
+    references: Sequence[Sequence[str]],
+    splitter: SentenceSplitter = RULES,
+    split_on: SplitOn = "text as written",
+) -> list[float | None]:
+    """F1 of each text against the best of its references, in [0, 1]; None without a reference.
+
+    Small letters, one sentence a line, Porter stems. The splitter decides where the lines end, which moves the value;
+    of text in small letters the project's rules end no line, since no sentence of theirs opens with one.
+    """
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(["rougeLsum"], use_stemmer=True)
+
+    def lines(text: str) -> str:
+        return "\n".join(splitter.split(text if split_on == "text as written" else text.lower())).lower()
+
+    def best(text: str, own: Sequence[str]) -> float | None:
+        values = [float(scorer.score(lines(one), lines(text))["rougeLsum"].fmeasure) for one in own]
+        return max(values, default=None)
+
+    return [best(text, own) for text, own in zip(texts, references, strict=True)]
+
+
+Values = Mapping[str, Sequence[float | None]]
+"""Measure to its value for each answer, in order; None where an answer has none."""
+
+
+def answer_values(
+    answers: Sequence[Answer],
+    options: AlceOptions = PAPER,
+    splitter: SentenceSplitter = RULES,
+    entails: Entails | None = None,
+) -> Values:
+    """The measures of correctness and length, under the released code's names, as shares in [0, 1] and counts.
+
+    A measure that no answer has is left out; `claims_nli` needs a backend.
+    """
+    texts = [clean_answer(answer, options) for answer in answers]
+    short = [short_answers(text, short_answers_of(answer)) for answer, text in zip(answers, texts, strict=True)]
+    lists = [
+        list_scores(text, answer.reference.get("answers") or ()) for answer, text in zip(answers, texts, strict=True)
+    ]
+    claims = claim_recalls(answers, entails, options)[0] if entails else [None] * len(answers)
+    values: dict[str, list[float | None]] = {
+        "length": [float(length(text)) for text in texts],
+        "str_em": [own.value if own else None for own in short],
+        "str_hit": [float(own.hits == own.total) if own else None for own in short],
+        "rougeLsum": rouge_lsum(texts, [references_of(answer) for answer in answers], splitter, options.split_on),
+        "num_preds": [float(own.predictions) if own else None for own in lists],
+        "qampari_prec": [own.precision if own else None for own in lists],
+        "qampari_rec": [own.recall if own else None for own in lists],
+        "qampari_rec_top5": [own.recall_top5 if own else None for own in lists],
+        "qampari_f1": [own.f1 if own else None for own in lists],
+        "qampari_f1_top5": [own.f1_top5 if own else None for own in lists],
+        "claims_nli": [own.value if own else None for own in claims],
+    }
+    return {name: column for name, column in values.items() if any(value is not None for value in column)}

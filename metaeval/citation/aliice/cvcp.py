@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.citation.aliice.released_text import MARK
+from metaeval.citation.aliice.claims import MARK
 
 _UNIT = re.compile(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)")
 

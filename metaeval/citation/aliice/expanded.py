@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from metaeval.citation.aliice.rules import COORDINATIONS, coordinations_between
-from metaeval.citation.aliice.tree import NOWHERE, Tree
+from metaeval.citation.aliice.tree import COORDINATIONS, NOWHERE, Tree, coordinations_between
 
 SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
 _CORE = SUBJECTS | {"dobj", "attr", "acomp", "oprd", "xcomp", "ccomp", "pobj", "dative", "pcomp"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from metaeval.citation.aliice.answers import AnswerClaims
-from metaeval.citation.aliice.released_text import has_mark, without_marks
+from metaeval.citation.aliice.claims import has_mark, without_marks
 from metaeval.citation.chat.opening import Ask
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.llm.exchange import Answer, ChatRequest, Prompt, object_schema, read_answer, read_object, response_format

@@ -9,8 +9,21 @@ from dataclasses import dataclass
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Mark
-from metaeval.citation.reading import Reading, added, joined, marks_in, part, span, stripped, whole, without
-from metaeval.citation.sentences import RULES, SentenceSplitter, move_leading, split
+from metaeval.citation.sentences import (
+    RULES,
+    Reading,
+    SentenceSplitter,
+    added,
+    joined,
+    marks_in,
+    move_leading,
+    part,
+    span,
+    split,
+    stripped,
+    whole,
+    without,
+)
 from metaeval.errors import UserError
 
 NO_ANSWER = "No answer is found."

@@ -20,8 +20,7 @@ from metaeval.citation.citeeval.editing import (
 )
 from metaeval.citation.citeeval.evaluate import ResponseValues
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
-from metaeval.citation.human.align import SpanValue, Valued, align
-from metaeval.citation.human.model import HumanAnswer, RatedStatement
+from metaeval.citation.human.model import HumanAnswer, RatedStatement, SpanValue, Valued, align
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Floats, Ints
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 
-from metaeval.citation.human.align import SpanValue, Valued
+from metaeval.citation.human.model import SpanValue, Valued
 from metaeval.citation.model import Answer
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import UserError

@@ -1,14 +1,115 @@
-"""Parsers by the name that a user types."""
+"""Parsers by the name that a user types: stored parses, spaCy (any pipeline, or the small one that is shipped), UD."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from metaeval.citation.parsers.conllu import conllu_parser, stanza_parser
-from metaeval.citation.parsers.parse import Parser
-from metaeval.citation.parsers.stored import read_parses, stored_parser
-from metaeval.citation.parsers.with_spacy import small_parser, spacy_parser
+from metaeval.citation.parsers.parse import Parse, Parser, stored_parser
+from metaeval.citation.parsers.ud import conllu_parser, stanza_parser
 from metaeval.errors import UserError
+
+
+def read_parses(path: Path) -> dict[str, Parse]:
+    """Read {text: [{"text", "dep", "head"}, ...]} (one entry per token, in order); `UserError` when it is not that."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"The stored parses {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise UserError(f"The stored parses {path} are not JSON: {error}.") from error
+    if not isinstance(content, dict):
+        raise UserError(f"The stored parses {path} are not an object of texts and their tokens.")
+    try:
+        return {text: parse_of(tokens) for text, tokens in content.items()}
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"The stored parses {path} are not lists of tokens with 'text', 'dep' and 'head': {error!r}."
+        ) from error
+
+
+def parse_of(tokens: Sequence[Mapping[str, Any]]) -> Parse:
+    """Token objects ("text", "dep", "head") to a parse."""
+    return Parse(
+        tuple(str(token["text"]) for token in tokens),
+        tuple(str(token["dep"]) for token in tokens),
+        tuple(int(token["head"]) for token in tokens),
+    )
+
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+SMALL = Path(__file__).parents[1] / "models" / "en_support_parser"
+_INSTALL = "type 'pip install \"metaeval[citation]\"'"
+_NOT_NEEDED = ("ner", "lemmatizer", "attribute_ruler", "tagger", "morphologizer", "senter", "textcat")
+
+
+def small_parser(one_root: bool = True) -> Parser:
+    """The shipped English parser; works offline wherever spaCy is installed."""
+    return _parser(str(SMALL), "small", one_root)
+
+
+def spacy_parser(name: str, one_root: bool = True) -> Parser:
+    """An installed pipeline by name or folder, such as en_core_web_sm.
+
+    one_root: each text is one sentence for the parser, whatever it would have seen.
+    """
+    return _parser(name, f"spacy:{name}", one_root)
+
+
+def _parser(source: str, name: str, one_root: bool) -> Parser:
+    language, release = _load(source)
+
+    def parse(texts: Sequence[str]) -> list[Parse]:
+        docs = (_one_sentence(language.make_doc(text)) if one_root else language.make_doc(text) for text in texts)
+        return [_parse_of(doc) for doc in _pipe(language, docs)]
+
+    return Parser(f"{name} ({release})", parse)
+
+
+def _pipe(language: Language, docs: Iterator[Doc]) -> Iterator[Doc]:
+    parsed: Iterator[Doc] = language.pipe(docs, batch_size=256)
+    return parsed
+
+
+def _one_sentence(doc: Doc) -> Doc:
+    # The parser's transition system may not break between tokens that are marked so beforehand.
+    for place, token in enumerate(doc):
+        token.is_sent_start = place == 0
+    return doc
+
+
+def _parse_of(doc: Doc) -> Parse:
+    return Parse(
+        tuple(token.text for token in doc),
+        tuple(token.dep_ for token in doc),
+        tuple(token.head.i for token in doc),
+    )
+
+
+@cache
+def _load(source: str) -> tuple[Language, str]:
+    try:
+        import spacy
+    except ModuleNotFoundError as error:
+        raise UserError(f"Parsing sentences needs spaCy: {_INSTALL}.") from error
+    try:
+        language = spacy.load(source, exclude=list(_NOT_NEEDED))
+    except OSError as error:
+        raise UserError(
+            f"spaCy has no pipeline {source!r}: type 'python -m spacy download {source}', or use the parser 'small'."
+        ) from error
+    if "parser" not in language.pipe_names:
+        raise UserError(f"The spaCy pipeline {source!r} has no dependency parser; its parts: {language.pipe_names}.")
+    meta = language.meta
+    return language, f"{meta['lang']}_{meta['name']} {meta['version']}, spaCy {version('spacy')}"
+
 
 DEFAULT = "small"
 KNOWN = "small, spacy:NAME, stored:FILE.json, ud:FILE.conllu, ud:stanza"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+from metaeval.errors import UserError
 
 ROOT = "ROOT"
 
@@ -63,3 +65,18 @@ def under_one_root(parse: Parse) -> Parse:
     heads = tuple(first if place in others else head for place, head in enumerate(parse.heads))
     labels = tuple("" if place in others else label for place, label in enumerate(parse.labels))
     return Parse(parse.tokens, labels, heads)
+
+
+def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
+    """A parser that looks its texts up; a text that is not there raises `UserError`."""
+
+    def parse(texts: Sequence[str]) -> list[Parse]:
+        for text in texts:
+            if text not in parses:
+                raise UserError(
+                    f"The stored parses hold none of {text!r}: they were made from other sentences, or with another "
+                    "profile. Parse again with the parser 'small' or 'spacy:NAME'."
+                )
+        return [parses[text] for text in texts]
+
+    return Parser(name, parse)

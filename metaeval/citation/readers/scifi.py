@@ -69,7 +69,7 @@ def with_marks(paragraph: str, cited: Sequence[tuple[int, int]]) -> str:
 
 
 def own_row(answer: Answer) -> dict[str, Any]:
-    """An answer as a row of our own JSONL (see `own.py`), with its reference: `read_own` makes the same answer of it.
+    """An answer as a row of the project's own JSONL, with its reference: `read_own` makes the same answer of it.
 
     An id is not empty, and neither is a group; an answer without a group gets its id, as it would when read.
     """

@@ -1,4 +1,4 @@
-"""Citation entailment: how far what a fact cites entails it, the most over its passages and their chunks."""
+"""Which citation a fact is held against, how far that entails it, and how far the answer covers its reference."""
 
 from __future__ import annotations
 
@@ -7,12 +7,81 @@ from dataclasses import dataclass
 
 from metaeval.citation.model import Answer, Entails, Pair, Verdict
 from metaeval.citation.premises import find_place
-from metaeval.citation.scifi.assignment import assign
 from metaeval.citation.scifi.chunks import Chunk, Count, chunks_of, counter
-from metaeval.citation.scifi.model import AnswerFacts, Fact, FactLine, Placed, Sentence
+from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, Fact, FactLine, Placed, Sentence
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.values import judge_pairs, most
 from metaeval.citation.sentences import RULES, SentenceSplitter
+
+
+def assign(fact: Fact, sentence: Sentence, options: ScifiOptions | None = None) -> tuple[Placed | None, int | None]:
+    """The citation group of a fact and its distance to the segment's end; (None, None) in an uncited sentence.
+
+    With the option `own_group` a parser's fact has the group that it was cut out for; with several, their marks
+    together, at the place of the first. With `group=first` each group has its first mark alone.
+
+    In characters the distance is |place - end|; in words it is the number of white-space words between the two.
+    Of two at the same distance the option `tie` takes the one behind the end, or the one before it; of two on the same
+    side, which words alone can give the same distance, the nearer one in characters.
+    """
+    options = options or ScifiOptions()
+    end = fact.segment.end
+
+    def rank(group: Placed) -> tuple[int, bool, int]:
+        behind = group.at >= end
+        return (
+            distance(sentence.text, group.at, end, options),
+            behind != (options.tie == "after"),
+            abs(group.at - end),
+        )
+
+    if not sentence.groups:
+        return None, None
+    own = [group for group in sentence.groups if group.at in fact.own] if options.own_group else []
+    taken = own or [min(sentence.groups, key=rank)]
+    most = 1 if options.group == "first" else None
+    at, marks = taken[0].at, tuple(mark for group in taken for mark in group.marks[:most])
+    return Placed(at, marks), distance(sentence.text, at, end, options)
+
+
+def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:
+    """How far a place in a sentence is from the end of a segment."""
+    if options.distance == "characters":
+        return abs(place - end)
+    low, high = sorted((place, end))
+    return sum(any(character.isalnum() for character in word) for word in text[low:high].split())
+
+
+def judge_pairs(pairs: Sequence[Pair], entails: Entails, soft: bool) -> dict[Pair, Verdict]:
+    """The verdict on each pair; equal pairs are asked once, all in one call.
+
+    Raises ValueError for a soft score outside 0 to 1, and for another number of verdicts than pairs.
+    """
+    new = list(dict.fromkeys(pairs))
+    known = dict(zip(new, entails(new), strict=True)) if new else {}
+    for verdict in known.values():
+        if soft and verdict.score is not None and not 0 <= verdict.score <= 1:
+            raise ValueError(f"a value is a score from 0 to 1, but the backend gave {verdict.score}")
+    return known
+
+
+def value_of(verdict: Verdict, soft: bool) -> float | None:
+    """The score, or the decision as 0 or 1; None where there is none."""
+    if soft:
+        return verdict.score
+    return None if verdict.entailed is None else float(verdict.entailed)
+
+
+def most(verdicts: Sequence[Verdict], soft: bool) -> tuple[int | None, float | None, str]:
+    """The place of the highest value (of equal ones the first), that value, and why there is none.
+
+    A missing verdict leaves the whole without a value, unless a known one already has all that can be had.
+    """
+    values = [value_of(verdict, soft) for verdict in verdicts]
+    known = [(value, -place) for place, value in enumerate(values) if value is not None]
+    best = max(known, default=None)
+    if best is not None and (len(known) == len(values) or best[0] >= 1):
+        return -best[1], best[0], ""
+    return None, None, next(verdict.status for verdict, value in zip(verdicts, values, strict=True) if value is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +195,44 @@ def _line(question: _Question, known: dict[Pair, Verdict], options: ScifiOptions
         reason=reason,
         cut=any(verdict.cut for verdict in verdicts),
     )
+
+
+def coverage_lines(
+    read: Sequence[AnswerFacts], entails: Entails, options: ScifiOptions | None = None, soft: bool = False
+) -> list[CoverageLine]:
+    """One line for each fact of each reference, in order; everything is asked in one call of `entails`.
+
+    The whole answer without its marks is the premise, or with the option `coverage=fact` the hypothesis. An answer
+    without a sentence covers nothing: its values are 0, and nothing is asked. Answers without a reference have no line.
+    """
+    options = options or ScifiOptions()
+    pairs = [
+        (each, number, fact, _pair(each, fact, options))
+        for each in read
+        for number, fact in enumerate(each.reference.facts if each.reference else (), start=1)
+    ]
+    known = judge_pairs([pair for *_, pair in pairs if pair is not None], entails, soft)
+    lines: list[CoverageLine] = []
+    for each, number, fact, pair in pairs:
+        verdict = None if pair is None else known[pair]
+        value = 0.0 if verdict is None else value_of(verdict, soft)
+        lines.append(
+            CoverageLine(
+                answer=each.answer.id,
+                group=each.answer.group or each.answer.id,
+                system=each.answer.system,
+                fact_number=number,
+                fact=fact,
+                value=value,
+                reason="" if verdict is None or value is not None else verdict.status,
+                cut=verdict is not None and verdict.cut,
+            )
+        )
+    return lines
+
+
+def _pair(each: AnswerFacts, fact: str, options: ScifiOptions) -> Pair | None:
+    text = " ".join(sentence.text for sentence in each.sentences)
+    if not text:
+        return None
+    return (text, fact) if options.coverage == "answer" else (fact, text)

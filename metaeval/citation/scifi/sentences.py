@@ -1,4 +1,4 @@
-"""From an answer to its sentences without marks, with the place that each citation group has in them."""
+"""The sentences of an answer and of its reference without marks, and where each citation group stands in them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ from collections.abc import Sequence
 
 from metaeval.citation.marks import cited_spans, find_marks, unread
 from metaeval.citation.model import Answer, Mark
-from metaeval.citation.reading import Reading, added, joined, part, span, stripped, whole
 from metaeval.citation.scifi.model import Placed, Sentence
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.sentences import RULES, SentenceSplitter, move_leading, split
+from metaeval.citation.sentences import (
+    RULES,
+    Reading,
+    SentenceSplitter,
+    added,
+    joined,
+    move_leading,
+    part,
+    span,
+    split,
+    stripped,
+    whole,
+)
 
 
 def read_sentences(
@@ -74,3 +85,22 @@ def _indent(text: str) -> int:
 
 def _without_last_space(reading: Reading) -> Reading:
     return part(reading, 0, len(reading.text.rstrip()))
+
+
+def given_facts(answer: Answer) -> tuple[str, ...] | None:
+    """The reference's own `claims`, as they are; None where there are none."""
+    claims = answer.reference.get("claims")
+    if not isinstance(claims, list | tuple) or not all(isinstance(claim, str) for claim in claims):
+        return None
+    return tuple(claim for claim in claims if has_letter(claim)) or None
+
+
+def reference_sentences(
+    answer: Answer, options: ScifiOptions | None = None, splitter: SentenceSplitter = RULES
+) -> tuple[str, ...] | None:
+    """The sentences of the reference's `answer`, without marks; None where there is no such text."""
+    text = answer.reference.get("answer")
+    if not isinstance(text, str) or not text.strip():
+        return None
+    read = read_sentences(Answer(answer.id, text, (), first=answer.first), options, splitter)
+    return tuple(sentence.text for sentence in read if has_letter(sentence.text)) or None

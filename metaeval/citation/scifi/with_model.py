@@ -5,30 +5,118 @@ One request for each sentence, of answers and of references; then, where the ans
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from metaeval.citation.chat.opening import Ask
 from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.marks import cited_spans
 from metaeval.citation.model import Answer
-from metaeval.citation.scifi.asking import (
-    Heard,
-    decomposition_prompt,
-    decomposition_request,
-    mapping_prompt,
-    mapping_request,
-    read_facts,
-    read_segment,
-)
-from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, Fact, ReferenceFacts, Segment, Sentence
+from metaeval.citation.parsers.parse import Parser
+from metaeval.citation.scifi.model import DUPLICATE, LEFT_OUT, AnswerFacts, Fact, ReferenceFacts, Segment, Sentence
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.references import given_facts, reference_sentences
 from metaeval.citation.scifi.segments import find_segment
-from metaeval.citation.scifi.sentences import has_letter, read_sentences, without_marks
+from metaeval.citation.scifi.sentences import (
+    given_facts,
+    has_letter,
+    read_sentences,
+    reference_sentences,
+    without_marks,
+)
+from metaeval.citation.scifi.with_parser import PROFILE
 from metaeval.citation.sentences import RULES, SentenceSplitter
 from metaeval.llm.exchange import Answer as Reply
-from metaeval.llm.exchange import ChatRequest, read_answer
+from metaeval.llm.exchange import (
+    ChatRequest,
+    Prompt,
+    object_schema,
+    read_answer,
+    read_object,
+    read_prompt,
+    response_format,
+)
+
+_OWN = Path(__file__).parent / "prompts"
+_FACTS = response_format("facts", object_schema(facts={"type": "array", "items": {"type": "string"}}))
+_ANY_FACTS = object_schema(facts={"type": "array", "items": {}})  # entries are judged one by one
+_SEGMENT = object_schema(segment={"type": "string"})
+
+
+@dataclass(frozen=True)
+class Heard:
+    """The facts of a reply, each on one line; problems: the entries that are none, by kind."""
+
+    facts: tuple[str, ...]
+    problems: Counter[str] = field(default_factory=Counter)
+
+
+def decomposition_prompt(options: ScifiOptions) -> Prompt:
+    """The project's own prompt, or the file that was named; `UserError` when it cannot be read or lacks a place."""
+    return read_prompt(options.decomposition_file or _OWN / "decomposition.txt", ("sentence",))
+
+
+def mapping_prompt(options: ScifiOptions) -> Prompt:
+    """The project's own prompt, or the file that was named; `UserError` when it cannot be read or lacks a place."""
+    return read_prompt(options.mapping_file or _OWN / "mapping.txt", ("sentence", "fact"))
+
+
+def decomposition_request(sentence: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
+    """Which facts does a sentence state?"""
+    return chat.request(prompt.fill(sentence=_quoted(sentence)), _FACTS)
+
+
+def mapping_request(sentence: str, fact: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
+    """Which stretch of the sentence states the fact?"""
+    return chat.request(
+        prompt.fill(sentence=_quoted(sentence), fact=_quoted(fact)), response_format("segment", _SEGMENT)
+    )
+
+
+def read_facts(text: str, options: ScifiOptions | None = None) -> Heard | None:
+    """The facts of a reply; None for a text that is not of the form that was asked for, whatever it says.
+
+    An entry that is no string, states nothing (no letter), holds a citation mark, which no sentence had that was asked
+    about, or says again what another one says, is counted and not read. With the option `marks=kept` sentences had
+    some, and they are cut out of the facts.
+    """
+    options = options or ScifiOptions()
+    body = read_object(text, _ANY_FACTS)
+    if body is None:
+        return None
+    problems: Counter[str] = Counter()
+    facts: dict[str, str] = {}
+    for entry in body["facts"]:
+        fact = " ".join(entry.split()) if isinstance(entry, str) else None
+        if fact is not None and options.marks == "kept":
+            fact = without_marks(fact, options)
+        if fact is None:
+            problems["fact out of schema"] += 1
+        elif not has_letter(fact):
+            problems["fact without a letter"] += 1
+        elif cited_spans(fact):
+            problems["fact with a citation mark"] += 1
+        elif fact.casefold() in facts:
+            problems[DUPLICATE] += 1
+        else:
+            facts[fact.casefold()] = fact
+    if not body["facts"]:
+        problems["empty list of facts"] += 1
+    return Heard(tuple(facts.values()), problems)
+
+
+def read_segment(text: str) -> str | None:
+    """The segment of a reply; None for a text that is not of the form that was asked for, or names none."""
+    body = read_object(text, _SEGMENT)
+    return body["segment"] if body and body["segment"].strip() else None
+
+
+def _quoted(text: str) -> str:
+    # As a JSON string, no text can end before its end and go on as an instruction.
+    return json.dumps(text, ensure_ascii=False)
+
 
 _Pair = tuple[str, str]
 """A sentence and one of its facts."""
@@ -189,3 +277,23 @@ def _reference(one: _Material, heard: Mapping[str, tuple[Heard, str]], problems:
     return ReferenceFacts(
         tuple(fact for found, _ in replies for fact in found.facts), sum(bool(reason) for _, reason in replies)
     )
+
+
+def facts_signature(options: ScifiOptions, parser: Parser | None = None, chat: ChatOptions | None = None) -> str:
+    """What the facts depend on beside the options' own signature and the splitter.
+
+    Raises ValueError unless exactly one of parser and chat is given, and `UserError` for a prompt that cannot be read.
+    """
+    if parser is not None and chat is None:
+        return f"aliice claims, profile {PROFILE.signature}, parser {parser.name}"
+    if parser is not None or chat is None:
+        raise ValueError("facts are made by a parser or by a chat model: give one of the two")
+    settings = ", ".join(f"{name}={value}" for name, value in chat.identity().items())
+    prompts = {
+        "decomposition": (options.decomposition_file, decomposition_prompt(options)),
+        "mapping": (options.mapping_file, mapping_prompt(options)),
+    }
+    wordings = ", ".join(
+        f"{name}={'file' if file else 'own'}@{prompt.fingerprint}" for name, (file, prompt) in prompts.items()
+    )
+    return f"{settings}, {wordings}"

@@ -10,15 +10,141 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from metaeval.citation.aliice.claims import Draft, draft
+from metaeval.citation.aliice.claims import MARK, Draft, Stated, draft, read
+from metaeval.citation.aliice.expanded import expanded
+from metaeval.citation.aliice.profile import aliice_profile
+from metaeval.citation.aliice.tree import Tree, tree_of
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.scifi.model import DUPLICATE, AnswerFacts, Fact, ReferenceFacts, Segment, Sentence
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.references import given_facts, reference_sentences
-from metaeval.citation.scifi.sentences import has_letter, read_sentences
-from metaeval.citation.scifi.tree_claims import PROFILE, Made, claims_in, with_groups
-from metaeval.citation.sentences import RULES, SentenceSplitter
+from metaeval.citation.scifi.sentences import given_facts, has_letter, read_sentences, reference_sentences
+from metaeval.citation.sentences import RULES, Reading, SentenceSplitter, added, joined, part, whole
+
+PROFILE = aliice_profile("expanded", longest=None)
+"""No sentence is too long: one that is not parsed would be one fact, held against the last of its citations alone."""
+
+Made = tuple[str, Segment, str, tuple[int, ...]]
+"""A fact's text, segment, the rule that made it, and the places of the citation groups that it was made for."""
+
+_Span = tuple[int, int]
+_PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("‘", "’"))
+
+
+def with_groups(sentence: Sentence) -> Reading:
+    """The sentence with one plain mark for each of its groups, at its place."""
+    text, end = whole(sentence.text), 0
+    pieces: list[Reading] = []
+    for number, group in enumerate(sentence.groups, start=1):
+        pieces += [part(text, end, group.at), added(f"[{number}]")]
+        end = group.at
+    return joined(*pieces, part(text, end, len(sentence.text)))
+
+
+def claims_in(sentence: Sentence, ready: Draft, parse: Parse) -> list[Made]:
+    """The claims of a sentence; ready: made of `with_groups`, parse: of its text.
+
+    A claim's segment runs from the first to the last of the words that no other claim of the sentence has; if it
+    shares all of them, of all its words. A claim that ALiiCE falls back to the whole sentence for has no segment found.
+    """
+    claims = read(ready, parse, PROFILE)
+    words = _words(tree_of(parse), [node for node, _ in claims.nodes])
+    spans = _spans(sentence, ready, parse)
+    numbers = iter(range(len(words)))
+    made: list[Made] = []
+    for stated in claims.claims:
+        groups = _groups(sentence, stated)
+        if stated.made_by != "tree":
+            made.append((sentence.text, Segment(0, len(sentence.text), "sentence"), stated.made_by, groups))
+            continue
+        own = next(numbers)
+        text = _written(sentence.text, words[own], spans) or stated.text
+        is_all = _letters(text) == _letters(sentence.text)
+        segment = _segment(sentence.text, own, words, spans)
+        made.append((sentence.text if is_all else text, segment, "tree", groups))
+    return made
+
+
+def _groups(sentence: Sentence, stated: Stated) -> tuple[int, ...]:
+    """The places of a claim's groups: its marks are those of `with_groups`, which number them from 1."""
+    numbers = {number for number in stated.citations if 1 <= number <= len(sentence.groups)}
+    return tuple(sentence.groups[number - 1].at for number in sorted(numbers))
+
+
+def _words(tree: Tree | None, nodes: Sequence[int]) -> list[tuple[int, ...]]:
+    """The places of each tree claim's words, in the claims' order."""
+    if tree is None:
+        return []
+    return [expanded(tree, node, [other for other in nodes if other != node]) for node in nodes if node in tree]
+
+
+def _segment(text: str, claim: int, words: Sequence[Sequence[int]], spans: Sequence[_Span | None]) -> Segment:
+    others = {word for other, own in enumerate(words) if other != claim for word in own}
+    for wanted in ([word for word in words[claim] if word not in others], words[claim]):
+        found = [one for one in (spans[word] for word in wanted) if one is not None]
+        if found:
+            return Segment(*_closed(text, min(found)[0], max(end for _, end in found)), "verbatim")
+    return Segment(0, len(text), "sentence")
+
+
+def _written(text: str, words: Sequence[int], spans: Sequence[_Span | None]) -> str:
+    """The claim's words as the sentence writes them: each run of neighbours is one stretch of it."""
+    runs: list[list[int]] = []
+    for word in words:
+        if runs and runs[-1][-1] == word - 1:
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    found = [[span for word in run if (span := spans[word]) is not None] for run in runs]
+    stretches = (_closed(text, own[0][0], own[-1][1]) for own in found if own)
+    return " ".join(" ".join(text[start:end] for start, end in stretches).split())
+
+
+def _closed(text: str, start: int, end: int) -> _Span:
+    """The stretch with the bracket or quotation mark right beside it that another one inside it calls for."""
+    inside = text[start:end]
+    for opening, closing in _PAIRS:
+        missing = inside.count(opening) - inside.count(closing)
+        if missing > 0 and text[end : end + 1] == closing:
+            return start, end + 1
+        if missing < 0 and start and text[start - 1] == opening:
+            return start - 1, end
+    return start, end
+
+
+def _spans(sentence: Sentence, ready: Draft, parse: Parse) -> list[_Span | None]:
+    """Offsets of each token in the sentence; None for one without a letter or digit.
+
+    Where the parser's tokens are not the text's own, as stored parses can be, no token has any.
+    """
+    places = _places(with_groups(sentence), ready.clean)
+    text = "".join((ready.text or "").split())
+    spans: list[_Span | None] = []
+    end = 0
+    for token in parse.tokens:
+        letters = "".join(token.split())
+        start = text.find(letters, end)
+        if start < 0 or len(places) != len(text):
+            return [None] * len(parse.tokens)
+        end = start + len(letters)
+        is_word = any(character.isalnum() for character in letters)
+        spans.append((places[start], places[end - 1] + 1) if is_word else None)
+    return spans
+
+
+def _places(marked: Reading, clean: Reading) -> list[int]:
+    """Offset in the sentence of each character that the parser is given, white space left out."""
+    gone = {place for match in MARK.finditer(clean.text) for place in range(*match.span())}
+    return [
+        marked.at[clean.at[place]]
+        for place, character in enumerate(clean.text)
+        if place not in gone and not character.isspace()
+    ]
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text if character.isalnum()).casefold()
+
 
 __all__ = ["PROFILE", "read_with_parser"]
 

@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metaeval.citation.alce.citations import alce_lines
-from metaeval.citation.alce.evaluate import answer_values
+from metaeval.citation.alce.citations import alce_lines, statements
+from metaeval.citation.alce.correctness import answer_values
 from metaeval.citation.alce.mauve import MODEL as MAUVE_MODEL
 from metaeval.citation.alce.options import alce_options
 from metaeval.citation.alce.questions import MODEL as READER
-from metaeval.citation.alce.statements import statements
-from metaeval.citation.aliice.answers import AnswerClaims, read_answers
+from metaeval.citation.aliice.answers import AnswerClaims, aliice_lines, read_answers
+from metaeval.citation.aliice.claims import MARK
 from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
-from metaeval.citation.aliice.lines import aliice_lines
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.aliice.released_text import MARK
 from metaeval.citation.measures import Share, citation_shares, filled, zero_where_undefined
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.parsers.find import find_parser

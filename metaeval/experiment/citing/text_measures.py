@@ -104,7 +104,7 @@ def _found(model: str) -> ModelFolder:
 def _reader(found: ModelFolder) -> questions.Reader:
     from transformers import AutoModelForQuestionAnswering
 
-    from metaeval.citation.alce.reader import extractive_reader
+    from metaeval.citation.alce.questions import extractive_reader
     from metaeval.scoring.backends.models import load_model, load_tokenizer
 
     return extractive_reader(load_model(AutoModelForQuestionAnswering, found, "float32", "cpu"), load_tokenizer(found))

@@ -9,10 +9,10 @@ from metaeval.citation.aliice.rewriter import RewriteOptions, prompt_of
 from metaeval.citation.citeeval.asking import Asking, part_prompt
 from metaeval.citation.citeeval.asking import load_prompts as judging_prompts
 from metaeval.citation.citeeval.statement_questions import KINDS, LABEL
-from metaeval.citation.generation.asking import load_prompts as writing_prompts
 from metaeval.citation.generation.options import STRATEGIES, GenerationOptions
-from metaeval.citation.scifi.asking import decomposition_prompt, mapping_prompt
+from metaeval.citation.generation.requests import load_prompts as writing_prompts
 from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_prompt
 
 OWN = "own@"
 """Before the hash of a prompt that comes with metaeval, where a signature tells it from a file's."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from metaeval.citation.chat.opening import Progress, Spent, cost_of, estimate_for, open_chat, spent_on, why_unread
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.generation.asking import STAGES, load_prompts
 from metaeval.citation.generation.generate import Generated, first_requests, generate, largest_requests
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.questions import read_questions
+from metaeval.citation.generation.requests import STAGES, load_prompts
 from metaeval.citation.generation.writing import own_lines
 from metaeval.citation.model import Answer
 from metaeval.config import RunConfig, load_run

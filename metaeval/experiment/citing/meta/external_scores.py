@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from metaeval.citation.human.align import Valued, mean_of
+from metaeval.citation.human.model import Valued, mean_of
 from metaeval.citation.human.scores import read_given
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError

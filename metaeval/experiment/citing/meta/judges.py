@@ -8,12 +8,11 @@ from metaeval.citation.chat.opening import Chat
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
 from metaeval.citation.citeeval.values import Scenario, Value, in_scenario
-from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, mean_of
+from metaeval.citation.human.model import NO_VALUE, SpanValue, Valued, mean_of
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.model import AnswerFacts, FactLine
 from metaeval.citation.scifi.shares import entailments, lost_citing
-from metaeval.citation.scifi.signature import facts_signature
-from metaeval.citation.scifi.with_model import read_with_model
+from metaeval.citation.scifi.with_model import facts_signature, read_with_model
 from metaeval.citation.scifi.with_parser import read_with_parser
 from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
 from metaeval.experiment.citing.meta.settings import MetaPrepared

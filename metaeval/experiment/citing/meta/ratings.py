@@ -7,8 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from metaeval.citation.human.align import NO_VALUE, Aligned, Valued, align, filled
-from metaeval.citation.human.model import HumanAnswer, HumanSet, Nothing, response_rating
+from metaeval.citation.human.model import (
+    NO_VALUE,
+    Aligned,
+    HumanAnswer,
+    HumanSet,
+    Nothing,
+    Valued,
+    align,
+    filled,
+    response_rating,
+)
 from metaeval.corpus.model import Rating, Ratings
 from metaeval.experiment.citing.meta.values import Measured
 from metaeval.experiment.columns import Column, column_of

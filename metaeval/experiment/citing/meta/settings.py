@@ -18,7 +18,7 @@ from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.scifi.chunks import counter
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.signature import facts_signature
+from metaeval.citation.scifi.with_model import facts_signature
 from metaeval.citation.scifi.with_parser import PROFILE
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run

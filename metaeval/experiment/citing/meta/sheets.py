@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from metaeval.citation.human.align import Valued
+from metaeval.citation.human.model import Valued
 from metaeval.citation.measures import Interval
 from metaeval.experiment.citing.meta.annotators import alphas
 from metaeval.experiment.citing.meta.missing import mean_ends, open_values

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from metaeval.citation.citeeval.baselines import Triple, autoais, response_triple
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.human.align import NO_VALUE, SpanValue, Valued, mean_of
+from metaeval.citation.human.model import NO_VALUE, SpanValue, Valued, mean_of
 from metaeval.citation.measures import Share, f1
 from metaeval.citation.model import Answer
 from metaeval.citation.soft import SoftLine, soften

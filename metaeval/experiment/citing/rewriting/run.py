@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.citation.aliice.answers import AnswerClaims, read_answers
-from metaeval.citation.aliice.lines import aliice_lines
+from metaeval.citation.aliice.answers import AnswerClaims, aliice_lines, read_answers
 from metaeval.citation.aliice.profile import Profile, aliice_profile
 from metaeval.citation.aliice.rewriter import RewriteOptions, estimated, rewritten
 from metaeval.citation.aliice.rewriting import Fragment, Rewriting, fragments, with_rewritings

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from metaeval.citation.premises import find_place
 from metaeval.citation.scifi.shares import against_parser, counts
-from metaeval.citation.scifi.signature import facts_signature
+from metaeval.citation.scifi.with_model import facts_signature
 from metaeval.experiment.citing.provenance import fingerprint, resampled, signed, truncation, uncertainty
 from metaeval.experiment.citing.scifi.missing import bounds, lost_sentences, missing_values, problems_of_facts
 from metaeval.experiment.citing.scifi.run import Assessed, Scored

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from metaeval.citation.chat.opening import estimate_for, open_chat
 from metaeval.citation.measures import Interval, Share, group_codes, replicates, system_codes
 from metaeval.citation.model import Answer
-from metaeval.citation.scifi.coverage import coverage_lines
-from metaeval.citation.scifi.entailment import fact_lines
+from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
 from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine
 from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import coverages, entailments

@@ -11,9 +11,9 @@ from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.parsers.parse import Parser
-from metaeval.citation.scifi.asking import decomposition_prompt, mapping_prompt
 from metaeval.citation.scifi.chunks import counter
 from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_prompt
 from metaeval.citation.scifi.with_parser import PROFILE
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.config import RunConfig, load_run
