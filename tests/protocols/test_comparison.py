@@ -225,6 +225,19 @@ def test_a_measure_whose_rows_come_from_one_group_has_no_interval() -> None:
     assert found["fs_ns"].low is not None
 
 
+def test_an_exchange_without_effect_is_as_large_as_none() -> None:
+    # The metrics have the same scores in another order: in group 0 turned against the gold, elsewhere among rows of
+    # one level, which changes no sum but for its last bits. Whichever groups are exchanged, the difference is the
+    # observed one or its opposite: every exchange is a hit, and p = 1.
+    rng = np.random.default_rng(0)
+    group, gold = np.repeat(np.arange(12), 30), np.tile(np.repeat([0.0, 1, 2], 10), 12)
+    score = gold + rng.normal(size=gold.size)
+    other = score.reshape(12, 3, 10)[:, :, ::-1].copy()
+    other[0] = other[0, ::-1]
+    pair = (Judgements(gold, scores.ravel(), group, group) for scores in (score, other))
+    assert held("pearson", *pair).p == 1
+
+
 def test_groups_of_one_row_are_exchanged_row_by_row() -> None:
     one, other = (dataclasses.replace(rows, group=np.arange(160)) for rows in two(3))
     value, p = exchanged("spearman", one, other)

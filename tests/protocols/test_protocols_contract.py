@@ -208,6 +208,14 @@ def test_float32_collapse_is_reported(protocol: Protocol) -> None:
     assert not any("float32" in warning for warning in run(protocol, EDGES["plain"]).warnings)
 
 
+@pytest.mark.parametrize(("distinct", "warned"), [(40, True), (41, False)])
+def test_float32_collapse_is_reported_from_one_score_of_twenty_on(distinct: int, warned: bool) -> None:
+    # 1 - 1e-9 becomes 1 in float32: two scores that coincide, 2 / 40 = 5 % of 40 distinct ones.
+    score = np.append(np.arange(distinct - 1) + 1.0, 1 - 1e-9)
+    given = Judgements(np.resize([0.0, 1, 2], distinct), score, np.arange(distinct), np.arange(distinct))
+    assert any("share their float32 value" in warning for warning in run(CORRELATION, given).warnings) == warned
+
+
 @every_protocol
 def test_more_than_half_of_the_resamples_undefined_leaves_no_interval(protocol: Protocol) -> None:
     # All support lies in one group of 80: a resample misses it with chance (79/80)**80 = .37, so that the interval

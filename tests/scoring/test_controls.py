@@ -131,6 +131,13 @@ def test_statement_only_gives_the_same_words_one_score_to_the_last_bit():
     assert len(set(controls.statement_only([*statements(), *copies])[-33:])) == 1
 
 
+def test_statement_only_is_rounded_to_nine_digits():
+    # Beyond that the digits are the solver's: [1.6 - 2e-16, 1.6] are one score. A thousandth of a level needs three.
+    scores = controls.statement_only(statements())
+    assert (scores == scores.round(9)).all()
+    assert not (scores == scores.round(8)).all()
+
+
 def test_statement_only_learns_from_known_levels_alone_and_tells_all():
     rows = statements()
     known = controls.statement_only(rows)

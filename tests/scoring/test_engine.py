@@ -74,6 +74,14 @@ def test_the_plan_depends_on_the_set_of_pairs_and_not_on_their_order(pairs, rng)
     assert sorted(key for block in plan for key in block) == sorted(unique)
 
 
+@pytest.mark.parametrize(("limit", "blocks"), [(201, [1, 1]), (202, [2])])
+def test_the_source_counts_once_in_a_block_and_each_statement_in_every_pair(limit, blocks):
+    # 380 characters of source and two statements of ten: 400 / 4 + 1 = 101 tokens a source, 202 for both.
+    pairs = [(letter * 380, statement * 10) for letter in "ab" for statement in "xy"]
+    plan = list(plan_blocks({str(pair).encode(): pair for pair in pairs}, limit))
+    assert [len(block) // 2 for block in plan] == blocks
+
+
 def test_a_second_run_computes_nothing_and_does_not_even_prepare(tmp_path):
     with ScoreStore(tmp_path / "s.sqlite") as store:
         first = score_pairs(Lengths(), job(), store)

@@ -110,6 +110,13 @@ def test_extreme_scores_by_hand() -> None:
     assert best.tolist() == [0.9, 0.2, 0.9, 0.2]
 
 
+def test_a_row_at_the_mean_gold_is_not_above_it() -> None:
+    # Mean gold (2 + 0 + 1 + 1) / 4 = 1: the two missing rows lie at it and count among the others.
+    worst, best = extreme_scores(np.array([0.9, 0.2, np.nan, np.nan]), np.array([2.0, 0, 1, 1]))
+    assert worst.tolist() == [0.9, 0.2, 0.9, 0.9]
+    assert best.tolist() == [0.9, 0.2, 0.2, 0.2]
+
+
 def test_collapse_counts_the_scores_that_coincide() -> None:
     # 1 - 1e-9 and 1 - 2e-9 both round to 1 in float32 (spacing 6e-8 below 1) and join 1 itself; 0.5 stands alone.
     assert float32_collapse(np.array([1.0, 1 - 1e-9, 1 - 2e-9, 0.5, 0.5])) == (3, 4)
