@@ -14,11 +14,8 @@ from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval.rows import answer_rows, statement_rows
-from metaeval.experiment.citing.citeeval.run import estimate_citeeval, run_citeeval
-from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
-from metaeval.experiment.citing.run import gather
-from metaeval.experiment.citing.settings import Asked, ChatChoice
+from metaeval.experiment.citing.citeeval_tables import CITEEVAL
+from metaeval.experiment.citing.run import estimate_pipeline, gather, run_pipeline
 from metaeval.experiment.metrics import load_metric
 from metaeval.llm.exchange import read_reply
 
@@ -109,17 +106,16 @@ def rated(tmp_path, monkeypatch):
             *(answers, splits, recording(ask, replies), Asking(model="t"), citeeval_options(profile)),
             *(("lqac", "attrscore"), baseline_options(profile)),
         )
-        asked = Asked("citeeval", (file,), nli=nli, splitter="rules", profile=profile)
+        asked = {"files": (file,), "replay": replies, "nli": nli, "splitter": "rules", "profile": profile}
+        options = CITEEVAL.options(**asked, scenario=scenario, baselines=baselines)
         settings = {"results": tmp_path / "results"}
-        given = ["interval.resamples=50", *overrides]
-        return run_citeeval(asked, ChatChoice(replay=replies), scenario, settings, given, None, baselines)
+        return run_pipeline(CITEEVAL, options, settings, ["interval.resamples=50", *overrides])
 
     return made
 
 
 def values(rated, name, stub):
-    (sheet,) = [one for one in citeeval_sheets(rated) if one.name == name]
-    return {(one["system"], one[stub], one["measure"]): one for one in sheet.records}
+    return {(one["system"], one[stub], one["measure"]): one for one in rated.tables[name].records}
 
 
 def value(rows, *key):
@@ -153,7 +149,7 @@ def test_an_answer_that_found_none_is_a_statement_without_citations(rated):
     assert value(lqac, "mute", "as LongCite", "f1") == 0.0
     assert value(values(found, "attrscore", "judge"), "mute", "t", "relaxed") == 0.0
     assert value(values(found, "autoais", "backend"), "mute", "overlap", "recall") == 0.0
-    readings = [note.text for sheet in citeeval_sheets(found) for note in sheet.grid.footer if note.label == "reading"]
+    readings = [note.text for sheet in found.tables.values() for note in sheet.grid.footer if note.label == "reading"]
     assert ["no answer was found in 1 answer" in text for text in readings] == [False, False, True, True, True]
 
 
@@ -179,7 +175,7 @@ def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(rat
     assert value(values(found, "attrscore", "judge"), "new", "t", "strict") == (1 + 0) / 2
     # All of its words are in the passage: 1 for each of the two, where the full scenario has 1/2.
     assert value(values(found, "autoais", "backend"), "new", "overlap", "recall") == (1 + 0) / 2
-    for sheet in citeeval_sheets(found)[2:]:
+    for sheet in [*found.tables.values()][2:]:
         (reading,) = (note.text for note in sheet.grid.footer if note.label == "reading")
         assert "statements without citations are left out" in reading
         # The paper's own values are 0 only where a citation was needed; b2's context, "retrieval", says so here.
@@ -187,7 +183,7 @@ def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(rat
             "is 0, as of CiteEval's own values where one of its statements needs a citation (none_cited=if required), "
             "and here always"
         )
-    always = citeeval_sheets(rated("none_cited=always", scenario="cited"))[2].grid.footer
+    always = [*rated("none_cited=always", scenario="cited").tables.values()][2].grid.footer
     assert [note.text for note in always if note.label == "reading"] == [
         "statements without citations are left out; an answer of nothing else is 0, as of CiteEval's own values"
     ]
@@ -201,10 +197,10 @@ def test_a_metric_with_three_classes_labels_too(rated):
     assert value(rows, "old", "my_ways:Ways", "relaxed") == 0.25  # none shared: contradictory, not extrapolatory
     assert value(rows, "new", "my_ways:Ways", "strict") == 0.25
     assert rows["old", "my_ways:Ways", "strict"]["undefined"] == 1
-    statements = {(row["answer"], row["statement"]): row for row in statement_rows(found)}
+    statements = {(row["answer"], row["statement"]): row for row in found.rows["statements"]}
     assert statements["a1", 1]["attrscore_labels_my_ways:Ways"] == "Attributable; Contradictory"
     assert statements["a2", 1]["attrscore_labels_my_ways:Ways"] == "?"
-    (sheet,) = [one for one in citeeval_sheets(found) if one.name == "attrscore"]
+    sheet = found.tables["attrscore"]
     assert "truncation" not in [note.label for note in sheet.grid.footer]  # it cuts nothing
     by_model, by_metric = sheet.grid.signatures
     assert "|prompts:attrscore@" in by_model
@@ -219,8 +215,8 @@ def test_the_registered_metric_gives_the_label_that_is_most_probable_to_it(rated
     own = (f"folder={tiny.folder('t5')}", "device=cpu", "max_tokens=5000")
     options = [f"metric_options.attrscore.{one}" for one in own]
     found = rated(*options, baselines=("attrscore:attrscore",))
-    (judge,) = found.attrscore
-    labels = [label for own in judge.statements for one in own for label in one.labels]
+    cells = [row["attrscore_labels_attrscore"] for row in found.rows["statements"]]
+    labels = [label for cell in cells for label in cell.split("; ") if label]
 
     sources = [one["text"] for one in PASSAGES]
     oder, ships, coal = "The Oder is 840 kilometres long.", "Ships sail.", "Barges carry coal."
@@ -229,7 +225,7 @@ def test_the_registered_metric_gives_the_label_that_is_most_probable_to_it(rated
     names = ("Attributable", "Extrapolatory", "Contradictory")  # as the metric's own LABELS stand
     ways = metric.entail(*zip(*pairs, strict=True))
     assert labels == [max(zip(own, names, strict=True))[1] for own in ways]
-    (sheet,) = [one for one in citeeval_sheets(found) if one.name == "attrscore"]
+    sheet = found.tables["attrscore"]
     assert "backend:attrscore@v1" in sheet.grid.signatures[0]
     (cut,) = [note for note in sheet.grid.footer if note.label == "truncation"]
     assert cut.items == (
@@ -260,14 +256,14 @@ class Cut(Metric):
 def test_what_a_metric_does_not_read_is_told_below_autoais(rated, tmp_path):
     (tmp_path / "my_cut.py").write_text(CUT)
     found = rated("store=null", baselines=(), nli=("overlap", "my_cut:Cut"))
-    (sheet,) = [one for one in citeeval_sheets(found) if one.name == "autoais"]
+    sheet = found.tables["autoais"]
     (cut,) = [note for note in sheet.grid.footer if note.label == "truncation"]
     assert cut.items == (("my_cut:Cut", "100.0 % of pairs are longer than the metric reads; 90.0 % of tokens cut"),)
 
 
 def test_rows_say_what_the_judge_said(rated):
     found = rated()
-    rows = {(row["answer"], row["statement"]): row for row in statement_rows(found)}
+    rows = {(row["answer"], row["statement"]): row for row in found.rows["statements"]}
     first, lacks, lost, fine = (rows[key] for key in (("a1", 1), ("a1", 2), ("a2", 1), ("b1", 2)))
     assert (first["lqac_said"], first["lqac_relevant"], first["lqac_precision"]) == ("full", "1 0", 0.5)
     assert first["attrscore_labels_t"] == "Attributable; Extrapolatory"
@@ -280,13 +276,13 @@ def test_rows_say_what_the_judge_said(rated):
         None,
     )
     assert (lost["lqac_f1_least"], lost["lqac_f1_most"], lost["attrscore_relaxed_most_t"]) == (0.0, 1.0, 1.0)
-    answers = {row["answer"]: row for row in answer_rows(found)}
+    answers = {row["answer"]: row for row in found.rows["answers"]}
     assert (answers["a1"]["lqac_recall"], answers["a1"]["lqac_longcite_precision"]) == (0.5, 0.5)
     assert (answers["a2"]["lqac_longcite_f1"], answers["a2"]["attrscore_strict_most_t"]) == (None, 1.0)
 
 
 def test_questions_tokens_and_money_of_the_baselines_are_counted_with_the_rest(rated):
-    (sheet,) = [one for one in citeeval_sheets(rated("price_in=1", "price_out=2")) if one.name == "judging"]
+    sheet = rated("price_in=1", "price_out=2").tables["judging"]
     counted = {(one["system"], one["count"]): one["value"] for one in sheet.records}
     # old: a1 asks support, relevance twice, need; a2 support and relevance, both answered out of form.
     assert (counted["old", "lqac questions: read"], counted["old", "lqac questions: unparsed"]) == (4, 2)
@@ -300,7 +296,7 @@ def test_tables_in_which_nothing_has_a_value_say_of_how_many_answers(rated, monk
     for table in (SUPPORT, RELEVANCE, LABELS, NEEDS):
         for key in list(table):
             monkeypatch.delitem(table, key)
-    found = {sheet.name: sheet.grid for sheet in citeeval_sheets(rated(nli=("overlap",)))}
+    found = {name: sheet.grid for name, sheet in rated(nli=("overlap",)).tables.items()}
     assert found["lqac"].headings == ("recall", "precision", "F1", "answers")
     assert found["attrscore"].headings == ("strict", "relaxed", "answers")
     shown = {line.name: [cell.number for cell in line.cells] for line in found["lqac"].blocks[0].lines}
@@ -312,7 +308,7 @@ def test_tables_in_which_nothing_has_a_value_say_of_how_many_answers(rated, monk
 
 
 def test_below_autoais_stands_why_it_is_not_alces(rated):
-    found = {sheet.name: sheet.grid for sheet in citeeval_sheets(rated(nli=("overlap",)))}
+    found = {name: sheet.grid for name, sheet in rated(nli=("overlap",)).tables.items()}
     why = "not ALCE's: a statement without citations is 0 in both, and a response is the mean over its statements"
     assert {name for name, grid in found.items() if why in str(grid.footer)} == {"autoais"}
     titles = ("AutoAIS of the same statements (%)", "LQAC of the same statements (%)")
@@ -320,12 +316,12 @@ def test_below_autoais_stands_why_it_is_not_alces(rated):
 
 
 def test_the_baselines_change_nothing_of_citeevals_own_table(rated):
-    (alone, _), (beside, *_) = (citeeval_sheets(rated(baselines=names))[:2] for names in ((), ("lqac", "attrscore")))
+    (alone, _), (beside, *_) = ([*rated(baselines=names).tables.values()][:2] for names in ((), ("lqac", "attrscore")))
     assert (alone.records, alone.settings, alone.grid) == (beside.records, beside.settings, beside.grid)
 
 
 def test_every_choice_of_a_baseline_is_in_its_signature(rated):
-    sheets = {one.name: one for one in citeeval_sheets(rated("baseline_max_tokens=1024"))}
+    sheets = rated("baseline_max_tokens=1024").tables
     statements, whole = sheets["lqac"].grid.signatures
     assert "|baseline:lqac|" in statements
     assert all(f"lqac_{kind}@" in statements for kind in ("recall", "need", "precision"))
@@ -348,10 +344,10 @@ def test_an_estimate_counts_every_request_and_sends_nothing(rated, tmp_path, mon
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     rated()
-    asked = Asked("citeeval", (tmp_path / "answers.jsonl",), splitter="rules")
+    asked = {"files": (tmp_path / "answers.jsonl",), "splitter": "rules", "model": "t"}
 
     def said(*baselines):
-        return estimate_citeeval(asked, ChatChoice(model="t"), "full", {}, ["max_tokens=100"], baselines)
+        return estimate_pipeline(CITEEVAL, CITEEVAL.options(**asked, baselines=baselines), {}, ["max_tokens=100"])
 
     # CiteEval: contexts of four answers, edits of three. LQAC: 3 of support, 4 of relevance, 3 of need. AttrScore: 4.
     assert said().startswith("7 requests to ask, 0 replies already stored")

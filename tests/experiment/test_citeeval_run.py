@@ -4,7 +4,6 @@ Replies are made by hand and written by `recording`, then read back as a user's 
 """
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -14,12 +13,10 @@ from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval.rows import answer_rows, statement_rows
-from metaeval.experiment.citing.citeeval.run import run_citeeval
-from metaeval.experiment.citing.citeeval.settings import citeeval_settings
-from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
-from metaeval.experiment.citing.run import gather
-from metaeval.experiment.citing.settings import Asked, ChatChoice
+from metaeval.experiment.citing.citeeval_run import OWNERS
+from metaeval.experiment.citing.citeeval_tables import CITEEVAL
+from metaeval.experiment.citing.run import gather, run_pipeline
+from metaeval.experiment.citing.settings import sort_settings
 from metaeval.llm.exchange import read_reply
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
@@ -57,31 +54,31 @@ def ask(requests, tokens=(100, 10)):
     return replies
 
 
+def judged(asked, results, overrides=()):
+    return run_pipeline(CITEEVAL, CITEEVAL.options(**asked), {"results": results / "results"}, overrides)
+
+
 @pytest.fixture
 def rated(tmp_path):
     """Write answers and replies, and run on them."""
     file, replies = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
-    file.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in ANSWERS))
 
-    def made(*overrides, scenario="full", nli=(), tokens=(100, 10), profile="paper"):
+    def made(*overrides, scenario="full", nli=(), tokens=(100, 10), profile="paper", rows=ANSWERS):
+        file.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in rows))
         options = citeeval_options(profile)
         answers = gather([file])
         splits = [split_response(one, options) for one in answers]
-        evaluate(
-            answers, splits, recording(lambda requests: ask(requests, tokens), replies), Asking(model="t"), options
-        )
-        asked = Asked("citeeval", (file,), nli=nli, splitter="rules", profile=profile)
-        settings = {"results": tmp_path / "results"}
-        return run_citeeval(
-            asked, ChatChoice(replay=replies), scenario, settings, ["interval.resamples=200", *overrides], None
-        )
+        kept = recording(lambda requests: ask(requests, tokens), replies)
+        evaluate(answers, splits, kept, Asking(model="t"), options)
+        asked = {"files": (file,), "replay": replies, "nli": nli, "splitter": "rules", "profile": profile}
+        settings = ["interval.resamples=200", *overrides]
+        return judged({**asked, "scenario": scenario}, tmp_path, settings)
 
     return made
 
 
 def records(rated, name="citeeval"):
-    (sheet,) = [one for one in citeeval_sheets(rated) if one.name == name]
-    return sheet.records
+    return rated.tables[name].records
 
 
 def of(rated, system, measure):
@@ -118,15 +115,15 @@ def test_the_weight_and_the_options_reach_the_numbers_and_the_signature(rated):
     assert of(found, "old", "auto")["value"] == of(found, "old", "rating")["value"]
     # KEEP and an addition worth 0, mean of the two, plus the intercept.
     assert of(found, "new", "edits")["value"] == pytest.approx(1.00298631 / 2 - 0.010901728784493359)
-    (line,) = citeeval_sheets(found)[0].grid.signatures
+    (line,) = found.tables["citeeval"].grid.signatures
     assert "options:bad_edits=as it stands,weight=1.0" in line
     assert "|model:t|answered_as:tiny-2|prompts:attribution@" in line
 
 
 def test_judging_in_parts_is_in_the_signature_and_nowhere_without(rated):
-    (line,) = citeeval_sheets(rated("statements_per_request=5"))[0].grid.signatures
+    (line,) = rated("statements_per_request=5").tables["citeeval"].grid.signatures
     assert ("statements_per_request=5" in line, ",part@" in line) == (True, True)
-    (line,) = citeeval_sheets(rated())[0].grid.signatures
+    (line,) = rated().tables["citeeval"].grid.signatures
     assert ("statements_per_request" in line, "part@" in line) == (False, False)
 
 
@@ -140,7 +137,7 @@ def test_what_could_not_be_judged_is_counted_by_system(rated):
 
 
 def grid(rated, name):
-    return next(one.grid for one in citeeval_sheets(rated) if one.name == name)
+    return rated.tables[name].grid
 
 
 def test_the_least_and_the_most_are_shown_where_something_is_missing(rated):
@@ -148,10 +145,7 @@ def test_the_least_and_the_most_are_shown_where_something_is_missing(rated):
     assert grid(found, "citeeval").title.endswith(", from 0 to 1")
     assert [block.title for block in grid(found, "citeeval").blocks] == ["", "least to most"]
     # Without a2, whose statement was skipped, and b1, whose edit cannot be, everything was judged.
-    kept = [0, 3]
-    whole = replace(
-        found, **{name: [getattr(found, name)[n] for n in kept] for name in ("answers", "results", "spent")}
-    )
+    whole = rated(rows=[ANSWERS[0], ANSWERS[3]])
     assert [block.title for block in grid(whole, "citeeval").blocks] == [""]
     assert "least to most" not in str(grid(whole, "citeeval").footer)
 
@@ -183,9 +177,8 @@ def test_marks_that_cite_nothing_are_told_by_kind_and_place(tmp_path):
     answers = gather([file])
     splits = [split_response(one, options) for one in answers]
     evaluate(answers, splits, recording(silent, replies), Asking(model="t"), options)
-    asked = Asked("citeeval", (file,), nli=(), splitter="rules", profile="paper")
-    settings = ["interval.resamples=0", "no_answer=anywhere"]
-    found = run_citeeval(asked, ChatChoice(replay=replies), "full", {"results": tmp_path}, settings, None)
+    asked = {"files": (file,), "replay": replies, "splitter": "rules"}
+    found = judged(asked, tmp_path, ["interval.resamples=0", "no_answer=anywhere"])
     counted = {one["count"]: one["value"] for one in records(found, "judging") if one["count"].startswith("marks")}
     assert counted == {
         "marks: of no statement": 2,
@@ -193,7 +186,7 @@ def test_marks_that_cite_nothing_are_told_by_kind_and_place(tmp_path):
         "marks: unparsable": 1,
         "marks: zero": 2,
     }
-    notes = {note.label: note.text for note in citeeval_sheets(found)[0].grid.footer}
+    notes = {note.label: note.text for note in found.tables["citeeval"].grid.footer}
     assert notes["marks"] == (
         "cite nothing: of no statement 2, out of range 1, unparsable 1, zero 2 "
         "(first: a1, offset 0; a1, offset 4; a2, offset 11)"
@@ -213,39 +206,38 @@ def test_tokens_and_money_are_those_of_the_replies(rated):
     assert (silent["old", "replies without a count of tokens"], silent["old", "USD for these replies"]) == (4, None)
 
 
-def test_autoais_judges_the_same_statements(rated):
+def test_autoais_judges_the_same_statements(rated, tmp_path):
     found = rated(nli=("overlap", "overlap"))
     values = {(one["system"], one["measure"]): one["value"] for one in records(found, "autoais")}
     # Content words. a1: all of the first are in its passage; of "Barges sing" one of two, below 0.63. a2: "Ships
     # sail" in none, the other cites nothing. b1: its first holds, the second cites nothing; b2 cites nothing.
     assert (values["old", "recall"], values["new", "recall"]) == ((0.5 + 0) / 2, (0.5 + 0) / 2)
-    rows = {(row["answer"], row["statement"]): row for row in statement_rows(found)}
+    rows = {(row["answer"], row["statement"]): row for row in found.rows["statements"]}
     assert [rows[key]["autoais_f1_overlap"] for key in (("a1", 1), ("a1", 2), ("a2", 2), ("b1", 1))] == [1, 0, 0, 1]
-    assert {row["answer"]: row["autoais_recall_overlap"] for row in answer_rows(found)}["b1"] == 0.5
+    assert {row["answer"]: row["autoais_recall_overlap"] for row in found.rows["answers"]}["b1"] == 0.5
     with pytest.raises(UserError, match="AutoAIS is made of decisions"):
-        run_citeeval(
-            Asked("citeeval", (), nli=("overlap",), threshold="soft"), ChatChoice(model="t"), "full", {"results": "."}
-        )
+        judged({"files": (tmp_path / "answers.jsonl",), "nli": "overlap", "threshold": "soft", "model": "t"}, tmp_path)
 
 
 def test_rows_say_what_the_judge_said(rated):
-    rows = {(row["answer"], row["statement"]): row for row in statement_rows(rated())}
+    rows = {(row["answer"], row["statement"]): row for row in rated().rows["statements"]}
     first, deleted, skipped, lacks = (rows[key] for key in (("a1", 1), ("a1", 2), ("a2", 1), ("a2", 2)))
     assert (first["citations"], first["context"], first["stars"], first["edits"]) == ("1", "retrieval", 5, "")
     assert (deleted["edits"], deleted["rating"], deleted["state"]) == ("DELETE_1:2", 0.5, "rated")
     assert ANSWERS[0]["text"][deleted["start"] : deleted["end"]] == "Barges sing [2]."
     assert (skipped["edits"], skipped["stars"], skipped["auto"], skipped["state"]) == (None, None, None, "missing")
     assert (lacks["auto"], lacks["state"]) == (0.0, "lacks a citation")
-    answers = {row["answer"]: row for row in answer_rows(rated())}
+    answers = {row["answer"]: row for row in rated().rows["answers"]}
     assert (answers["a2"]["statements_missing"], answers["a2"]["problems"]) == (1, "no such statement 1; not judged 1")
     assert (answers["b2"]["auto"], answers["b2"]["no_answer"], answers["b2"]["tokens_in"]) == (None, True, 0)
 
 
 def test_settings_are_told_apart_and_checked():
-    given = citeeval_settings(["weight=0.3", "output=json", "price_in=1", "interval.seed=3", "highest=null"])
-    assert given.options == {"weight": 0.3, "highest": None}
-    assert given.asking == {"output": "json"}
-    assert (given.chat, given.run) == ({"price_in": 1}, ["interval.seed=3"])
+    settings = ["weight=0.3", "output=json", "price_in=1", "interval.seed=3", "highest=null"]
+    given, of_run = sort_settings(settings, OWNERS)
+    assert given["options"] == {"weight": 0.3, "highest": None}
+    assert given["asking"] == {"output": "json"}
+    assert (given["chat"], of_run) == ({"price_in": 1}, ["interval.seed=3"])
 
 
 @pytest.mark.parametrize(

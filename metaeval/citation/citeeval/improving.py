@@ -11,13 +11,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
+from typing import Literal, TypeVar
 
+from metaeval.citation.chat.opening import Ask
+from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, Edit, doable, edited
+from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
-from metaeval.citation.citeeval.splitting import Split, Statement
+from metaeval.citation.citeeval.splitting import Split, Statement, split_response
 from metaeval.citation.marks import MarkStyles, find_marks
 from metaeval.citation.model import Answer
+from metaeval.citation.sentences import SentenceSplitter
+
+T = TypeVar("T")
 
 Fate = Literal["changed", "unchanged", "not judged", "marks not found"]
 """What became of a statement: its marks were changed; they were left; it cites something and the judge gave no edits;
@@ -39,6 +45,29 @@ class Improved:
     done: Mapping[int, tuple[Edit, ...]]
     fates: Mapping[int, Fate]
     problems: Counter[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """All answers as they stand in a round, and what the judge says of them; round 0 is before any edit.
+
+    edits: what the judge's edits make of each answer: those of the next round, where that comes. changed: numbers of
+    the answers that are not as they were in the round before. recut: those whose statements read otherwise than
+    before, since a mark that came or went moved the end of a sentence.
+    """
+
+    answers: Sequence[Answer]
+    splits: Sequence[Split]
+    results: Sequence[ResponseValues]
+    edits: Sequence[Improved]
+    changed: frozenset[int] = frozenset()
+    recut: frozenset[int] = frozenset()
+
+    @property
+    def moving(self) -> frozenset[int]:
+        """Numbers of the answers whose text the edits change."""
+        pairs = enumerate(zip(self.answers, self.edits, strict=True))
+        return frozenset(number for number, (old, new) in pairs if new.answer.text != old.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +112,64 @@ def improved(
             problems.update(wrong)
             problems["own knowledge"] += sum(e.action == "add" and e.citation == OWN_KNOWLEDGE for e in own)
     return Improved(replace(answer, text=_applied(answer.text, changes)), done, fates, +problems)
+
+
+def judged_round(
+    answers: Sequence[Answer], splits: Sequence[Split], ask: Ask, asking: Asking, options: CiteEvalOptions = PAPER
+) -> Round:
+    """Some answers, judged, and what the judge's edits make of them."""
+    results = evaluate(answers, splits, ask, asking, options).results
+    edits = [
+        improved(answer, split, result.judged.edits, options)
+        for answer, split, result in zip(answers, splits, results, strict=True)
+    ]
+    return Round(answers, splits, results, edits)
+
+
+def further_rounds(
+    first: Round, most: int, ask: Ask, asking: Asking, options: CiteEvalOptions, splitter: SentenceSplitter
+) -> tuple[list[Round], frozenset[int]]:
+    """Edit and judge again, until no edit changes an answer, or for so many rounds; the first is among the rounds.
+
+    An answer that no edit changed is not asked about again. Also returned: the numbers of the answers that an edit
+    would have brought back to an earlier text, and that were left.
+    """
+    rounds = [first]
+    seen = [{answer.text} for answer in first.answers]
+    circling: set[int] = set()
+    while True:
+        last = rounds[-1]
+        circling |= {number for number in last.moving if last.edits[number].answer.text in seen[number]}
+        moving = sorted(last.moving - circling)
+        if not moving or len(rounds) > most:
+            return rounds, frozenset(circling)
+        moved = [last.edits[number].answer for number in moving]
+        for number, answer in zip(moving, moved, strict=True):
+            seen[number].add(answer.text)
+        splits = [split_response(one, options, splitter) for one in moved]
+        rounds.append(_after(last, moving, judged_round(moved, splits, ask, asking, options)))
+
+
+def _after(last: Round, moving: Sequence[int], again: Round) -> Round:
+    """The round after: the answers that moved as they were judged anew, all others with what was said of them."""
+    recut = [
+        number
+        for number, split in zip(moving, again.splits, strict=True)
+        if [one.text for one in split.statements] != [one.text for one in last.splits[number].statements]
+    ]
+    return Round(
+        _replaced(last.answers, moving, again.answers),
+        _replaced(last.splits, moving, again.splits),
+        _replaced(last.results, moving, again.results),
+        _replaced(last.edits, moving, again.edits),
+        frozenset(moving),
+        frozenset(recut),
+    )
+
+
+def _replaced(old: Sequence[T], numbers: Sequence[int], new: Sequence[T]) -> list[T]:
+    values = dict(zip(numbers, new, strict=True))
+    return [values.get(number, one) for number, one in enumerate(old)]
 
 
 def _changes(answer: Answer, statement: Statement, wanted: Sequence[int], styles: MarkStyles) -> list[_Change] | None:

@@ -24,7 +24,7 @@ def cite(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapp
 
     Raises `UserError` as the commands do.
     """
-    if name in ("scifi", "citeeval"):
+    if name == "scifi":
         return _undeclared(name, answers, options, settings)
     pipeline = find_pipeline(name)
     fields, given = pipeline.options.model_fields, {key: value for key, value in options.items() if value is not None}
@@ -43,9 +43,6 @@ def cite(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapp
 
 def _undeclared(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]) -> PipelineResult:
     """The pipelines that are not declared yet."""
-    from metaeval.experiment.citing.citeeval import rows as citeeval_rows
-    from metaeval.experiment.citing.citeeval.run import run_citeeval
-    from metaeval.experiment.citing.citeeval.sheets import citeeval_sheets
     from metaeval.experiment.citing.result import RowTable
     from metaeval.experiment.citing.scifi import rows as scifi_rows
     from metaeval.experiment.citing.scifi.run import run_scifi
@@ -58,17 +55,13 @@ def _undeclared(name: str, answers: Answers, options: Mapping[str, Any], setting
     of_asked = {key: given.pop(key) for key in ("threshold", "profile", "parser", "splitter") if key in given}
     files = {key: None if key not in given else Path(given.pop(key)) for key in ("record", "replay")}
     choice = ChatChoice(given.pop("model", None), given.pop("base_url", None), **files)
-    scenario, baselines = given.pop("scenario", "full"), given.pop("baselines", ())
+    for unused in ("scenario", "baselines"):
+        given.pop(unused, None)
     overrides = [f"{key}={json.dumps(value)}" for key, value in given.items()]
     with _as_files(answers) as paths:
         asked = Asked(name, paths, "jsonl" if _are_objects(answers) else "auto", names, **of_asked)
-        if name == "scifi":
-            assessed = run_scifi(asked, choice, settings, overrides)
-            sheets, rows, config = scifi_sheets(assessed), scifi_rows.tables(assessed), assessed.prepared.config
-        else:
-            own = tuple(one.strip() for one in (baselines.split(",") if isinstance(baselines, str) else baselines))
-            rated = run_citeeval(asked, choice, scenario, settings, overrides, None, own)
-            sheets, rows, config = citeeval_sheets(rated), citeeval_rows.tables(rated), rated.config
+        assessed = run_scifi(asked, choice, settings, overrides)
+        sheets, rows, config = scifi_sheets(assessed), scifi_rows.tables(assessed), assessed.prepared.config
     tables = [RowTable(key, records) for key, records in rows.items()]
     return PipelineResult(name, asked.name, config, config.results, {one.name: one for one in sheets}, tables)
 

@@ -14,7 +14,7 @@ from metaeval.citation.scifi.model import AnswerFacts, FactLine
 from metaeval.citation.scifi.shares import entailments, lost_citing
 from metaeval.citation.scifi.with_model import facts_signature, read_with_model
 from metaeval.citation.scifi.with_parser import read_with_parser
-from metaeval.experiment.citing.citeeval.fields import asked_fields, changed_options
+from metaeval.experiment.citing.citeeval_run import asked_fields, changed_options
 from metaeval.experiment.citing.meta.settings import MetaPrepared
 from metaeval.experiment.citing.meta.values import Measured, filled_ends, whole_of
 from metaeval.experiment.citing.scifi.missing import one_fact_each

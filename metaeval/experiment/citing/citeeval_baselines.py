@@ -1,0 +1,313 @@
+"""CiteEval's baselines: AutoAIS, LQAC and AttrScore of the same statements, in tables and rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+from metaeval.citation.citeeval.baselines import Open, response_triple, response_value
+from metaeval.citation.citeeval.statement_questions import (
+    KINDS,
+    MODES,
+    NO_PASSAGE,
+    UNREAD,
+    Aggregation,
+    LqacStatement,
+    lqac_response,
+)
+from metaeval.citation.measures import Estimate, estimate, group_codes, means
+from metaeval.experiment.citing.citeeval_run import Labelled, Rated, asked_fields
+from metaeval.experiment.citing.claims import F1, PRECISION, RECALL
+from metaeval.experiment.citing.provenance import Provenance, truncation
+from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.report.citation.layout import Entry, Frame, scores_grid
+from metaeval.report.grid import Cell, Grid, Note, count, numeral, plain
+from metaeval.report.result import Column
+
+_TRIPLE = (RECALL, PRECISION, F1)
+_MODES = tuple(Column(key=mode, label=mode, scale=100, digits=1) for mode in MODES)
+
+AGGREGATIONS: Mapping[Aggregation, tuple[str, str]] = {
+    "statements": ("of statements", "each the mean over statements, as CiteEval has it"),
+    "response": ("as LongCite", "precision over all citations of an answer, F1 from its precision and recall"),
+}
+"""Both ways in which LQAC's values of statements become a response's: name in the table, and what it means."""
+
+_TITLES = {"autoais": "AutoAIS", "lqac": "LQAC", "attrscore": "AttrScore"}
+_STUBS = {"autoais": "backend", "lqac": "aggregation", "attrscore": "judge"}
+_FULL = {
+    "autoais": "all statements count",
+    "lqac": "all statements count; one without citations has precision 0, and recall 1 if it needs none",
+    "attrscore": "all statements count, and one without citations is 0",
+}
+_CITED = "statements without citations are left out; an answer of nothing else is 0, as of CiteEval's own values"
+_UNCITED = "a statement without citations is 0 in both, and "
+_REQUIRED = " where one of its statements needs a citation (none_cited=if required), and here always"
+_COULD_BE = (
+    "the means over all answers, were every missing word against them, or for them; the means above are over the "
+    "answers of which no word is missing, and can lie outside"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A baseline by one judge, or in one way. name: the judge, or the way. fields: of its signature.
+
+    answers: the values of each answer, by the key of a column; statements: those of each of its statements (empty: the
+    rows have none), with further cells of the row before them in `words`. said: who judged, and how. prefix, ending:
+    of the columns of rows; bounded: the values whose bounds stand in the rows too.
+    """
+
+    baseline: str
+    name: str
+    columns: Sequence[Column]
+    answers: Sequence[Mapping[str, Open]]
+    fields: Mapping[str, object]
+    said: str
+    prefix: str
+    ending: str
+    bounded: Collection[str]
+    statements: Sequence[Sequence[Mapping[str, Open]]] = ()
+    words: Sequence[Sequence[Record]] = field(default=())
+
+    def of_answer(self, number: int) -> Record:
+        """The cells of an answer's row."""
+        return self._cells(self.answers[number])
+
+    def of_statement(self, number: int, place: int) -> Record:
+        """The cells of a statement's row; of citations in their order, a question mark where a word is missing."""
+        if not self.statements:
+            return {}
+        words = self.words[number][place] if self.words else {}
+        return {**words, **self._cells(self.statements[number][place])}
+
+    def _cells(self, values: Mapping[str, Open]) -> Record:
+        row: dict[str, Scalar] = {}
+        for column in self.columns:
+            name, value = f"{self.prefix}{column.key}", values[column.key]
+            row[f"{name}{self.ending}"] = value.value
+            if column.key in self.bounded:
+                row |= {f"{name}_least{self.ending}": value.least, f"{name}_most{self.ending}": value.most}
+        return row
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A system's mean, and the least and the most that it could be over all of its answers."""
+
+    mean: Estimate
+    least: float | None
+    most: float | None
+
+
+def scored_baselines(rated: Rated) -> list[Scored]:
+    """The values of every baseline that was asked for, by each of its judges."""
+    scenario, number_of = rated.reading.scenario, range(len(rated.reading.splits))
+    found = [
+        Scored(
+            baseline="autoais",
+            name=backend.name,
+            columns=_TRIPLE,
+            answers=[response_triple(triples[n], rated.cited(n), scenario).parts for n in number_of],
+            fields=backend.fields,
+            said=f"supported from {backend.cutoff.value} on ({backend.cutoff.source})",
+            prefix="autoais_",
+            ending=f"_{backend.name}",
+            bounded=("f1",),
+            statements=[[one.parts for one in own] for own in triples],
+        )
+        for backend, triples in rated.autoais
+    ]
+    if rated.found.lqac is not None:
+        found += [_lqac(rated, rated.found.lqac, aggregation) for aggregation in AGGREGATIONS]
+    return [*found, *(_attrscore(rated, judge) for judge in rated.attrscore)]
+
+
+def baseline_questions(rated: Rated, numbers: Sequence[int]) -> dict[str, int]:
+    """What became of the questions that the baselines asked about some answers, by baseline and state."""
+    found: Counter[str] = Counter()
+    for name, answers in (("lqac", rated.found.lqac), ("attrscore", rated.found.attrscore)):
+        for statement in (one for n in numbers for one in (answers[n] if answers is not None else ())):
+            found.update({f"{name} questions: {state}": times for state, times in statement.states.items()})
+    return dict(sorted(found.items()))
+
+
+def baseline_sheets(
+    rated: Rated, scored: Sequence[Scored], around: Provenance, judge_note: Mapping[str, Note]
+) -> list[Sheet]:
+    """A sheet for each baseline that was asked for. judge_note: of those that the chat model judged."""
+    names = dict.fromkeys(one.baseline for one in scored)
+    return [_sheet(rated, [one for one in scored if one.baseline == name], around, judge_note) for name in names]
+
+
+def _lqac(rated: Rated, answers: Sequence[Sequence[LqacStatement]], aggregation: Aggregation) -> Scored:
+    reading, (name, said) = rated.reading, AGGREGATIONS[aggregation]
+    prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in KINDS]
+    limit = reading.baseline_options.baseline_max_tokens
+    asked = asked_fields(reading.judge.asking, rated.models, prompts, max_tokens=limit)
+    whole = Scored(
+        baseline="lqac",
+        name=name,
+        columns=_TRIPLE,
+        answers=[
+            lqac_response(own, rated.cited(number), reading.scenario, aggregation).parts
+            for number, own in enumerate(answers)
+        ],
+        fields={**asked, "aggregation": aggregation},
+        said=said,
+        prefix="lqac_longcite_",
+        ending="",
+        bounded=("f1",),
+    )
+    if aggregation == "response":
+        return whole
+    return replace(
+        whole,
+        prefix="lqac_",
+        statements=[[one.values.parts for one in own] for own in answers],
+        words=[
+            [
+                {
+                    "lqac_said": one.said,
+                    "lqac_relevant": " ".join("?" if said is None else str(int(said)) for said in one.relevant),
+                }
+                for one in own
+            ]
+            for own in answers
+        ],
+    )
+
+
+def _attrscore(rated: Rated, judge: Labelled) -> Scored:
+    otherwise = rated.reading.baseline_options.otherwise
+    labels = Counter(label for own in judge.statements for one in own for label in one.labels)
+    reasons = {None: "got no label", UNREAD: "got none of the three", NO_PASSAGE: "of no passage with text"}
+    unlabelled = "".join(
+        f"; {count(labels[label], 'citation')} {why}" for label, why in reasons.items() if labels[label]
+    )
+    said = "the likeliest of its three classes"
+    if "prompts" in judge.fields:
+        said = f"as the chat model says; a reply with none of the three: {otherwise}"
+    statements: list[list[dict[str, Open]]] = [
+        [{mode: one.value(mode, otherwise) for mode in MODES} for one in own] for own in judge.statements
+    ]
+    return Scored(
+        baseline="attrscore",
+        name=judge.name,
+        columns=_MODES,
+        answers=[
+            {
+                mode: response_value([one[mode] for one in own], rated.cited(number), rated.reading.scenario)
+                for mode in MODES
+            }
+            for number, own in enumerate(statements)
+        ],
+        fields=judge.fields,
+        said=f"{said}{unlabelled}",
+        prefix="attrscore_",
+        ending=f"_{judge.name}",
+        bounded=MODES,
+        statements=statements,
+        words=[
+            [{f"attrscore_labels_{judge.name}": "; ".join(label or "?" for label in one.labels)} for one in own]
+            for own in judge.statements
+        ],
+    )
+
+
+def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_note: Mapping[str, Note]) -> Sheet:
+    name, columns, panel = scored[0].baseline, scored[0].columns, rated.reading.run.panel
+    entries: list[Entry] = []
+    answers: list[str] = []
+    records: list[Record] = []
+    open_: list[tuple[str, str]] = []
+    for one in scored:
+        for place, system in enumerate(panel.systems):
+            numbers = panel.rows(place).tolist()
+            own = {column: [one.answers[n][column.key] for n in numbers] for column in columns}
+            of_system = {column: _value(rated, values, numbers) for column, values in own.items()}
+            ends = {key.key: (found.mean.value, found.mean.low, found.mean.high) for key, found in of_system.items()}
+            entries.append(Entry(system, one.name, ends))
+            known = sorted({own.mean.answers for own in of_system.values()})
+            answers.append(f"{' to '.join(f'{one:,}' for one in (known[0], *known[1:][-1:]))} of {len(numbers):,}")
+            if said := _could_be(of_system, len(numbers)):
+                open_.append((plain(f"{system}, {one.name}"), said))
+            records += [
+                {
+                    **{"system": system, _STUBS[name]: one.name, "measure": column.key},
+                    **{**asdict(own.mean), "least": own.least, "most": own.most},
+                }
+                for column, own in of_system.items()
+            ]
+    notes = [
+        *([judge_note[name]] if name in judge_note else []),
+        Note("judged", "", tuple((plain(one.name), one.said) for one in scored)),
+        _truncation(rated, name),
+        *([Note("could be", _COULD_BE, tuple(open_))] if open_ else []),
+        Note("reading", _reading(rated, name)),
+    ]
+    made = replace(around, fields={**around.fields, "baseline": name}, judges=[one.fields for one in scored])
+
+    def layout(frame: Frame) -> Grid:
+        return _with_answers(scores_grid(frame, columns, entries, kept={column.key for column in columns}), answers)
+
+    return made.sheet(name, f"{_TITLES[name]} of the same statements (%)", records, layout, notes)
+
+
+def _with_answers(grid: Grid, answers: Sequence[str]) -> Grid:
+    """The grid with one more column: how many answers have a value, of each line."""
+    said = iter(answers)
+    blocks = [
+        replace(block, lines=tuple(replace(line, cells=(*line.cells, Cell(next(said)))) for line in block.lines))
+        for block in grid.blocks
+    ]
+    return replace(grid, headings=(*grid.headings, "answers"), blocks=tuple(blocks))
+
+
+def _reading(rated: Rated, name: str) -> str:
+    full = rated.reading.scenario == "full"
+    refusals = sum(result.no_answer for result in rated.found.results)
+    cited = _CITED + (_REQUIRED if rated.reading.judge.options.none_cited == "if required" else "")
+    said = _FULL[name] if full else cited
+    if name == "autoais":
+        said = f"not ALCE's: {_UNCITED if full else ''}a response is the mean over its statements; {said}"
+    if not refusals:
+        return said
+    without = "a statement without citations" + (", which needs none" if name == "lqac" else "")
+    return f"{said}; no answer was found in {count(refusals, 'answer')}: read as {without}"
+
+
+def _truncation(rated: Rated, name: str) -> Note:
+    """What metrics did not read. A metric that labels gives its classes without a word on what it cut."""
+    if name == "autoais":
+        return truncation(backend for backend, _ in rated.autoais)
+    said = "pairs of more than {limit:,} tokens may be cut; a metric that gives classes does not say how many were"
+    judges = rated.attrscore if name == "attrscore" else ()
+    items = [(plain(one.name), said.format(limit=one.limit)) for one in judges if one.limit is not None]
+    return Note("truncation", "", tuple(items))
+
+
+def _value(rated: Rated, values: Sequence[Open], numbers: Sequence[int]) -> _Value:
+    """The mean of a system's answers, the missing ones left out; its bounds are means over all of them."""
+    run = rated.reading.run
+    interval = run.config.interval
+    group, n_groups = group_codes([run.answers[number] for number in numbers])
+    least = [one.least for one in values if one.least is not None]
+    most = [one.most for one in values if one.most is not None]
+    mean = means([one.value for one in values])
+    return _Value(
+        estimate(mean, group, n_groups, interval.resamples, interval.seed, interval.level),
+        sum(least) / len(least) if least else None,
+        sum(most) / len(most) if most else None,
+    )
+
+
+def _could_be(values: Mapping[Column, _Value], answers: int) -> str:
+    """What the values of a system could be; empty where nothing is missing."""
+    missing = {column: own for column, own in values.items() if own.least != own.most}
+    if not missing:
+        return ""
+    ends = [f"{key.label} {numeral(own.least, key)} to {numeral(own.most, key)}" for key, own in missing.items()]
+    left_out = max(own.mean.undefined for own in missing.values())
+    return f"{', '.join(ends)} (up to {left_out:,} of {count(answers, 'answer')} left out above)"

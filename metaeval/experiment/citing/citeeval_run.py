@@ -1,0 +1,309 @@
+"""The pipeline `citeeval`: what is asked of the chat model and of metrics, and what they say of every answer.
+
+Nothing that differs between a run and its replay is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from metaeval.citation.chat.opening import Chat, Spent, cost_of, estimate_for, spent_on
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.citeeval.asking import Asking, load_prompts, part_prompt
+from metaeval.citation.citeeval.baseline_options import BaselineOptions, baseline_options
+from metaeval.citation.citeeval.baselines import BASELINES, Baseline, Triple, autoais
+from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, read_coefficients
+from metaeval.citation.citeeval.evaluate import SCENARIOS, Evaluated, asked_of, evaluate
+from metaeval.citation.citeeval.options import PROFILES, CiteEvalOptions, citeeval_options
+from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.citeeval.statement_questions import LABEL, AttrStatement, attrscore_by_metric
+from metaeval.citation.citeeval.values import Scenario
+from metaeval.citation.model import Pair
+from metaeval.config import Flag
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.citing.pipeline import (
+    AsksChat,
+    JudgedByMetrics,
+    MakeBackends,
+    Names,
+    Profile,
+    ReadsAnswers,
+    Run,
+    one_of,
+)
+from metaeval.experiment.citing.pipeline import Scenario as ScenarioName
+from metaeval.experiment.metrics import plug_in
+from metaeval.experiment.sheet import Scalar
+from metaeval.experiment.verdicts import Backend, load_judge
+from metaeval.scoring.contract import ThreeWay
+
+OWNERS: Mapping[str, type] = {
+    "asking": Asking,
+    "options": CiteEvalOptions,
+    "baselines": BaselineOptions,
+    "chat": ChatOptions,
+}
+"""Whose options --set takes."""
+
+_OF_CITEEVAL = ("attribution_tag", "contexts", "statements_per_request")
+_PAIRS = 1024  # pairs between two reports of progress
+
+
+class CiteEvalCommand(ReadsAnswers, AsksChat, JudgedByMetrics):
+    """Options of CiteEval."""
+
+    nli: Names = Field(default=(), description="Metrics for AutoAIS of the same statements. Repeatable.")
+    profile: Profile = "paper"
+    scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
+    coefficients: Annotated[Path | None, Flag("FILE")] = Field(
+        default=None, description="For the edit distance, from 'cite refit'."
+    )
+    baselines: Annotated[Names, Flag("NAMES", multiple=True)] = Field(
+        default=(), description="Of the same statements: lqac, attrscore (chat model), attrscore:METRIC."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """CiteEval's judge: what is asked of which model, and how its words become numbers."""
+
+    profile: str
+    options: CiteEvalOptions
+    asking: Asking
+    chat: ChatOptions
+
+    @property
+    def changed(self) -> str:
+        """Options of the profile, only where they were changed."""
+        return changed_options(self.profile, self.options)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The answers cut into statements, and what is wanted of them.
+
+    by_model: the baselines that the chat model judges. labellers: the metrics that give AttrScore's labels.
+    """
+
+    run: Run
+    judge: Judge
+    splits: Sequence[Split]
+    coefficients: Coefficients
+    baseline_options: BaselineOptions
+    by_model: Sequence[Baseline]
+    labellers: Sequence[str]
+
+    @property
+    def scenario(self) -> Scenario:
+        """The run's scenario."""
+        scenario: Scenario = self.run.options.scenario
+        return scenario
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """AttrScore by one judge. name: the metric, or the chat model. fields: what the signature says of it.
+
+    limit: tokens of a pair beyond which a metric may cut it; None: it cuts nothing, or a chat model judged.
+    """
+
+    name: str
+    statements: Sequence[Sequence[AttrStatement]]
+    fields: Mapping[str, object]
+    limit: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """Answers as the judge rated them. models: the names that the replies came under.
+
+    autoais: each backend with AutoAIS of every statement of every answer. attrscore: AttrScore by each judge of it.
+    """
+
+    reading: Reading
+    found: Evaluated
+    models: Sequence[str]
+    autoais: Sequence[tuple[Backend, Sequence[Sequence[Triple]]]] = ()
+    attrscore: Sequence[Labelled] = ()
+
+    @property
+    def answered_as(self) -> str:
+        """The model as the replies name it, and as it was asked where no reply came."""
+        return ", ".join(self.models) or self.reading.judge.asking.model
+
+    def cited(self, number: int) -> list[bool]:
+        """Which statements of an answer have citations."""
+        return [bool(one.citations) for one in self.reading.splits[number].statements]
+
+    def spent(self, number: int) -> Spent:
+        """What the replies about an answer took."""
+        return spent_on(self.found.replies[number])
+
+    def money(self, spent: Sequence[Spent]) -> float | None:
+        """USD of what some answers took; None where prices, or counts of tokens, are not known."""
+        costs = [cost_of(one, self.reading.judge.chat) for one in spent]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def read_judge(run: Run, **defaults: Any) -> Judge:
+    """The judge that a run asks. defaults: of what is asked, where the pipeline has others than `Asking`.
+
+    Raises `UserError` for a wrong option, and for a prompt file that cannot be used.
+    """
+    options = citeeval_options(run.options.profile, **run.given["options"])
+    chat: Any = run.chat  # every pipeline of CiteEval asks a chat model
+    asking = Asking(**{**defaults, **run.given["asking"], "model": chat.model})
+    load_prompts(asking)
+    return Judge(run.options.profile, options, asking, chat)
+
+
+def read_citeeval(run: Run) -> Reading:
+    """The answers cut into statements; `UserError` for a wrong option, baseline, or file of coefficients."""
+    judge = read_judge(run)
+    by_model, labellers = _baselines(run)
+    file = run.options.coefficients
+    return Reading(
+        run=run,
+        judge=judge,
+        splits=[split_response(answer, judge.options, run.splitter) for answer in run.answers],
+        coefficients=PUBLISHED if file is None else read_coefficients(file, judge.options.index_shift),
+        baseline_options=baseline_options(judge.profile, **run.given["baselines"]),
+        by_model=by_model,
+        labellers=labellers,
+    )
+
+
+def estimate_citeeval(reading: Reading) -> str:
+    """One line on what asking would still cost."""
+    judge = reading.judge
+    asked = asked_of(reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options)
+    return str(estimate_for(asked.requests, judge.chat))
+
+
+def ask_citeeval(reading: Reading, chat: Any) -> Rated:
+    """What the chat model says of the answers."""
+    answering: Chat = chat
+    found = evaluate(
+        reading.run.answers,
+        reading.splits,
+        answering.ask,
+        reading.judge.asking,
+        reading.judge.options,
+        reading.by_model,
+        reading.baseline_options,
+        reading.coefficients,
+    )
+    return Rated(reading, found, answering.models)
+
+
+def judge_citeeval(rated: Rated, backends: MakeBackends) -> Rated:
+    """What metrics say of the same statements: AutoAIS by their decisions, AttrScore's labels by three classes."""
+    reading, by_model = rated.reading, rated.found.attrscore
+    labelled = [_labelled(reading, name) for name in reading.labellers]
+    if by_model is not None:
+        prompts = [f"{LABEL.name}@{LABEL.prompt().fingerprint}"]
+        limit, otherwise = reading.baseline_options.baseline_max_tokens, reading.baseline_options.otherwise
+        fields = asked_fields(reading.judge.asking, rated.models, prompts, max_tokens=limit)
+        labelled.insert(0, Labelled(reading.judge.asking.model, by_model, {**fields, "otherwise": otherwise}))
+    judged = [(one, autoais(reading.run.answers, reading.splits, one.entails)) for one in backends()]
+    return replace(rated, autoais=judged, attrscore=labelled)
+
+
+def asked_fields(
+    asking: Asking,
+    models: Sequence[str],
+    prompts: Sequence[str] | None = None,
+    *,
+    unset: bool = False,
+    **instead: Scalar,
+) -> dict[str, Scalar]:
+    """Who was asked, who answered, by which prompts and how; models: the names that the replies came under.
+
+    prompts: NAME@FINGERPRINT of others than CiteEval's own; what only CiteEval's questions depend on is then left out.
+    unset: that responses are not judged in parts is said too. instead: options in the place of those of asking.
+    """
+    own = {name: value for name, value in asdict(asking).items() if name != "model" and not name.endswith("_file")}
+    if prompts is not None:
+        own = {name: value for name, value in own.items() if name not in _OF_CITEEVAL}
+    elif asking.statements_per_request is None and not unset:
+        del own["statements_per_request"]
+    return {
+        "model": asking.model,
+        "answered_as": ", ".join(models) or asking.model,
+        "prompts": ",".join(_own_prompts(asking) if prompts is None else prompts),
+        "asking": ",".join(f"{name}={value}" for name, value in {**own, **instead}.items()),
+    }
+
+
+def changed_options(profile: str, options: CiteEvalOptions) -> str:
+    """Options of the profile, only where they were changed."""
+    preset, own = asdict(PROFILES[profile]), asdict(options)
+    return ",".join(f"{name}={value}" for name, value in own.items() if value != preset[name]) or "as the profile"
+
+
+def _own_prompts(asking: Asking) -> list[str]:
+    prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
+    if asking.statements_per_request is not None:
+        prompts.append(f"part@{part_prompt().fingerprint}")
+    return prompts
+
+
+def _baselines(run: Run) -> tuple[list[Baseline], list[str]]:
+    """The baselines by name: lqac and attrscore by the chat model, attrscore:METRIC by a metric.
+
+    Raises `UserError` for an unknown name, and for a metric that cannot be loaded or gives no three classes.
+    """
+    by_model: dict[Baseline, None] = {}
+    labellers: dict[str, None] = {}
+    known: Mapping[str, Baseline] = {one: one for one in BASELINES}
+    for name in run.options.baselines:
+        base, colon, metric = name.partition(":")
+        if name in known:
+            by_model[known[name]] = None
+        elif base != "attrscore" or not colon:
+            raise unknown("baseline", name, [*BASELINES, "attrscore:METRIC"])
+        elif not load_judge(metric, run.config).card.three_way:
+            raise UserError(
+                f"AttrScore needs three classes, and {metric!r} gives one score: name a metric with three (attrscore, "
+                "nli), or leave the labels to the chat model (--baselines attrscore)."
+            )
+        else:
+            labellers[metric] = None
+    return list(by_model), list(labellers)
+
+
+def _labelled(reading: Reading, name: str) -> Labelled:
+    """AttrScore with a metric's labels: the likeliest of its three classes, a citation at a time."""
+    run = reading.run
+    metric = load_judge(name, run.config)
+
+    def label(pairs: Sequence[Pair]) -> list[str | None]:
+        metric.prepare(*([*dict.fromkeys(texts)] for texts in zip(*pairs, strict=True)))
+        found: list[str | None] = []
+        for start in range(0, len(pairs), _PAIRS):
+            sources, claims = zip(*pairs[start : start + _PAIRS], strict=True)
+            found += [_likeliest(ways) for ways in metric.entail(sources, claims)]
+            if run.progress:
+                run.progress(name, len(found), len(pairs))
+        return found
+
+    with plug_in(name):
+        options = metric.identity()["options"]
+        said = ",".join(f"{key}={value}" for key, value in options.items())
+        fields = {"backend": f"{name}@v{metric.card.version}" + (f"({said})" if said else ""), **metric.provenance()}
+        limit = options.get("max_tokens") or metric.card.input_limit
+        return Labelled(name, attrscore_by_metric(run.answers, reading.splits, label), fields, limit)
+
+
+def _likeliest(ways: ThreeWay | None) -> str | None:
+    """The label of the most probable class; of equal ones, the first in the order of support."""
+    if ways is None:
+        return None
+    attributable, contradictory, extrapolatory = LABEL.choices
+    labels = (attributable, extrapolatory, contradictory)  # as the three classes stand: support, neither, against
+    return labels[max(range(3), key=lambda place: ways[place])]

@@ -1,0 +1,292 @@
+"""CiteEval as a pipeline: scores of systems with bounds, what could not be judged and what it cost, and rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+
+from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint
+from metaeval.citation.citeeval.evaluate import Measure as Key
+from metaeval.citation.citeeval.evaluate import StatementValues, Unread, bounds, counts, estimates, unread_marks
+from metaeval.experiment.citing.citeeval_baselines import Scored, baseline_questions, baseline_sheets, scored_baselines
+from metaeval.experiment.citing.citeeval_run import (
+    OWNERS,
+    CiteEvalCommand,
+    Rated,
+    ask_citeeval,
+    asked_fields,
+    estimate_citeeval,
+    judge_citeeval,
+    read_citeeval,
+)
+from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline
+from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
+from metaeval.experiment.citing.result import RowTable
+from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.report.citation.layout import interval_cell, lines_grid
+from metaeval.report.grid import UNDEFINED, Cell, Note, count, numeral, plain
+
+MEASURES: Mapping[Key, Measure] = {
+    "auto": Measure("auto", "CiteEval-Auto", "the mean of rating and edit distance"),
+    "rating": Measure("rating", "rating", "the judge's own rating of a statement's citations, from 0 to 1"),
+    "edits": Measure("edits", "edit distance", "the worth of the citations by the edits that the judge proposes"),
+}
+"""The measures in the order of the tables."""
+
+_BOUNDS = "least to most"
+_IN, _OUT, _UNCOUNTED = "tokens in", "tokens out", "replies without a count of tokens"
+_MONEY = "USD for these replies"
+_TOOK = (_IN, _OUT, _UNCOUNTED, _MONEY)
+_EXAMPLES = 3
+
+
+def answers_note(answers: int, systems: int, groups: int, statements: int, citations: int) -> Note:
+    """How much was judged."""
+    said = f"{count(answers, 'answer')} of {count(systems, 'system')}, {count(groups, 'group')}"
+    return Note("data", f"{said}; {count(statements, 'statement')}, {count(citations, 'citation')}")
+
+
+def _provenance(rated: Rated) -> Provenance:
+    """What stands around the tables: data, settings, resampling; the fields are those of every table of the run."""
+    reading, run = rated.reading, rated.reading.run
+    statements = [one for split in reading.splits for one in split.statements]
+    data = data_of(run.name, "citeeval", run.answers, len(statements), sum(len(one.citations) for one in statements))
+    fields: dict[str, Scalar] = {
+        "pipeline": "citeeval",
+        "profile": reading.judge.profile,
+        "options": reading.judge.changed,
+        "scenario": reading.scenario,
+        "splitter": run.splitter.name,
+    }
+    return Provenance(
+        data=data,
+        kind="CiteEval",
+        subtitle=f"{plain(data.name)}, CiteEval, profile {plain(reading.judge.profile)}, {reading.scenario} scenario",
+        fields=fields,
+        interval=run.config.interval,
+        before=(
+            answers_note(len(run.answers), len(run.panel.systems), data.groups, data.statements, data.citations),
+            _settings(fields),
+        ),
+        after=(uncertainty(run.config.interval, data.groups),),
+    )
+
+
+def _lay_out(rated: Rated) -> Layout:
+    around, scored = _provenance(rated), scored_baselines(rated)
+    coefficients = rated.reading.coefficients
+    # Whose coefficients the edit distance has, where they are not the published ones: no baseline depends on that.
+    refitted = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
+    shown = {**around.fields, **refitted}
+    fields = {**shown, **asked_fields(rated.reading.judge.asking, rated.models)}
+    own = replace(around, fields=fields, before=(around.before[0], _settings(shown)))
+    notes = _notes(rated, str(fields["prompts"]))
+    # A baseline's first judge tells by which wordings the chat model was asked.
+    first = {one.baseline: one.fields for one in reversed(scored)}
+    by_model = {name: _judge_note(rated, str(made["prompts"])) for name, made in first.items() if "prompts" in made}
+    return Layout(
+        [
+            _scores(rated, own, notes),
+            _judging(rated, own, notes),
+            *baseline_sheets(rated, scored, around, by_model),
+        ],
+        [
+            RowTable("answers", answer_rows(rated, scored), words=True),
+            RowTable("statements", statement_rows(rated, scored)),
+        ],
+    )
+
+
+def _settings(fields: Mapping[str, Scalar]) -> Note:
+    shown = [f"{key} {plain(str(value))}" for key, value in fields.items() if key != "pipeline"]
+    return Note("settings", ", ".join(shown))
+
+
+def _judge_note(rated: Rated, prompts: str) -> Note:
+    """Which model judged, and by which wordings."""
+    wordings = prompts.replace(",", ", ")  # so that a line can end between them
+    model = plain(rated.reading.judge.asking.model)
+    return Note("judge", f"{model}, answered as {plain(rated.answered_as)}; {wordings}")
+
+
+def _scores(rated: Rated, around: Provenance, notes: Sequence[Note]) -> Sheet:
+    run, scenario, interval = rated.reading.run, rated.reading.scenario, around.interval
+    records: list[Record] = []
+    found, ranges = [], []
+    for place, system in enumerate(run.panel.systems):
+        numbers = run.panel.rows(place)
+        answers, results = [run.answers[n] for n in numbers], [rated.found.results[n] for n in numbers]
+        values = estimates(answers, results, scenario, interval.resamples, interval.seed, interval.level)
+        cells, ends = [], []
+        for key, measure in MEASURES.items():
+            value, (least, most), column = values[key], bounds(results, key, scenario), measure.column
+            cells.append(interval_cell((value.value, value.low, value.high), column))
+            known = least is not None and most is not None
+            ends.append(Cell(f"{numeral(least, column)} to {numeral(most, column)}" if known else UNDEFINED))
+            records.append({"system": system, "measure": key, **asdict(value), "least": least, "most": most})
+        found.append((system, [*cells, Cell(f"{values['auto'].answers:,} of {len(answers):,}")]))
+        ranges.append((system, [*ends, Cell("")]))
+    headings = [*(measure.label for measure in MEASURES.values()), "answers"]
+    blocks = [("", found), (_BOUNDS, ranges)] if _incomplete(rated) else [("", found)]
+    title = "CiteEval: citations as a chat model rates and edits them, from 0 to 1"
+    return around.sheet("citeeval", title, records, lambda frame: lines_grid(frame, "system", headings, blocks), notes)
+
+
+def _incomplete(rated: Rated) -> bool:
+    """Whether a judgement is missing that could move a mean."""
+    return any(result.values[key, rated.reading.scenario].missing for result in rated.found.results for key in MEASURES)
+
+
+def _judging(rated: Rated, around: Provenance, notes: Sequence[Note]) -> Sheet:
+    """What became of the questions, what is wrong inside the replies, and what they took."""
+    every: dict[str, dict[str, float | None]] = {}
+    records: list[Record] = []
+    panel = rated.reading.run.panel
+    for place, system in enumerate(panel.systems):
+        numbers = panel.rows(place).tolist()
+        results, spent = [rated.found.results[n] for n in numbers], [rated.spent(n) for n in numbers]
+        every[system] = {
+            **counts(results),
+            **{f"marks: {why}": times for why, times in sorted(Counter(m.why for m in unread_marks(results)).items())},
+            **baseline_questions(rated, numbers),
+            _IN: sum(one.tokens_in for one in spent),
+            _OUT: sum(one.tokens_out for one in spent),
+            _UNCOUNTED: sum(one.uncounted for one in spent),
+            _MONEY: rated.money(spent),
+        }
+        records += [{"system": system, "count": name, "value": value} for name, value in every[system].items()]
+    # The counts that are not 0 of every system; what the replies took comes last.
+    names = {name for found in every.values() for name, value in found.items() if value != 0}
+    shown = [*sorted(names.difference(_TOOK)), *(name for name in _TOOK if name in names)]
+    rows = [(system, [_amount(name, found.get(name, 0)) for name in shown]) for system, found in every.items()]
+    paid = Note("money", "what the replies cost when they were asked for; kept ones cost nothing again")
+    return around.sheet(
+        "judging",
+        "What was asked, and what came of it",
+        records,
+        lambda frame: lines_grid(frame, "system", shown, [("", rows)]),
+        [paid, *notes],
+    )
+
+
+def _amount(name: str, value: float | None) -> Cell:
+    return Cell(UNDEFINED if value is None else f"{value:.4f}" if name == _MONEY else f"{value:,}")
+
+
+def _notes(rated: Rated, prompts: str) -> list[Note]:
+    weight = rated.reading.judge.options.weight
+    reading = (
+        f"CiteEval-Auto: {weight:g} of the rating and {1 - weight:g} of the edit distance, statement by statement; "
+        "answers: those with a CiteEval-Auto, of all"
+    )
+    if _incomplete(rated):
+        reading += f"; {_BOUNDS}: the mean over all answers, were no judgement missing (the mean above is of what was "
+        reading += "judged, and can lie outside)"
+    return [
+        _judge_note(rated, prompts),
+        Note("reading", reading),
+        Note("marks", _marks(unread_marks(rated.found.results))),
+    ]
+
+
+def _marks(marks: Sequence[Unread]) -> str:
+    """The marks that cite nothing, by why, and the first of them."""
+    wrong = ", ".join(f"{why} {times:,}" for why, times in sorted(Counter(mark.why for mark in marks).items()))
+    first = "; ".join(f"{plain(mark.answer)}, offset {mark.start}" for mark in marks[:_EXAMPLES])
+    return f"cite nothing: {wrong} (first: {first})" if marks else ""
+
+
+def answer_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
+    """One row per answer: its values in the run's scenario, how far they are bounded, and what its replies took."""
+    rows: list[Record] = []
+    scenario = rated.reading.scenario
+    for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True)):
+        auto, spent = result.values["auto", scenario], rated.spent(number)
+        row: Record = {
+            "answer": answer.id,
+            "system": answer.system,
+            "group": answer.group or answer.id,
+            "auto": auto.value,
+            "rating": result.values["rating", scenario].value,
+            "edit_distance": result.values["edits", scenario].value,
+            "auto_least": auto.least,
+            "auto_most": auto.most,
+            "statements": len(result.statements),
+            "statements_rated": auto.rated,
+            "statements_missing": auto.missing,
+            "no_answer": result.no_answer,
+            "attribution": result.judged.attribution,
+            "editing": result.judged.editing,
+            "problems": "; ".join(f"{name} {times}" for name, times in sorted(result.judged.problems.items())),
+            "tokens_in": spent.tokens_in,
+            "tokens_out": spent.tokens_out,
+        }
+        rows.append({**row, **_merged([one.of_answer(number) for one in scored])})
+    return rows
+
+
+def statement_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
+    """One row per statement: what it cites, what the judge said, and its values; the state says why one is missing."""
+    return [
+        {
+            "answer": answer.id,
+            "system": answer.system,
+            **_statement(one),
+            **_merged([own.of_statement(number, place) for own in scored]),
+        }
+        for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True))
+        for place, one in enumerate(result.statements)
+    ]
+
+
+def _merged(records: Sequence[Record]) -> Record:
+    return {name: value for record in records for name, value in record.items()}
+
+
+def _statement(one: StatementValues) -> Record:
+    auto = one.values["auto"]
+    return {
+        "statement": one.statement.number,
+        "start": one.statement.start,
+        "end": one.statement.end,
+        "text": one.statement.text,
+        "citations": " ".join(map(str, one.statement.citations)),
+        "marks_unread": len(one.statement.unread),
+        "context": one.context,
+        "edits": None if one.edits is None else " ".join(f"{edit.name}:{edit.citation}" for edit in one.edits),
+        "stars": one.stars,
+        "auto": auto.value,
+        "rating": one.values["rating"].value,
+        "edit_distance": one.values["edits"].value,
+        "state": auto.state,
+        "auto_least": auto.least,
+        "auto_most": auto.most,
+    }
+
+
+CITEEVAL = Pipeline(
+    name="citeeval",
+    title="CiteEval",
+    paper="Xu et al. 2025, CiteEval: Principle-Driven Citation Evaluation for Source Attribution",
+    help="""Citations as a chat model rates and edits them (CiteEval).
+
+    \b
+    Examples:
+      metaeval cite citeeval answers.json --replay judge.jsonl
+      metaeval cite citeeval answers.json --model NAME --record judge.jsonl
+      metaeval cite citeeval answers.json --model NAME --baselines lqac \\
+        --dry-run --budget 2 -s price_in=0.5 -s price_out=1.5
+    """,
+    options=CiteEvalCommand,
+    measures=tuple(MEASURES.values()),
+    owners=OWNERS,
+    backends="optional",
+    chat="always",
+    decides="AutoAIS is made of decisions",
+    read=read_citeeval,
+    estimate=estimate_citeeval,
+    ask=ask_citeeval,
+    judge=judge_citeeval,
+    lay_out=_lay_out,
+)

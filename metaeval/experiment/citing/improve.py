@@ -1,0 +1,368 @@
+"""The pipeline `improve`, CiteEval's application: a judge's edits done to the answers, which are judged again.
+
+The judge that proposes the edits also rates what comes of them: how much better the citations are for anybody else,
+the other pipelines can tell from the file of answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from metaeval.citation.chat.opening import Ask, Spent, cost_of, estimate_for, spent_on, why_unread
+from metaeval.citation.citeeval.editing import REASONS, Edit
+from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
+from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
+from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.generation.writing import own_lines
+from metaeval.citation.model import Answer
+from metaeval.config import Flag
+from metaeval.errors import UserError
+from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, read_judge
+from metaeval.experiment.citing.citeeval_tables import MEASURES, answers_note
+from metaeval.experiment.citing.generating.run import check_output
+from metaeval.experiment.citing.pipeline import (
+    AsksChat,
+    Layout,
+    MakeBackends,
+    Pipeline,
+    ReadsAnswers,
+    Run,
+    Scenario,
+    one_of,
+)
+from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
+from metaeval.experiment.citing.quantities import mean_of
+from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.report.citation.layout import interval_cell, lines_grid
+from metaeval.report.grid import UNDEFINED, Cell, Note, count, plain
+
+_Lines = list[tuple[str, list[Cell]]]
+
+
+class ImproveCommand(ReadsAnswers, AsksChat):
+    """Options of `improve`."""
+
+    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
+        description="File of answers."
+    )
+    output: Annotated[Path, Flag("FILE", "-o")] = Field(description="File for the improved answers (JSONL).")
+    rounds: Annotated[int, Flag("N")] = Field(default=1, description="The most rounds of edits.")
+    profile: Annotated[str, Flag("NAME")] = Field(
+        default="paper", description="As for 'cite citeeval': paper or released."
+    )
+    scenario: Annotated[Scenario, one_of("scenario", SCENARIOS)] = "full"
+
+
+@dataclass(frozen=True, eq=False)
+class ToImprove:
+    """The answers cut into statements, before any edit."""
+
+    run: Run
+    judge: Judge
+    splits: Sequence[Split]
+
+
+@dataclass(frozen=True, eq=False)
+class Bettered:
+    """The rounds, the last of them with the answers that are written.
+
+    circling: numbers of the answers that an edit would have brought back to an earlier text, and that were left.
+    spent, models: of all replies, each counted once.
+    """
+
+    read: ToImprove
+    rounds: Sequence[Round]
+    circling: frozenset[int]
+    spent: Spent
+    models: Sequence[str]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers of the last round; `system` says that they were improved, and by which model."""
+        model = self.read.judge.asking.model
+        return [replace(one, system=f"{one.system} improved by {model}") for one in self.rounds[-1].answers]
+
+
+def read_improve(run: Run) -> ToImprove:
+    """The answers cut into statements; `UserError` for a wrong option, and an output that is the file that is read."""
+    if run.options.rounds < 1:
+        raise UserError(f"--rounds is {run.options.rounds}; allowed: a whole number from 1.")
+    if len(run.options.files) > 1:
+        raise UserError(f"improve: one file is improved at a time, and {len(run.options.files)} are named.")
+    check_output(run.options.files[0], run.options.output)
+    judge = read_judge(run)
+    return ToImprove(run, judge, [split_response(answer, judge.options, run.splitter) for answer in run.answers])
+
+
+def estimate_improve(read: ToImprove) -> str:
+    """Lines on what asking the judge would still cost."""
+    questions = list(questions_of(read.run.answers, read.splits, read.judge.asking))
+    requests = [one.request for one in questions]
+    editing = sum(one.module == "editing" for one in questions)
+    return (
+        f"{len(read.run.answers):,} answers, to judge before any edit: {estimate_for(requests, read.judge.chat)}\n"
+        f"then, in each of {read.run.options.rounds:,} rounds, at most {editing:,} requests of about the same size: "
+        "for every answer that was changed, about its citations alone (their contexts too, where an edit moved a "
+        "sentence's end)"
+    )
+
+
+def improve(read: ToImprove, chat: Any) -> Bettered:
+    """Judge, edit and judge again. Raises `UserError` when nothing can be read of what the judge says of citations."""
+    run, judge = read.run, read.judge
+    heard: dict[bytes, Any] = {}
+    ask = _hearing(chat.ask, heard)
+    first = judged_round(run.answers, read.splits, ask, judge.asking, judge.options)
+    if not any(result.judged.edits for result in first.results):
+        asked = questions_of(run.answers, read.splits, judge.asking)
+        said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
+        if said:
+            raise UserError(
+                f"None of {len(run.answers):,} answers was judged, and nothing is written: of {len(said):,} requests "
+                f"about their citations {why_unread(said, judge.asking.max_tokens)}."
+            )
+    rounds, circling = further_rounds(first, run.options.rounds, ask, judge.asking, judge.options, run.splitter)
+    return Bettered(read, rounds, circling, spent_on(heard.values()), chat.models)
+
+
+def _hearing(ask: Ask, heard: dict[bytes, Any]) -> Ask:
+    """Ask, and keep what came of each request once: later rounds ask some of the same."""
+
+    def asked(requests: Sequence[Any]) -> Sequence[Any]:
+        answers = ask(requests)
+        heard.update((request.key(""), answer) for request, answer in zip(requests, answers, strict=True))
+        return answers
+
+    return asked
+
+
+def _provenance(bettered: Bettered) -> Provenance:
+    """What stands around the tables: the answers before any edit, settings, who judged, and what is missing."""
+    read, run, judge = bettered.read, bettered.read.run, bettered.read.judge
+    statements = [one for split in read.splits for one in split.statements]
+    data = data_of(run.name, "citeeval", run.answers, len(statements), sum(len(one.citations) for one in statements))
+    fields: dict[str, Scalar] = {
+        "pipeline": "citeeval",
+        "profile": judge.profile,
+        "options": judge.changed,
+        "scenario": run.options.scenario,
+        "rounds": run.options.rounds,
+        "splitter": run.splitter.name,
+        **asked_fields(judge.asking, bettered.models, unset=True),
+    }
+    kept = ("profile", "options", "scenario", "splitter")
+    return Provenance(
+        data=data,
+        kind="CiteEval",
+        subtitle=f"{plain(data.name)}, CiteEval, profile {plain(judge.profile)}, {run.options.scenario} scenario",
+        fields=fields,
+        interval=run.config.interval,
+        before=(
+            answers_note(len(run.answers), len(run.panel.systems), data.groups, data.statements, data.citations),
+            Note("settings", ", ".join(f"{key} {plain(str(fields[key]).replace(',', ', '))}" for key in kept)),
+            Note("judge", f"{plain(judge.asking.model)}, answered as {plain(str(fields['answered_as']))}"),
+            Note(
+                "reading",
+                "the judge that proposes the edits rates what comes of them: another metric on the written answers "
+                f"tells what they are worth; at most {count(run.options.rounds, 'round')}, ended where no edit changes "
+                "an answer",
+            ),
+            Note("could be", _could_be(bettered)),
+        ),
+        after=(uncertainty(run.config.interval, data.groups, "; changes are of answers with both values"),),
+    )
+
+
+def _could_be(bettered: Bettered) -> str:
+    """How far the last round's CiteEval-Auto of all answers is bounded, where a judgement is missing."""
+    results, scenario = bettered.rounds[-1].results, bettered.read.run.options.scenario
+    missing = sum(one.values["auto", scenario].missing for one in results)
+    least, most = bounds(results, "auto", scenario)
+    if not missing or least is None or most is None:
+        return ""
+    said = f"{count(missing, 'statement')} of the last round without a judgement"
+    ends = f"from {least:.3f} to {most:.3f}"
+    return f"{said}; with them, CiteEval-Auto over all answers is {ends} (the means above are of what was judged)"
+
+
+def _values(bettered: Bettered, around: Provenance) -> Sheet:
+    """The values round by round, with what they changed by."""
+    blocks: list[tuple[str, _Lines]] = []
+    records: list[Record] = []
+    for place, system in enumerate(bettered.read.run.panel.systems):
+        standing, changes = _of_system(bettered, place, records)
+        blocks += [(plain(system), standing), *([(f"{plain(system)}: change", changes)] if changes else [])]
+    headings = [*(measure.label for measure in MEASURES.values()), "citations", "answers"]
+    title = "Citations before and after their judge's edits"
+    return around.sheet("improving", title, records, lambda frame: lines_grid(frame, "round", headings, blocks))
+
+
+def _of_system(bettered: Bettered, place: int, records: list[Record]) -> tuple[_Lines, _Lines]:
+    """A system's lines of every round, and of what each round changed the first by; the records are added."""
+    run = bettered.read.run
+    panel, scenario = run.panel, run.options.scenario
+    rows, system = panel.rows(place), panel.systems[place]
+    numbers = rows.tolist()
+    standing, changes = [], []
+    first = bettered.rounds[0]
+    for turn, one in enumerate(bettered.rounds):
+        title = f"round {turn}" if turn else "before"
+        cited, cited_first = _citations(one, numbers), _citations(first, numbers)
+        cells: dict[bool, list[Cell]] = {False: [], True: []}
+        pairs = 0
+        for key, measure in MEASURES.items():
+            values = [own.values[key, scenario].value for own in one.results]
+            old = [own.values[key, scenario].value for own in first.results]
+            moved = [None if a is None or b is None else b - a for a, b in zip(old, values, strict=True)]
+            own, change = (panel.interval_over(mean_of(measure.column, each), rows) for each in (values, moved))
+            known = sum(values[n] is not None for n in numbers)
+            least, most = bounds([one.results[n] for n in numbers], key, scenario)
+            pairs = sum(moved[n] is not None for n in numbers)
+            cells[False].append(interval_cell(own.ends, measure.column))
+            cells[True].append(interval_cell(change.ends, measure.column, signed=True))
+            ends = {f"change_{name}": end for name, end in asdict(change).items()}
+            records.append(
+                {"system": system, "round": turn, "measure": key, **asdict(own), "answers": known}
+                | {"least": least, "most": most, **ends, "pairs": pairs, "citations": cited}
+            )
+        standing.append((title, [*cells[False], Cell(f"{cited:,}"), Cell(f"{known:,} of {len(numbers):,}")]))
+        if turn:
+            changes.append((title, [*cells[True], Cell(f"{cited - cited_first:+,}"), Cell(f"{pairs:,}")]))
+    return standing, changes
+
+
+def _citations(one: Round, numbers: Sequence[int]) -> int:
+    return sum(len(statement.citations) for n in numbers for statement in one.splits[n].statements)
+
+
+def _edits(bettered: Bettered, around: Provenance) -> Sheet:
+    """What was done in each round, to whom, and what could not be done."""
+    panel, spent = bettered.read.run.panel, bettered.spent
+    turns = [f"round {turn}" for turn in range(1, len(bettered.rounds))] + ["not done"]
+    blocks: list[tuple[str, _Lines]] = []
+    records: list[Record] = []
+    for place, system in enumerate(panel.systems):
+        found = [_done(bettered, turn, panel.rows(place).tolist()) for turn in range(1, len(bettered.rounds) + 1)]
+        counted = Counter[str]()
+        for own in found:
+            counted.update(own)
+        names = [name for name, times in counted.items() if times]
+        blocks.append((plain(system), [(name, [Cell(f"{own.get(name, 0):,}") for own in found]) for name in names]))
+        records += [
+            {"system": system, "round": turn, "count": name, "value": own.get(name, 0)}
+            for turn, own in zip(turns, found, strict=True)
+            for name in names
+        ]
+    money = cost_of(spent, bettered.read.judge.chat)
+    taken: dict[str, float | None] = {
+        "tokens in": spent.tokens_in,
+        "tokens out": spent.tokens_out,
+        "replies without a count of tokens": spent.uncounted,
+        "USD for these replies": money,
+        "answers left, since edits would bring an earlier text back": len(bettered.circling),
+    }
+    blank = [Cell("")] * (len(turns) - 1)
+    blocks.append(("all rounds", [(name, [*blank, Cell(_amount(value))]) for name, value in taken.items()]))
+    records += [{"system": "", "round": "all", "count": name, "value": value} for name, value in taken.items()]
+    return around.sheet(
+        "improving-edits", "The edits", records, lambda frame: lines_grid(frame, "count", turns, blocks)
+    )
+
+
+def _amount(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _done(bettered: Bettered, turn: int, numbers: Sequence[int]) -> dict[str, int]:
+    """Counts of what brought a round about; for the round after the last, of what was left to do."""
+    before = bettered.rounds[turn - 1]
+    after = bettered.rounds[turn] if turn < len(bettered.rounds) else None
+    changed = before.moving if after is None else after.changed
+    own = [n for n in numbers if n in changed]
+    fates = Counter(
+        fate for n in numbers for fate in before.edits[n].fates.values() if n in changed or fate != "changed"
+    )
+    done = Counter(_named(edit) for n in own for edits in before.edits[n].done.values() for edit in edits)
+    problems = Counter[str]()
+    for n in numbers:
+        problems += before.edits[n].problems
+    order = [_named(Edit(action, reason, 1)) for action in REASONS for reason in (1, 2, 3)]
+    return {
+        "answers changed": len(own),
+        **{f"statements {fate}": fates[fate] for fate in ("changed", "unchanged", "not judged", "marks not found")},
+        **{name: done[name] for name in order},
+        **{f"passed over: {name}": times for name, times in sorted(problems.items())},
+        "answers whose sentences end elsewhere": 0 if after is None else len(after.recut & set(numbers)),
+    }
+
+
+def _named(edit: Edit) -> str:
+    return f"{edit.action}: {REASONS[edit.action][edit.reason - 1]}"
+
+
+def _changes(bettered: Bettered) -> Iterator[Record]:
+    """What changed in each answer, round by round."""
+    for turn, (before, after) in enumerate(zip(bettered.rounds, bettered.rounds[1:], strict=False), start=1):
+        for number in sorted(after.changed):
+            done = before.edits[number].done
+            yield {
+                "round": turn,
+                "answer": after.answers[number].id,
+                "system": after.answers[number].system,
+                "edits": "; ".join(
+                    f"{statement}: {' '.join(f'{edit.name}:{edit.citation}' for edit in own)}"
+                    for statement, own in done.items()
+                    if own
+                ),
+                "before": before.answers[number].text,
+                "after": after.answers[number].text,
+            }
+
+
+def _as_found(bettered: Bettered, _: MakeBackends) -> Bettered:
+    return bettered
+
+
+def _lay_out(bettered: Bettered) -> Layout:
+    around, run = _provenance(bettered), bettered.read.run
+    changes = "".join(json.dumps(row) + "\n" for row in _changes(bettered))
+    return Layout(
+        [_values(bettered, around), _edits(bettered, around)],
+        files={run.options.output: own_lines(bettered.answers), run.folder / "changes.jsonl": changes},
+    )
+
+
+IMPROVE = Pipeline(
+    name="improve",
+    title="CiteEval",
+    paper="Xu et al. 2025, CiteEval: Principle-Driven Citation Evaluation for Source Attribution",
+    help="""Answers with CiteEval's edits done, judged before and after.
+
+    Marks that a chat model would delete go, marks that it would add come;
+    nothing else in the text changes. Ends where no edit changes anything.
+
+    \b
+    Examples:
+      metaeval cite improve answers.jsonl --model NAME -o improved.jsonl
+      metaeval cite improve answers.jsonl --model NAME --rounds 3 --dry-run \\
+        -o improved.jsonl
+      metaeval cite alce answers.jsonl improved.jsonl
+    """,
+    options=ImproveCommand,
+    measures=tuple(MEASURES.values()),
+    owners=OWNERS,
+    chat="always",
+    read=read_improve,
+    estimate=estimate_improve,
+    ask=improve,
+    judge=_as_found,
+    lay_out=_lay_out,
+)

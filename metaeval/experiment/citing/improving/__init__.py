@@ -1,1 +1,0 @@
-"""Answers with CiteEval's edits done, judged before and after."""

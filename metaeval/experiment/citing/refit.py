@@ -1,0 +1,317 @@
+"""The pipeline `refit`: coefficients of CiteEval's edit distance, fitted to people's ratings of what a judge edits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from metaeval.citation.chat.opening import estimate_for, why_unread
+from metaeval.citation.citeeval.asking import load_prompts
+from metaeval.citation.citeeval.editing import PUBLISHED, coefficients_text
+from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
+from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.human.model import HumanAnswer
+from metaeval.citation.human.readers import read_human_set
+from metaeval.citation.human.refitting import FOLDS, Refit, edited_statements, fit
+from metaeval.citation.measures import Interval, group_codes, interval_of, replicates
+from metaeval.citation.model import Answer
+from metaeval.config import Flag, IntervalConfig
+from metaeval.errors import UserError
+from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, read_judge
+from metaeval.experiment.citing.pipeline import (
+    AsksChat,
+    Layout,
+    MakeBackends,
+    Measure,
+    Pipeline,
+    Profile,
+    Run,
+    Splitter,
+)
+from metaeval.experiment.citing.provenance import Provenance, fingerprint, uncertainty
+from metaeval.experiment.citing.quantities import mean_of
+from metaeval.experiment.sheet import Record, Sheet
+from metaeval.files import sha256_json
+from metaeval.report.citation.layout import interval_cell, lines_grid
+from metaeval.report.grid import Cell, Note, count, plain
+from metaeval.report.result import Column, Data
+from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.correlations import pearson, rank_correlations
+from metaeval.stats.resampling import Draws, bootstrap, replicate
+
+MEASURES = (
+    Measure("pearson", "Pearson", "correlation with people's ratings"),
+    Measure("spearman", "Spearman", "rank correlation with people's ratings"),
+    Measure("kendall", "Kendall", "tau-b with people's ratings"),
+    Measure("error", "error", "mean absolute difference from people's rating"),
+)
+
+ROWS: Mapping[str, str] = {
+    "published": "published coefficients",
+    "refit": "refitted, on groups held out",
+    "difference": "refitted less published",
+}
+
+_THREE = Column(key="", label="", digits=3)
+
+
+class RefitCommand(AsksChat):
+    """Options of `refit`."""
+
+    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
+        description="Answers that people rated (see cite meta)."
+    )
+    human: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="CiteBench's file of judgements.")
+    profile: Profile = "paper"
+    format: Annotated[str, Flag("NAME", "-f")] = Field(
+        default="auto", description="expertqa, citebench, jsonl (default: by content)."
+    )
+    splitter: Splitter = "auto"
+
+
+@dataclass(frozen=True, eq=False)
+class ToRefit:
+    """The rated answers and their statements. dropped: what was not read, by reason."""
+
+    run: Run
+    judge: Judge
+    people: Sequence[HumanAnswer]
+    splits: Sequence[Split]
+    dropped: Counter[str]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers, in order."""
+        return [one.answer for one in self.people]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the answers and of what people say of them."""
+        ratings = [[[one.start, one.end, list(one.ratings)] for one in own.statements] for own in self.people]
+        return sha256_json([fingerprint(self.answers), ratings])
+
+
+@dataclass(frozen=True, eq=False)
+class Refitted:
+    """The fit. models: the names that replies came under. agreement: of old and new coefficients with people."""
+
+    read: ToRefit
+    models: Sequence[str]
+    fit: Refit
+    agreement: Mapping[str, Mapping[str, Interval]]
+
+    @property
+    def text(self) -> str:
+        """The file of coefficients."""
+        read, judge = self.read, self.read.judge
+        made = {
+            "answers": f"{read.run.name}@{read.fingerprint[:12]}",
+            "judge": ", ".join(self.models) or judge.asking.model,
+            "prompt": f"editing@{load_prompts(judge.asking)['editing'].fingerprint}",
+            "profile": judge.profile,
+            "options": judge.changed,
+            "index_shift": judge.options.index_shift,
+            "statements": len(self.fit.statements),
+            "groups": len(set(self.fit.group.tolist())),
+        }
+        return coefficients_text(self.fit.coefficients, made)
+
+
+def read_refit(run: Run) -> ToRefit:
+    """The rated answers; `UserError` for what is wrong in files and settings."""
+    # What a statement rests on has no part in what its edits are worth.
+    judge = read_judge(run, contexts="never")
+    found = read_human_set(run.options.files, run.options.format, run.options.human)
+    splits = [
+        found.splits.get(one.answer.id) or split_response(one.answer, judge.options, run.splitter)
+        for one in found.answers
+    ]
+    return ToRefit(run, judge, found.answers, splits, found.dropped)
+
+
+def estimate_refit(read: ToRefit) -> str:
+    """One line on what asking the judge would still cost."""
+    requests = [one.request for one in questions_of(read.answers, read.splits, read.judge.asking)]
+    return f"{len(read.people):,} answers to be edited: {estimate_for(requests, read.judge.chat)}"
+
+
+def refit(read: ToRefit, chat: Any) -> Refitted:
+    """Have the citations edited, and fit. Raises `UserError` where too little is left to learn from."""
+    judge, interval = read.judge, read.run.config.interval
+    results = evaluate(read.answers, read.splits, chat.ask, judge.asking, judge.options).results
+    asked = questions_of(read.answers, read.splits, judge.asking)
+    said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
+    if said and not any(result.judged.edits for result in results):  # no ratings would mend that
+        raise UserError(
+            f"No statement of {len(read.people):,} answers was edited: of {len(said):,} requests "
+            f"{why_unread(said, judge.asking.max_tokens)}."
+        )
+    group, _ = group_codes(read.answers)
+    statements, left_out = edited_statements(read.people, results, group, judge.options)
+    try:
+        found = fit(statements, left_out, judge.options, interval.seed)
+    except UserError as error:
+        raise UserError(f"{error} {_left_out(left_out, results)}") from error
+    return Refitted(read, chat.models, found, agreement(found, interval))
+
+
+def agreement(found: Refit, interval: IntervalConfig) -> dict[str, dict[str, Interval]]:
+    """Each of `MEASURES` of each of `ROWS`; a difference is of the same resamples of groups on both sides."""
+    groups, codes = np.unique(found.group, return_inverse=True)
+    draws = bootstrap(groups.size, interval.resamples if groups.size > 1 else 0, interval.seed)
+    values = {
+        name: _measured(column, found.rating, codes.astype(np.int64), draws)
+        for name, column in (("published", found.published), ("refit", found.refitted))
+    }
+    values["difference"] = {name: values["refit"][name] - own for name, own in values["published"].items()}
+    return {row: {name: interval_of(own, interval.level) for name, own in values[row].items()} for row in ROWS}
+
+
+def _measured(score: Floats, rating: Floats, group: Ints, draws: Draws) -> dict[str, Floats]:
+    """Each measure under each weighting of the groups, (R,), the data themselves first."""
+    by_rank = replicate(rank_correlations(score, rating, group, draws.n_groups), draws)
+    error = mean_of(MEASURES[-1].column, np.abs(score - rating).tolist())
+    return {
+        "pearson": replicate(pearson(score, rating, group, draws.n_groups), draws),
+        "spearman": by_rank[0],
+        "kendall": by_rank[1],
+        "error": replicates(error, np.arange(score.size), group, draws),
+    }
+
+
+def _left_out(reasons: Mapping[str, int], results: Sequence[ResponseValues]) -> str:
+    """Statements with citations that are not learnt from, and requests that nothing came of, by reason."""
+    ended = sum((result.judged.states for result in results), Counter[str]())
+    lost = {f"requests {state}": times for state, times in ended.items() if state not in ("read", "not asked")}
+    statements = {f"statements {reason}": times for reason, times in reasons.items()}
+    counted = [f"{name} {times:,}" for name, times in sorted({**statements, **lost}.items())]
+    return f"Left out: {', '.join(counted) or 'none'}."
+
+
+def _provenance(found: Refitted) -> Provenance:
+    """What stands around the tables: what was learnt from, what was left out, who edited."""
+    read, judge, learnt = found.read, found.read.judge, found.fit
+    data = Data(
+        name=read.run.name,
+        split="citeeval",
+        fingerprint=read.fingerprint,
+        statements=len(learnt.statements),
+        documents=sum(len(answer.passages) for answer in read.answers),
+        citations=sum(len(one.citations) for one in learnt.statements),
+        groups=len(set(learnt.group.tolist())),
+        levels={},
+    )
+    said = f"{count(data.statements, 'statement')} with citations, edits and a rating, in "
+    said += f"{count(len(read.people), 'answer')} of {count(data.groups, 'group')}"
+    return Provenance(
+        data=data,
+        kind="",
+        subtitle=f"{plain(data.name)}, edited by {plain(judge.asking.model)}",
+        fields={
+            "pipeline": "citeeval-refit",
+            "profile": judge.profile,
+            "options": judge.changed,
+            "splitter": read.run.splitter.name,
+            **asked_fields(judge.asking, found.models),
+            "folds": FOLDS,
+        },
+        interval=read.run.config.interval,
+        after=(
+            Note("data", said),
+            Note("left out", ", ".join(f"{reason} {number:,}" for reason, number in sorted(learnt.left_out.items()))),
+            Note("not read", ", ".join(f"{plain(why)} {number:,}" for why, number in sorted(read.dropped.items()))),
+            uncertainty(read.run.config.interval, data.groups),
+        ),
+    )
+
+
+def _agreement(found: Refitted, around: Provenance) -> Sheet:
+    rows: list[tuple[str, list[Cell]]] = []
+    records: list[Record] = []
+    for key, measures in found.agreement.items():
+        cells = [interval_cell(one.ends, _THREE, signed=(one.low or 0) < 0) for one in measures.values()]
+        rows.append((ROWS[key], cells))
+        records += [{"coefficients": key, "measure": name, **asdict(one)} for name, one in measures.items()]
+    reading = Note(
+        "reading",
+        f"a statement's worth by refitted coefficients comes from a fit on other groups ({FOLDS} folds); one without "
+        "edits takes part in the fit, and is worth 1 by either; error: mean absolute difference from people's rating",
+    )
+    headings = [measure.label for measure in MEASURES]
+    title = "CiteEval's edit distance and people's ratings"
+    blocks = [("", rows)]
+    return around.sheet(
+        "refit", title, records, lambda frame: lines_grid(frame, "coefficients", headings, blocks), [reading]
+    )
+
+
+def _coefficients(found: Refitted, around: Provenance) -> Sheet:
+    used = found.fit.used
+    old, new = ({**one.action, "intercept": one.intercept} for one in (PUBLISHED, found.fit.coefficients))
+    lines = [
+        (name, [Cell(f"{old[name]:.3f}"), Cell(f"{new[name]:.3f}"), Cell(f"{used[name]:,}" if name in used else "")])
+        for name in old
+    ]
+    records: list[Record] = [
+        {"action": name, "published": old[name], "refitted": new[name], "statements": used.get(name)} for name in old
+    ]
+    reading = Note(
+        "reading",
+        "refitted on all groups, least squares of smallest norm: an action that no statement has is worth 0; "
+        "statements: those in which the action occurs",
+    )
+    headings = ["published", "refitted", "statements"]
+    return around.sheet(
+        "coefficients",
+        "What each action is worth",
+        records,
+        lambda frame: lines_grid(frame, "action", headings, [("", lines)]),
+        [reading],
+    )
+
+
+def _as_found(found: Refitted, _: MakeBackends) -> Refitted:
+    return found
+
+
+def _lay_out(found: Refitted) -> Layout:
+    around = _provenance(found)
+    sheets = [_agreement(found, around), _coefficients(found, around)]
+    return Layout(sheets, files={found.read.run.folder / "fitted.json": found.text})
+
+
+REFIT = Pipeline(
+    name="refit",
+    title="CiteEval",
+    paper="Xu et al. 2025, CiteEval: Principle-Driven Citation Evaluation for Source Attribution",
+    help="""Fit CiteEval's edit distance to another judge.
+
+    Its published coefficients are for the edits of one judge. Here a model
+    edits answers that people rated, and least squares says what each of its
+    edits is worth; groups held out show whether that agrees better with
+    people. 'cite citeeval --coefficients FILE' uses the file.
+
+    \b
+    Examples:
+      metaeval cite refit rated.jsonl --model NAME --dry-run
+      metaeval cite refit rated.jsonl --model NAME --record judge.jsonl
+      metaeval cite citeeval answers.json --model NAME \\
+        --coefficients results/cite/refit/rated/fitted.json
+    """,
+    options=RefitCommand,
+    measures=MEASURES,
+    owners={name: kind for name, kind in OWNERS.items() if name != "baselines"},
+    chat="always",
+    read=read_refit,
+    estimate=estimate_refit,
+    ask=refit,
+    judge=_as_found,
+    lay_out=_lay_out,
+)

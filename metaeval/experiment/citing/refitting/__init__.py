@@ -1,1 +1,0 @@
-"""CiteEval's edit distance, fitted to people's ratings."""
