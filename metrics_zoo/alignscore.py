@@ -14,10 +14,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
-from metaeval.scoring.backends.models import DType, broken_files, check_memory, quiet_transformers, settle
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.models import (
+    DType,
+    broken_files,
+    check_memory,
+    load_tokenizer,
+    quiet_transformers,
+    settle,
+)
 from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
+from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay, TwoStepMetric
+from metrics_zoo.cards import of_checkpoint
 
 if TYPE_CHECKING:
     import torch
@@ -169,13 +178,14 @@ class Seen(NamedTuple):
     cut: int
 
 
-class AlignScore(ModelMetric, TwoStepMetric):
+class AlignScore(LoadedModelMetric, TwoStepMetric):
     """Mean over statement sentences of the best chunk's P(ALIGNED); yuh-zha/AlignScore a0936d5.
 
     Where a sentence alone fills the input, both sides are cut, the longer one first; officially its whole batch is.
     """
 
     checkpoint = published("large")
+    large = True
     Options = AlignScoreOptions
     card = MetricCard(
         name="alignscore",
@@ -191,15 +201,13 @@ class AlignScore(ModelMetric, TwoStepMetric):
         input_limit=512,
         truncation="source",
         splitter="NLTK punkt_tab, else rules",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
         template="<s>source chunk</s></s>statement sentence</s>",
-        download=f"{checkpoint.download} (size=base: {SIZES['base']}), and 3 MB of FacebookAI/roberta-large",
         parameters="355 M",
         three_way=True,
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
+        **of_checkpoint(
+            checkpoint,
+            download=f"{checkpoint.download} (size=base: {SIZES['base']}), and 3 MB of FacebookAI/roberta-large",
+        ),
     )
 
     @cached_property
@@ -226,16 +234,9 @@ class AlignScore(ModelMetric, TwoStepMetric):
         """What cuts the texts; None in the modes that do not."""
         return find_splitter(self.options.splitter) if self.options.mode.endswith("_sp") else None
 
-    @property
-    def batch_tokens(self) -> int:
-        """On the CPU half the usual batch: a large model's states then stay in memory that is used again and again."""
-        return int(self.options.batch_tokens) or (1024 if self.device == "cpu" else super().batch_tokens)
-
     @cached_property
     def model(self) -> PairClassifier:
         """The classifier, loaded when first asked for."""
-        from metaeval.scoring.backends.models import load_tokenizer
-        from metaeval.scoring.backends.tokens import PairTokens
 
         found = load_aligner(self.model_folder, self.backbone, self.options.dtype, self.device)
         tokens = PairTokens(load_tokenizer(self.backbone), 512, "source")
@@ -251,10 +252,6 @@ class AlignScore(ModelMetric, TwoStepMetric):
         identity = self.identity()
         options = {name: value for name, value in identity["options"].items() if name != "mode"}
         return {**identity, "options": options}
-
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model."""
-        _ = self.model
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen | None]:
         """Logits of each chunk with each sentence; None for a statement without words."""

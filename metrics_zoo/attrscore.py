@@ -11,14 +11,15 @@ from pydantic import Field
 
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import ModelOptions
+from metaeval.scoring.backends.tokens import Prompt
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
-from metrics_zoo.t5 import T5Metric, prompt_status
+from metrics_zoo.cards import of_checkpoint, probability
+from metrics_zoo.t5 import T5Metric, ask_prompts
 
 if TYPE_CHECKING:
     import torch
 
     from metaeval.scoring.backends.seq2seq import Encoded
-    from metaeval.scoring.backends.tokens import Prompt, PromptTokens
 
 LABELS = ("Attributable", "Extrapolatory", "Contradictory")
 
@@ -59,30 +60,17 @@ class AttrScore(T5Metric):
         summary="P(Attributable) of a Flan-T5 trained to tell attributable, extrapolatory and contradictory claims",
         paper="Yue et al. 2023, Automatic Evaluation of Attribution by Large Language Models (2305.06311)",
         licence="MIT (code), Apache-2.0 (weights)",
-        low=0.0,
-        high=1.0,
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
+        **probability(),
         template=_TEMPLATE,
-        download=checkpoint.download,
         parameters="783 M",
         three_way=True,
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
+        **of_checkpoint(checkpoint),
     )
 
     @cached_property
     def labels(self) -> tuple[list[int], ...]:
         """Token ids of the three labels, each with the end token."""
         return tuple([*self.tokenizer(label)["input_ids"]] for label in LABELS)
-
-    @cached_property
-    def prompts(self) -> PromptTokens:
-        """Pairs to token ids."""
-        from metaeval.scoring.backends.tokens import PromptTokens
-
-        return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY, an empty source is a reference like any other."""
@@ -97,13 +85,7 @@ class AttrScore(T5Metric):
 
     def _judge(self, sources: Sequence[str], statements: Sequence[str]) -> list[tuple[Prompt, Status, ThreeWay | None]]:
         prompts = self.prompts.encode(sources, statements)
-        statuses = [prompt_status(prompt, text) for prompt, text in zip(prompts, statements, strict=True)]
-        asked = [prompt.ids for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]
-        found = iter(self.model.ask(asked, self._ask))
-        return [
-            (prompt, status, next(found) if status is Status.OK else None)
-            for prompt, status in zip(prompts, statuses, strict=True)
-        ]
+        return ask_prompts(prompts, statements, lambda asked: self.model.ask(asked, self._ask))
 
     def _ask(self, batch: Encoded) -> list[ThreeWay]:
         import torch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from math import exp, log1p
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -12,11 +11,11 @@ from pydantic import Field
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import ModelOptions
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
-from metrics_zoo.t5 import YesNoMetric, prompt_status
+from metrics_zoo.cards import of_checkpoint, probability
+from metrics_zoo.t5 import YesNoMetric, ask_prompts
 
 if TYPE_CHECKING:
     from metaeval.scoring.backends.seq2seq import Encoded
-    from metaeval.scoring.backends.tokens import Prompt, PromptTokens
 
 _MOST_PIECES = 10  # ALCE generates no more
 
@@ -67,27 +66,11 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         summary="probability that a T5 trained on NLI answers 1 (entailed)",
         paper="Honovich et al. 2022, TRUE (2204.04991); Bohnet et al. 2022, Attributed Question Answering (2212.08037)",
         licence="Apache-2.0",
-        low=0.0,
-        high=1.0,
-        neutral=0.5,
-        threshold=0.5,
-        threshold_from="the official answer 1 is, but for rare ties, a probability above one half",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
+        **probability(half="the official answer 1 is, but for rare ties, a probability above one half"),
         template="premise: {source} hypothesis: {statement}",
-        download=checkpoint.download,
         parameters="11.3 B",
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
+        **of_checkpoint(checkpoint),
     )
-
-    @cached_property
-    def prompts(self) -> PromptTokens:
-        """Pairs to token ids."""
-        from metaeval.scoring.backends.tokens import PromptTokens
-
-        return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens)
 
     def observed(self) -> Mapping[str, Any]:
         """What an observation depends on: everything but the choice between the two probabilities."""
@@ -97,22 +80,14 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen]:
         """Ask the model about each pair with words in its statement; an empty source is a premise like any other."""
         prompts = self.prompts.encode(sources, statements)
-        statuses = [prompt_status(prompt, text) for prompt, text in zip(prompts, statements, strict=True)]
-        asked = [prompt for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]
-        found = iter(self.read(asked))
+        answers = ask_prompts(prompts, statements, lambda asked: self.model.ask(asked, self._ask))
         return [
-            next(found) if status is Status.OK else Seen(0.0, 0.0, False, prompt.tokens, prompt.cut, status)
-            for prompt, status in zip(prompts, statuses, strict=True)
+            Seen(*(said or (0.0, 0.0, False)), prompt.tokens, prompt.cut, status) for prompt, status, said in answers
         ]
 
     def judge(self, observations: Sequence[Seen]) -> list[PairScore]:
         """The score asked for."""
         return [self._answer(seen) for seen in observations]
-
-    def read(self, prompts: Sequence[Prompt]) -> list[Seen]:
-        """What the model says to prompts, in order."""
-        found = self.model.ask([prompt.ids for prompt in prompts], self._ask)
-        return [Seen(*said, prompt.tokens, prompt.cut) for said, prompt in zip(found, prompts, strict=True)]
 
     def _ask(self, batch: Encoded) -> list[tuple[float, float, bool]]:
         logits = batch.first().double()

@@ -12,8 +12,10 @@ from typing import Any, Literal, NamedTuple
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.likelihood import BartLikelihood
-from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.models import broken_files, load_model, load_tokenizer
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
+from metrics_zoo.cards import of_checkpoint
 
 _LIMIT = 1024
 _GENERATORS = frozenset({"BartForConditionalGeneration", "BartModel", "bart"})  # named by config.json
@@ -43,7 +45,7 @@ class Likely(NamedTuple):
     wordless: bool
 
 
-class BARTScore(TwoStepMetric, ModelMetric):
+class BARTScore(TwoStepMetric, LoadedModelMetric):
     """Mean log-probability of the statement's tokens, <s> and </s> included, given the source; higher is more support.
 
     These two nearly certain tokens pull short statements towards 0, as in the official code. Statements need no
@@ -61,14 +63,9 @@ class BARTScore(TwoStepMetric, ModelMetric):
         high=0.0,
         input_limit=_LIMIT,
         truncation="both",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
         template="encoder: <s> source </s>; decoder: </s> <s> statement",
-        download=checkpoint.download,
         parameters="406 M",
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
+        **of_checkpoint(checkpoint),
     )
 
     def __init__(self, options: MetricOptions | None = None) -> None:
@@ -80,8 +77,6 @@ class BARTScore(TwoStepMetric, ModelMetric):
     def model(self) -> BartLikelihood:
         """The BART, loaded when first asked for; `UserError` when the checkpoint is of another architecture."""
         from transformers import BartForConditionalGeneration
-
-        from metaeval.scoring.backends.models import broken_files, load_model, load_tokenizer
 
         found, options = self.model_folder, self.options
         with broken_files(found):
@@ -102,10 +97,6 @@ class BARTScore(TwoStepMetric, ModelMetric):
         for name in ("transform", "fallback"):
             identity["options"].pop(name)
         return identity
-
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model."""
-        _ = self.model
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Likely]:
         """Ask BART about each pair. An empty text can be read, and judged by its <s> and </s>."""

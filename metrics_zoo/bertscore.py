@@ -19,6 +19,7 @@ from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
 from metaeval.scoring.backends.models import DType, broken_files, load_model, load_tokenizer
 from metaeval.scoring.backends.tokens import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
+from metrics_zoo.cards import of_checkpoint
 
 if TYPE_CHECKING:
     import torch
@@ -221,13 +222,8 @@ class BERTScore(TwoStepMetric, ModelMetric):
         high=1.0,
         input_limit=512,
         truncation="both",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
-        download=checkpoint.download,
         parameters="750 M, of which 640 M are used",
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
+        **of_checkpoint(checkpoint),
     )
     Options = BERTScoreOptions
 

@@ -16,6 +16,7 @@ from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
 from metaeval.scoring.backends.models import DType, broken_files, load_model, load_tokenizer
 from metaeval.scoring.backends.tokens import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metrics_zoo.cards import of_checkpoint
 
 if TYPE_CHECKING:
     import torch
@@ -173,14 +174,9 @@ class Cosine(ModelMetric):
         high=1.0,
         input_limit=256,
         truncation="both",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
-        download=checkpoint.download,
         parameters="22.7 M",
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
         argument="model",
+        **of_checkpoint(checkpoint),
     )
     Options = CosineOptions
 

@@ -8,11 +8,14 @@ from functools import cached_property
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import ModelMetric
+from metaeval.scoring.backends.model_metric import LoadedModelMetric
+from metaeval.scoring.backends.models import load_model, load_tokenizer
+from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metrics_zoo.cards import of_checkpoint, probability
 
 
-class FactCC(ModelMetric):
+class FactCC(LoadedModelMetric):
     """P(CORRECT), the softmax over the two labels; the official script prints the larger label alone."""
 
     checkpoint = Checkpoint(
@@ -24,30 +27,18 @@ class FactCC(ModelMetric):
         summary="P(CORRECT) of a BERT classifier trained on summaries with made errors",
         paper="Kryscinski et al. 2020, Evaluating the Factual Consistency of Abstractive ... (arXiv 1910.12840)",
         licence="BSD-3-Clause",
-        low=0.0,
-        high=1.0,
-        neutral=0.5,
-        threshold=0.5,
-        threshold_from="the official code takes the likelier of two classes",
+        **probability(half="the official code takes the likelier of two classes"),
         input_limit=512,
         truncation="longest",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
         template="[CLS] source [SEP] statement [SEP]",
-        download=checkpoint.download,
         parameters="110 M",
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
+        **of_checkpoint(checkpoint),
     )
 
     @cached_property
     def model(self) -> PairClassifier:
         """The classifier, loaded when first asked for."""
         from transformers import AutoModelForSequenceClassification
-
-        from metaeval.scoring.backends.models import load_model, load_tokenizer
-        from metaeval.scoring.backends.tokens import PairTokens
 
         found, options = self.model_folder, self.options
         model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device)
@@ -60,10 +51,6 @@ class FactCC(ModelMetric):
         # do_lower_case: bert-base-uncased's vocabulary; not every copy of the checkpoint says so.
         tokens = PairTokens(load_tokenizer(found, do_lower_case=True), 512, "longest-tie-statement")
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
-
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model."""
-        _ = self.model
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY (official: an error, or a number that means nothing)."""

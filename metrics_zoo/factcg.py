@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.models import load_model, load_tokenizer
 from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
 from metaeval.scoring.backends.tokens import PairIds, TextTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metrics_zoo.cards import of_checkpoint, probability
 
 _QUESTION = (
     'Choose your answer: based on the paragraph above can we conclude that "{statement}"?\n\n'
@@ -32,7 +34,7 @@ class FactCGOptions(ModelOptions):
     splitter: Wish = "auto"
 
 
-class FactCG(ModelMetric):
+class FactCG(LoadedModelMetric):
     """Largest softmax[1] over the source's chunks, the statement whole; derenlei/FactCG's FactCGScore.
 
     Written from the published code, and never run against it or its checkpoint. It differs in one case: where chunk
@@ -40,6 +42,7 @@ class FactCG(ModelMetric):
     """
 
     checkpoint = Checkpoint("yaxili96/FactCG-DeBERTa-v3-Large", "1.7 GB, MIT")
+    large = True
     Options = FactCGOptions
     card = MetricCard(
         name="factcg",
@@ -47,22 +50,13 @@ class FactCG(ModelMetric):
         summary="P(supported) of a DeBERTa trained on claims made from several sentences of a graph: best source chunk",
         paper="Lei et al. 2025, FactCG: Enhancing Fact Checkers with Graph-Based Multi-Hop Data (arXiv 2501.17144)",
         licence="MIT",
-        low=0.0,
-        high=1.0,
-        neutral=0.5,
-        threshold=0.5,
-        threshold_from="the official evaluation code's fixed threshold",
+        **probability(half="the official evaluation code's fixed threshold"),
         input_limit=_LIMIT,
         truncation="source",
         splitter="NLTK punkt_tab and words, else rules",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
         template="{source chunk}\n\n" + _QUESTION,
-        download=checkpoint.download,
         parameters="435 M",
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
+        **of_checkpoint(checkpoint),
     )
 
     @cached_property
@@ -70,17 +64,10 @@ class FactCG(ModelMetric):
         """What cuts the sources."""
         return find_splitter(self.options.splitter)
 
-    @property
-    def batch_tokens(self) -> int:
-        """On the CPU half the usual batch: a large model's states then stay in memory that is used again and again."""
-        return int(self.options.batch_tokens) or (1024 if self.device == "cpu" else super().batch_tokens)
-
     @cached_property
     def model(self) -> PairClassifier:
         """The classifier, loaded when first asked for."""
         from transformers import AutoModelForSequenceClassification
-
-        from metaeval.scoring.backends.models import load_model, load_tokenizer
 
         found, options = self.model_folder, self.options
         model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device)
@@ -91,10 +78,6 @@ class FactCG(ModelMetric):
     def identity(self) -> dict[str, Any]:
         """With the splitter."""
         return {**super().identity(), "splitter": self.splitter.name}
-
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model."""
-        _ = self.model
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; one with a text without words is EMPTY (the official code stops at such a source)."""

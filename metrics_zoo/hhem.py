@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -14,11 +14,11 @@ from metaeval.errors import UserError
 from metaeval.scoring.backends.batches import Work, pad, run_batches
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
-from metaeval.scoring.contract import MetricCard, PairScore, Status
-from metrics_zoo.t5 import prompt_status
-
-if TYPE_CHECKING:
-    from metaeval.scoring.backends.tokens import PromptTokens
+from metaeval.scoring.backends.models import broken_files, load_model, load_tokenizer
+from metaeval.scoring.backends.tokens import PromptTokens
+from metaeval.scoring.contract import MetricCard, PairScore
+from metrics_zoo.cards import of_checkpoint, probability
+from metrics_zoo.t5 import ask_prompts
 
 _FOUNDATION = Checkpoint(
     "google/flan-t5-base",
@@ -62,22 +62,13 @@ class HHEM(ModelMetric):
         summary="probability that a Flan-T5 encoder trained on hallucinations finds the statement consistent",
         paper="none; Vectara 2024, HHEM-2.1-Open (10.57967/hf/3240)",
         licence="Apache-2.0",
-        low=0.0,
-        high=1.0,
-        neutral=0.5,
-        threshold=0.5,
-        threshold_from="the authors' documentation",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
+        **probability(half="the authors' documentation"),
         template=(
             "<pad> Determine if the hypothesis is true given the premise?\n\n"
             "Premise: {source}\n\nHypothesis: {statement}"
         ),
-        download=f"{checkpoint.download}; {_FOUNDATION.download} ({_FOUNDATION.hub_id})",
         parameters="110 M",
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
+        **of_checkpoint(checkpoint, download=f"{checkpoint.download}; {_FOUNDATION.download} ({_FOUNDATION.hub_id})"),
     )
 
     @cached_property
@@ -107,8 +98,6 @@ class HHEM(ModelMetric):
     @cached_property
     def prompts(self) -> PromptTokens:
         """Pairs to token ids."""
-        from metaeval.scoring.backends.models import load_tokenizer
-        from metaeval.scoring.backends.tokens import PromptTokens
 
         return PromptTokens(load_tokenizer(self.tokenizer_folder), self.card.template, self.options.max_tokens)
 
@@ -117,8 +106,6 @@ class HHEM(ModelMetric):
         """The token classifier, loaded when first asked for."""
         from safetensors import safe_open
         from transformers import T5ForTokenClassification
-
-        from metaeval.scoring.backends.models import broken_files, load_model
 
         found = self.model_folder
         with broken_files(found), safe_open(found.weights[0], framework="pt") as file:
@@ -137,13 +124,11 @@ class HHEM(ModelMetric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY, an empty source is a premise like any other."""
         prompts = self.prompts.encode(sources, statements)
-        statuses = [prompt_status(prompt, text) for prompt, text in zip(prompts, statements, strict=True)]
-        asked = [prompt.ids for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]
-        found = iter(run_batches(asked, len, self._forward, self.batch_tokens, self.device, self.work))
-        return [
-            PairScore(next(found) if status is Status.OK else None, status, prompt.tokens, prompt.cut)
-            for prompt, status in zip(prompts, statuses, strict=True)
-        ]
+        answers = ask_prompts(prompts, statements, self._run)
+        return [PairScore(score, status, prompt.tokens, prompt.cut) for prompt, status, score in answers]
+
+    def _run(self, prompts: list[list[int]]) -> list[float]:
+        return run_batches(prompts, len, self._forward, self.batch_tokens, self.device, self.work)
 
     def _forward(self, batch: list[list[int]]) -> Sequence[float]:
         import torch

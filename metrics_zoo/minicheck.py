@@ -11,12 +11,13 @@ from pydantic import Field
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import ModelOptions
 from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
+from metaeval.scoring.backends.tokens import Prompt
 from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metrics_zoo.cards import of_checkpoint, probability
 from metrics_zoo.t5 import YesNoMetric
 
 if TYPE_CHECKING:
     from metaeval.scoring.backends.seq2seq import Encoded
-    from metaeval.scoring.backends.tokens import Prompt, PromptTokens
 
 
 class MiniCheckOptions(ModelOptions):
@@ -39,6 +40,7 @@ class MiniCheck(YesNoMetric):
     """
 
     checkpoint = Checkpoint("lytang/MiniCheck-Flan-T5-Large", "3.1 GB, MIT", "96eafd01cee2d16cf81aaa2fb226b14f422a37b3")
+    cut = "end"
     Options = MiniCheckOptions
     card = MetricCard(
         name="minicheck",
@@ -46,35 +48,19 @@ class MiniCheck(YesNoMetric):
         summary="probability that a Flan-T5 trained on claims against documents answers 1, best chunk of the source",
         paper="Tang et al. 2024, MiniCheck: Efficient Fact-Checking of LLMs on Grounding Documents (2404.10774)",
         licence="Apache-2.0 (code), MIT (weights)",
-        low=0.0,
-        high=1.0,
-        neutral=0.5,
-        threshold=0.5,
-        threshold_from="the official code's label is 1 above one half",
+        **probability(half="the official code's label is 1 above one half"),
         input_limit=2048,
         truncation="statement",
         splitter="sentences (NLTK or rules), chunks of 500 words",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
         template="predict: {source}</s>{statement}",
-        download=checkpoint.download,
         parameters="783 M",
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
+        **of_checkpoint(checkpoint),
     )
 
     @cached_property
     def splitter(self) -> Splitter:
         """The sentence splitter."""
         return find_splitter(self.options.splitter)
-
-    @cached_property
-    def prompts(self) -> PromptTokens:
-        """Pairs to token ids."""
-        from metaeval.scoring.backends.tokens import PromptTokens
-
-        return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens, "end")
 
     def identity(self) -> dict[str, Any]:
         """With the splitter that runs."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.encoder import Encoded, JobTexts, match_pairs
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
+from metrics_zoo.cards import MODULES, calibrated
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +30,7 @@ _CARD: dict[str, Any] = {
     "dtype": "float32",
     "download": minilm.FILES.download,
     "parameters": "22.7 M",
-    "modules": ("torch", "transformers", "tokenizers", "safetensors"),
+    "modules": MODULES,
     "extra": "models",
 }
 
@@ -65,6 +65,7 @@ class _MiniLM(TwoStepMetric):
     """Encode each text once for both metrics: the job's statements before the first block, sources in their block."""
 
     Options = MiniLMOptions
+    side: ClassVar[Literal["precision", "cosine"]]
 
     def observed(self) -> Mapping[str, Any]:
         """Both metrics read one pass of one model."""
@@ -93,13 +94,9 @@ class _MiniLM(TwoStepMetric):
         return [
             PairScore(None, Status.EMPTY, pair.tokens, pair.cut)
             if pair.empty
-            else PairScore(self.read(pair), tokens=pair.tokens, cut=pair.cut)
+            else PairScore(getattr(pair, self.side), tokens=pair.tokens, cut=pair.cut)
             for pair in observations
         ]
-
-    @abstractmethod
-    def read(self, pair: Compared) -> float:
-        """The score of a pair."""
 
 
 class MiniLMBERTScore(_MiniLM):
@@ -113,14 +110,9 @@ class MiniLMBERTScore(_MiniLM):
         name="minilm-bertscore",
         summary="BERTScore precision on MiniLM: mean over statement tokens of the best cosine to source tokens",
         paper="Zhang et al. 2020, BERTScore (arXiv 1904.09675); Wang et al. 2020 (arXiv 2002.10957)",
-        threshold=0.67,
-        threshold_from="calibrated on WiCE dev, full support",
-        **_CARD,
+        **_CARD | calibrated(0.67),
     )
-
-    def read(self, pair: Compared) -> float:
-        """The mean of the best matches."""
-        return pair.precision
+    side = "precision"
 
 
 class MiniLMCosine(_MiniLM):
@@ -130,14 +122,9 @@ class MiniLMCosine(_MiniLM):
         name="minilm-cosine",
         summary="cosine of mean-pooled MiniLM embeddings of statement and source",
         paper="Reimers and Gurevych 2019, Sentence-BERT (arXiv 1908.10084); Wang et al. 2020 (arXiv 2002.10957)",
-        threshold=0.61,
-        threshold_from="calibrated on WiCE dev, full support",
-        **_CARD,
+        **_CARD | calibrated(0.61),
     )
-
-    def read(self, pair: Compared) -> float:
-        """The cosine."""
-        return pair.cosine
+    side = "cosine"
 
 
 def _mean_and_tokens(states: torch.Tensor) -> torch.Tensor:

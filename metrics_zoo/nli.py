@@ -12,8 +12,11 @@ from pydantic import Field
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.models import load_model, load_tokenizer
+from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
+from metrics_zoo.cards import of_checkpoint, probability
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +49,7 @@ class NLIOptions(ModelOptions):
     trust_remote_code: bool = False
 
 
-class NLI(ModelMetric):
+class NLI(LoadedModelMetric):
     """Source as premise, statement as hypothesis, one pass; a source too long for the model loses its end."""
 
     checkpoint = Checkpoint(
@@ -59,29 +62,20 @@ class NLI(ModelMetric):
         summary="P(entailment) of a cross-encoder of your choice (score=ent-minus-con: from -1 to 1)",
         paper="He et al. 2023, DeBERTaV3 (2111.09543), fine-tuned on SNLI and MultiNLI; others: see the model's page",
         licence="Apache-2.0",
-        low=0.0,
-        high=1.0,
+        **probability(),
         input_limit=_USUAL_LIMIT,
         truncation="source",
-        checkpoint=checkpoint.hub_id,
-        revision=checkpoint.revision,
-        dtype="float32",
         template="source and statement as the tokenizer's pair",
-        download=checkpoint.download,
         parameters="142 M",
         three_way=True,
-        modules=("torch", "transformers", "tokenizers", "safetensors"),
-        extra="models",
         argument="model",
+        **of_checkpoint(checkpoint),
     )
 
     @cached_property
     def model(self) -> PairClassifier:
         """The classifier, loaded when first asked for; `UserError` for a model that is no NLI classifier."""
         from transformers import AutoModelForSequenceClassification
-
-        from metaeval.scoring.backends.models import load_model, load_tokenizer
-        from metaeval.scoring.backends.tokens import PairTokens
 
         found, options = self.model_folder, self.options
         trust = {"trust_remote_code": options.trust_remote_code}
@@ -96,10 +90,6 @@ class NLI(ModelMetric):
         limit = input_limit(model, tokenizer)
         tokens = PairTokens(tokenizer, min(options.max_tokens or limit, limit), "source")
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
-
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model."""
-        _ = self.model
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metrics_zoo.cards import calibrated, probability
 
 _WORD = re.compile(r"\w+")
 _FUNCTION_WORDS = frozenset(
@@ -33,10 +34,7 @@ class Overlap(Metric):
         summary="share of the statement's content words that stand in the source",
         paper="none: a baseline",
         licence="Apache-2.0",
-        low=0.0,
-        high=1.0,
-        threshold=0.63,
-        threshold_from="calibrated on WiCE dev, full support",
+        **probability() | calibrated(0.63),
     )
     Options = OverlapOptions
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metrics_zoo.cards import calibrated, probability
 
 
 class RougeOptions(MetricOptions):
@@ -25,10 +26,7 @@ class Rouge(Metric):
         summary="ROUGE-L precision of the statement against the source",
         paper="Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries (W04-1013)",
         licence="Apache-2.0",
-        low=0.0,
-        high=1.0,
-        threshold=0.48,
-        threshold_from="calibrated on WiCE dev, full support",
+        **probability() | calibrated(0.48),
     )
     Options = RougeOptions
 

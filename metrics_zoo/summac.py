@@ -15,10 +15,12 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_vali
 
 from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.models import broken_files, load_model, load_tokenizer
 from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
+from metrics_zoo.cards import MODULES, of_checkpoint
 from metrics_zoo.summac_conv import SHA256, URL, Convolution, check_bins, find_convolution
 from metrics_zoo.summac_image import (
     MOST_SOURCE_UNITS,
@@ -52,7 +54,7 @@ class SummaCOptions(ModelOptions):
     fallback: bool = False
 
 
-class SummaC(TwoStepMetric, ModelMetric):
+class SummaC(TwoStepMetric, LoadedModelMetric):
     """Each source unit against each statement unit through an NLI model: each two units of a block once.
 
     There are no three-way probabilities of a pair: the best entailment and the best contradiction of a statement
@@ -82,7 +84,6 @@ class SummaC(TwoStepMetric, ModelMetric):
     @cached_property
     def labels(self) -> Order:
         """The model's label numbers of entailment, contradiction and neutral."""
-        from metaeval.scoring.backends.models import broken_files
 
         with broken_files(self.model_folder):
             config = json.loads((self.model_folder.folder / "config.json").read_text(encoding="utf-8"))
@@ -91,7 +92,6 @@ class SummaC(TwoStepMetric, ModelMetric):
     @cached_property
     def tokens(self) -> PairTokens:
         """How two units become the model's input."""
-        from metaeval.scoring.backends.models import load_tokenizer
 
         # The official code asks for cutting the source alone, and gets the longest side: its truncation=True wins.
         return PairTokens(as_published(load_tokenizer(self.model_folder)), _MAX_TOKENS, "longest")
@@ -100,8 +100,6 @@ class SummaC(TwoStepMetric, ModelMetric):
     def model(self) -> PairClassifier:
         """The NLI model, loaded when first asked for."""
         from transformers import AutoModelForSequenceClassification
-
-        from metaeval.scoring.backends.models import load_model
 
         _ = self.labels  # wrong labels are told before a model is loaded
         model = load_model(AutoModelForSequenceClassification, self.model_folder, self.options.dtype, self.device)
@@ -121,10 +119,6 @@ class SummaC(TwoStepMetric, ModelMetric):
             "granularity": list(self._granularities),
             "splitter": self.splitter.name,
         }
-
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model."""
-        _ = self.model
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[NLIImage]:
         """The NLI image of each pair."""
@@ -178,13 +172,9 @@ _CARD: dict[str, Any] = {
     "input_limit": 500,
     "truncation": "longest",
     "splitter": "nltk punkt_tab where found, else rules; sentences of <= 10 characters dropped",
-    "checkpoint": VITC.hub_id,
-    "revision": VITC.revision,
-    "dtype": "float32",
     "template": "[CLS] source sentence [SEP] statement sentence [SEP]",
     "parameters": "59 M",
-    "modules": ("torch", "transformers", "tokenizers", "safetensors", "sentencepiece"),
-    "extra": "models",
+    **of_checkpoint(VITC, modules=(*MODULES, "sentencepiece")),
 }
 
 Values = NDArray[np.float64]
@@ -222,7 +212,6 @@ class SummaCZS(SummaC):
         low=-1.0,
         high=1.0,
         neutral=0.0,
-        download=VITC.download,
         **_CARD,
     )
 
@@ -264,8 +253,7 @@ class SummaCConv(SummaC):
         summary="trained layers over the histogram of entailment that a statement sentence meets in the source",
         low=0.0,
         high=1.0,
-        download=f"{VITC.download}; the trained layers, 2 kB, Apache-2.0",
-        **_CARD,
+        **_CARD | {"download": f"{VITC.download}; the trained layers, 2 kB, Apache-2.0"},
     )
 
     @cached_property

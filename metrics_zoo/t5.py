@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from metaeval.errors import UserError
-from metaeval.scoring.backends.model_metric import ModelMetric
+from metaeval.scoring.backends.model_metric import LoadedModelMetric
+from metaeval.scoring.backends.models import load_tokenizer
+from metaeval.scoring.backends.tokens import Prompt, PromptCut, PromptTokens
 from metaeval.scoring.contract import Status
 
 if TYPE_CHECKING:
     from metaeval.scoring.backends.seq2seq import Seq2Seq
-    from metaeval.scoring.backends.tokens import Prompt
+
+Said = TypeVar("Said")
 
 
-class T5Metric(ModelMetric):
-    """A metric on a T5 that is asked for an answer."""
+class T5Metric(LoadedModelMetric):
+    """A metric on a T5 that is asked for an answer. cut: what a prompt beyond the limit loses."""
+
+    cut: ClassVar[PromptCut] = "source"
 
     @cached_property
     def tokenizer(self) -> Any:
         """The model's tokenizer."""
-        from metaeval.scoring.backends.models import load_tokenizer
 
         return load_tokenizer(self.model_folder)
+
+    @cached_property
+    def prompts(self) -> PromptTokens:
+        """Pairs to token ids."""
+        return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens, self.cut)
 
     @cached_property
     def model(self) -> Seq2Seq:
@@ -36,10 +45,6 @@ class T5Metric(ModelMetric):
 
     def check_vocabulary(self) -> None:
         """Raise `UserError` when the tokenizer cannot be that of this metric: told before gigabytes are loaded."""
-
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model."""
-        _ = self.model
 
 
 class YesNo(NamedTuple):
@@ -74,6 +79,21 @@ def read_yes_no(tokenizer: Any, folder: Path) -> YesNo:
             f"{pieces[1]}, not into ['▁1'] and ['▁', '0']): check the model id."
         )
     return YesNo(*tokenizer.convert_tokens_to_ids(["▁1", "▁"]))
+
+
+def ask_prompts(
+    prompts: Sequence[Prompt], statements: Sequence[str], ask: Callable[[list[list[int]]], Sequence[Said]]
+) -> list[tuple[Prompt, Status, Said | None]]:
+    """Each prompt with its status, and what the model said to it: None where the status is not OK.
+
+    ask: token ids of prompts -> an answer for each, in order.
+    """
+    statuses = [prompt_status(prompt, text) for prompt, text in zip(prompts, statements, strict=True)]
+    said = iter(ask([prompt.ids for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]))
+    return [
+        (prompt, status, next(said) if status is Status.OK else None)
+        for prompt, status in zip(prompts, statuses, strict=True)
+    ]
 
 
 def prompt_status(prompt: Prompt, statement: str) -> Status:

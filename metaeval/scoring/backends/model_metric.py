@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -98,6 +100,29 @@ class ModelMetric(Metric):
             key: _shown(value) for key, value in identity.items() if key not in _SAID and value not in (None, "none")
         }
         return {**super().provenance(), **own, **more}
+
+
+class LoadedModelMetric(ModelMetric):
+    """A metric on one model in memory, loaded before the first score."""
+
+    # On the CPU half the usual batch keeps a large model's states in memory that is used again and again.
+    large: ClassVar[bool] = False
+
+    @cached_property
+    @abstractmethod
+    def model(self) -> Any:
+        """The model, loaded when first asked for."""
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens of a batch; half as many on the CPU for a large model."""
+        if self.large and not self.options.batch_tokens and self.device == "cpu":
+            return 1024
+        return super().batch_tokens
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model."""
+        _ = self.model
 
 
 _SAID = frozenset({"name", "version", "options", "template", "weights", "origin"})  # elsewhere in a signature
