@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from transformers import AutoTokenizer, RobertaConfig, RobertaForMaskedLM
 
-from benchmarks.metrics.classifiers import loaded, scores, torch_kernels
+from benchmarks.metrics.classifiers import timed_ways
 from benchmarks.paired import Paired, Way, compare, pin
 from benchmarks.workload import SHAPES, Texts, save_tokenizer, workload
 from metaeval.cache import cache_folder
@@ -99,16 +99,13 @@ def part(state: dict[str, torch.Tensor], name: str) -> dict[str, torch.Tensor]:
 
 
 def ways(pairs: list[Texts], folder: Path) -> dict[str, Way]:
-    """Ours first, then the usual way, then ours on torch's own kernels."""
-    options = AlignScoreOptions(folder=folder)
-    ours, plain = loaded(AlignScore(options)), torch_kernels(AlignScore(options))
+    """Ours, the usual way with and without fused attention, ours on torch's own kernels."""
     usual, fused = Usual(folder, "eager"), Usual(folder, "sdpa")
-    return {
-        "ours": lambda: scores(ours, pairs),
+    others = {
         "usual: pad 512, vocabulary head, pair by pair": lambda: usual(pairs),
         "usual, with fused attention": lambda: fused(pairs),
-        "ours, torch's own kernels": lambda: scores(plain, pairs),
     }
+    return timed_ways(lambda: AlignScore(AlignScoreOptions(folder=folder)), pairs, others)
 
 
 def measure(count: int = 24, rounds: int = 3) -> Paired:

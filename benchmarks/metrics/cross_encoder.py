@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from sentence_transformers import CrossEncoder
 
-from benchmarks.metrics.classifiers import loaded, scores, torch_kernels
+from benchmarks.metrics.classifiers import timed_ways
 from benchmarks.paired import Paired, Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
 from metrics_zoo.nli import NLI, NLIOptions
@@ -24,15 +24,15 @@ LAYERS = (6, 12)
 
 
 def ways(pairs: list[Texts], folder: Path) -> dict[str, Way]:
-    """Ours first, then the usual way, then ours on torch's own kernels."""
+    """Ours, the usual way, ours on torch's own kernels."""
     options = NLIOptions(folder=folder, labels="entailment,neutral,contradiction")
-    ours, plain = loaded(NLI(options)), torch_kernels(NLI(options))
     usual = CrossEncoder(str(folder), device="cpu", activation_fn=torch.nn.Softmax(dim=-1))
-    return {
-        "ours": lambda: scores(ours, pairs),
-        "usual: CrossEncoder.predict, batch 32": lambda: usual.predict(pairs, show_progress_bar=False)[:, 0].tolist(),
-        "ours, torch's own kernels": lambda: scores(plain, pairs),
-    }
+
+    def predict() -> list[float]:
+        found: list[float] = usual.predict(pairs, show_progress_bar=False)[:, 0].tolist()
+        return found
+
+    return timed_ways(lambda: NLI(options), pairs, {"usual: CrossEncoder.predict, batch 32": predict})
 
 
 def measure(count: int = 320, rounds: int = 3, layers: int = 6) -> Paired:

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer, BertForSequenceClassification
 
-from benchmarks.metrics.classifiers import loaded, scores, torch_kernels
+from benchmarks.metrics.classifiers import timed_ways
 from benchmarks.paired import Paired, Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
 from metrics_zoo.factcc import FactCC
@@ -46,16 +46,10 @@ class Usual:
 
 
 def ways(pairs: list[Texts], folder: Path) -> dict[str, Way]:
-    """Ours first, then the usual way, then ours on torch's own kernels."""
-    options = FactCC.Options(folder=folder)
-    ours, plain = loaded(FactCC(options)), torch_kernels(FactCC(options))
+    """Ours, the usual way with and without fused attention, ours on torch's own kernels."""
     usual, fused = Usual(folder, "eager"), Usual(folder, "sdpa")
-    return {
-        "ours": lambda: scores(ours, pairs),
-        "usual: pad 512, batch 8": lambda: usual(pairs),
-        "usual, with fused attention": lambda: fused(pairs),
-        "ours, torch's own kernels": lambda: scores(plain, pairs),
-    }
+    others = {"usual: pad 512, batch 8": lambda: usual(pairs), "usual, with fused attention": lambda: fused(pairs)}
+    return timed_ways(lambda: FactCC(FactCC.Options(folder=folder)), pairs, others)
 
 
 def measure(count: int = 64, rounds: int = 3) -> Paired:

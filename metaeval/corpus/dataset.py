@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from metaeval.corpus.model import Corpus, Ratings
 
@@ -18,6 +18,32 @@ class SourceFile:
     url: str
     sha256: str = ""
     size: int = 0
+
+
+class Origin(TypedDict):
+    """Where a data set comes from, as its card names it."""
+
+    origin: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Files published on GitHub: a repository (OWNER/NAME), one of its commits, and the folder of the files in it."""
+
+    name: str
+    commit: str
+    folder: str = ""
+
+    @property
+    def card(self) -> Origin:
+        """The fields `origin` and `commit` of a card."""
+        return {"origin": f"https://github.com/{self.name}", "commit": self.commit}
+
+    def file(self, name: str, sha256: str = "", size: int = 0, folder: str = "") -> SourceFile:
+        """One file, in the repository's folder or another one."""
+        parts = ("https://raw.githubusercontent.com", self.name, self.commit, folder or self.folder, name)
+        return SourceFile(name, "/".join(filter(None, parts)), sha256, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +79,17 @@ class Dataset:
     kind: Literal["corpus", "ratings"] = "corpus"
     options: Mapping[str, Option] = field(default_factory=dict)
     note: str = ""
+
+
+class Unpublished(TypedDict):
+    """The fields of a card that has no published files."""
+
+    commit: str
+    citation: str
+    folder: str
+    files: Mapping[str, tuple[SourceFile, ...]]
+    default_split: str
+
+
+UNPUBLISHED: Unpublished = {"commit": "", "citation": "", "folder": "", "files": {"all": ()}, "default_split": "all"}
+"""For a data set that is shipped, or is a file of the user's own."""

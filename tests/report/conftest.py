@@ -41,7 +41,7 @@ def result() -> Result:
             Column(key="auc", label="AUC full/none", scale=100.0, digits=2),
             Column(key="pearson", label="Pearson r"),
         ],
-        rows=[_minilm(), _judge(), _constant(), _random(), _oracle()],
+        rows=[_minilm(), _judge(), *CONTROLS],
     )
 
 
@@ -84,52 +84,26 @@ def _judge() -> Row:
     )
 
 
-def _constant() -> Row:
-    return Row(
-        metric="constant",
-        kind="control",
-        values={
-            "ndcg5": Value(value=0.4444, low=0.4301, high=0.4588, ties=(0.0, 1.0)),
-            "auc": Value(value=0.5, low=0.5, high=0.5),
-            "pearson": Value(value=None, note=UNDEFINED),
-        },
-        total=3849,
-        scored=3849,
-        unscored=0,
-        signature="control:constant",
-    )
+def _control(name: str, **values: Value) -> Row:
+    row = {"metric": name, "kind": "control", "values": values, "signature": f"control:{name}"}
+    return Row.model_validate({**row, "total": 3849, "scored": 3849, "unscored": 0})
 
 
-def _random() -> Row:
-    return Row(
-        metric="random",
-        kind="control",
-        values={
-            "ndcg5": Value(value=0.4419, low=0.41, high=0.7101),
-            "auc": Value(value=0.4987, low=0.481, high=0.5166),
-            "pearson": Value(value=-0.0001, low=-0.031, high=0.0307),
-        },
-        total=3849,
-        scored=3849,
-        unscored=0,
-        signature="control:random",
-    )
-
-
-def _oracle() -> Row:
-    return Row(
-        metric="oracle",
-        kind="control",
-        values={
-            "ndcg5": Value(value=1.0, low=1.0, high=1.0),
-            "auc": Value(value=1.0, low=1.0, high=1.0),
-            "pearson": Value(value=1.0, low=1.0, high=1.0),
-        },
-        total=3849,
-        scored=3849,
-        unscored=0,
-        signature="control:oracle",
-    )
+CONTROLS = [
+    _control(
+        "constant",
+        ndcg5=Value(value=0.4444, low=0.4301, high=0.4588, ties=(0.0, 1.0)),
+        auc=Value(value=0.5, low=0.5, high=0.5),
+        pearson=Value(value=None, note=UNDEFINED),
+    ),
+    _control(
+        "random",
+        ndcg5=Value(value=0.4419, low=0.41, high=0.7101),
+        auc=Value(value=0.4987, low=0.481, high=0.5166),
+        pearson=Value(value=-0.0001, low=-0.031, high=0.0307),
+    ),
+    _control("oracle", **dict.fromkeys(("ndcg5", "auc", "pearson"), Value(value=1.0, low=1.0, high=1.0))),
+]
 
 
 @pytest.fixture(scope="session")

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval.corpus.dataset import Dataset, Option, SourceFile
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.loaders.rows import Draft, Row, content_id, read_rows, strip_marks
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
-COMMIT = "1aa7ba81bd4c083c12ef1aa2fee338f6cb60fa87"
-_RAW = f"https://raw.githubusercontent.com/chaitanyamalaviya/ExpertQA/{COMMIT}/data/lfqa"
+REPOSITORY = Repository("chaitanyamalaviya/ExpertQA", "1aa7ba81bd4c083c12ef1aa2fee338f6cb60fa87", "data/lfqa")
 SUPPORT: Mapping[str | None, SupportLevel | None] = {
     "Complete": SupportLevel.FULL,
     "Partial": SupportLevel.PARTIAL,
@@ -93,7 +92,7 @@ def _joined(passages: Sequence[Passage]) -> Passage:
 
 
 _RAND_VAL, _RAND_TEST, _DOMAIN_VAL, _DOMAIN_TEST = (
-    SourceFile(f"{name}.jsonl", f"{_RAW}/{name}.jsonl", sha256, size)
+    REPOSITORY.file(f"{name}.jsonl", sha256, size)
     for name, sha256, size in (
         ("rand_val", "4da2b2e637104fb816716eaa4c60898c6892395d596c03b7d1f9a72c6327069c", 2_899_355),
         ("rand_test", "022d6c19bdd91fb33c3185ef59f9c18510655c15598061e631c434487aa07b28", 3_082_685),
@@ -105,8 +104,7 @@ _RAND_VAL, _RAND_TEST, _DOMAIN_VAL, _DOMAIN_TEST = (
 DATASET = Dataset(
     name="expertqa",
     title="ExpertQA: experts' judgements of attributed long answers",
-    origin="https://github.com/chaitanyamalaviya/ExpertQA",
-    commit=COMMIT,
+    **REPOSITORY.card,
     licence="MIT",
     citation="Malaviya, Lee, Chen, Sieber, Yatskar, Roth: ExpertQA: Expert-Curated Questions and Attributed Answers. "
     "NAACL 2024, arXiv 2309.07852",

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset, Option, SourceFile
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.loaders.rows import Draft, read_rows
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
-COMMIT = "a9e6a04a953ad880806529c504a679dd1ad06528"
+REPOSITORY = Repository("yuxiaw/Factcheck-GPT", "a9e6a04a953ad880806529c504a679dd1ad06528", "subtasks")
 STANCES: Mapping[str, SupportLevel] = {
     "completely-support": SupportLevel.FULL,
     "partially-support": SupportLevel.PARTIAL,
@@ -42,8 +42,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
 DATASET = Dataset(
     name="factcheck_gpt",
     title="Factcheck-GPT: claims of ChatGPT against five web passages each",
-    origin="https://github.com/yuxiaw/Factcheck-GPT",
-    commit=COMMIT,
+    **REPOSITORY.card,
     licence="Apache-2.0",
     citation="Wang et al.: Factcheck-Bench: Fine-Grained Evaluation Benchmark for Automatic Fact-checkers. Findings of "
     "EMNLP 2024, arXiv 2311.09000",
@@ -51,9 +50,7 @@ DATASET = Dataset(
     folder="factcheck_gpt",
     files={
         "all": (
-            SourceFile(
-                "subtask3_claim_evidence_stance.jsonl",
-                f"https://raw.githubusercontent.com/yuxiaw/Factcheck-GPT/{COMMIT}/subtasks/"
+            REPOSITORY.file(
                 "subtask3_claim_evidence_stance.jsonl",
                 "3bfa17d7b37bca82bcc0aacf69a8bbd85cffe117d337c95cf7c3b00e34b98d1a",
                 2_214_712,

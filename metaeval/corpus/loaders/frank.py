@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset, Option, SourceFile
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.loaders.rows import Row, finite, finite_or_none, read_rows
 from metaeval.corpus.model import Rating, Ratings
 from metaeval.errors import UserError
 
-COMMIT = "80a88fb12cc0bfc17ff6ee2c5ebb0c4f4dd8a5f4"
-_RAW = f"https://raw.githubusercontent.com/artidoro/frank/{COMMIT}/data"
+REPOSITORY = Repository("artidoro/frank", "80a88fb12cc0bfc17ff6ee2c5ebb0c4f4dd8a5f4", "data")
 HUMAN = "human_annotations.json"
 SCORES = "baseline_factuality_metrics_outputs.json"
 METRICS: Mapping[str, str] = {
@@ -75,8 +74,7 @@ def _identity(row: Row) -> tuple[str, str, str]:
 DATASET = Dataset(
     name="frank",
     title="FRANK: factuality of summaries, with the published scores of 15 metrics",
-    origin="https://github.com/artidoro/frank",
-    commit=COMMIT,
+    **REPOSITORY.card,
     licence="MIT",
     citation="Pagnoni, Balachandran, Tsvetkov: Understanding Factuality in Abstractive Summarization with FRANK: A "
     "Benchmark for Factuality Metrics. NAACL 2021, arXiv 2104.13346",
@@ -84,18 +82,8 @@ DATASET = Dataset(
     folder="frank",
     files={
         split: (
-            SourceFile(
-                HUMAN,
-                f"{_RAW}/{HUMAN}",
-                "7be2dfd49ad2f2582ab28578cce1dbf256fd46415a0f902a472421bca6fe31d2",
-                1_847_530,
-            ),
-            SourceFile(
-                SCORES,
-                f"{_RAW}/{SCORES}",
-                "b64e54b42212b5780e27cab72a5d895e4f32a300906dcfecb91345e1ab99443c",
-                1_503_458,
-            ),
+            REPOSITORY.file(HUMAN, "7be2dfd49ad2f2582ab28578cce1dbf256fd46415a0f902a472421bca6fe31d2", 1_847_530),
+            REPOSITORY.file(SCORES, "b64e54b42212b5780e27cab72a5d895e4f32a300906dcfecb91345e1ab99443c", 1_503_458),
         )
         for split in ("all", *SPLITS)
     },

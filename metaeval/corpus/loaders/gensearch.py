@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset, Option, SourceFile
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.loaders.rows import Draft, Row, content_id, read_rows, strip_marks
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
@@ -92,13 +92,9 @@ def _evidence(row: Row, name: str) -> Evidence:
     return Evidence(texts=(text,)) if text.strip() else Evidence()
 
 
-COMMIT = "main"
-_RAW = f"https://raw.githubusercontent.com/nelson-liu/evaluating-verifiability-in-generative-search-engines/{COMMIT}"
-_HALLS_COMMIT = "4e4484895a912df3e83f467fc73c3b694883addd"
-_HALLS = (
-    "https://raw.githubusercontent.com/liugz18/evaluating-verifiability-in-generative-search-engines/"
-    f"{_HALLS_COMMIT}/intrinsic_halls.json"
-)
+_NAME = "evaluating-verifiability-in-generative-search-engines"
+REPOSITORY = Repository(f"nelson-liu/{_NAME}", "main")
+_HALLS = Repository(f"liugz18/{_NAME}", "4e4484895a912df3e83f467fc73c3b694883addd")
 _JUDGEMENTS = ("train", "dev", "test")
 
 
@@ -113,30 +109,24 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     return draft.corpus()
 
 
-def _judgements(split: str) -> SourceFile:
-    name = f"verifiability_judgments_{split}.jsonl.gz"
-    return SourceFile(name, f"{_RAW}/verifiability_judgments/{name}")
-
-
 DATASET = Dataset(
     name="gensearch",
     title="GenSearch: verifiability of generative search engines",
-    origin="https://github.com/nelson-liu/evaluating-verifiability-in-generative-search-engines",
-    commit=COMMIT,
+    **REPOSITORY.card,
     licence="MIT",
     citation="Liu, Zhang, Liang: Evaluating Verifiability in Generative Search Engines. Findings of EMNLP 2023, "
     "arXiv 2304.09848",
     schema="gensearch-judgements/1, gensearch-annotated-query-response/1",
     folder="gensearch",
     files={
-        **{split: (_judgements(split),) for split in _JUDGEMENTS},
-        "annotations": (
-            SourceFile("human_evaluation_annotations.jsonl", f"{_RAW}/human_evaluation_annotations.jsonl"),
-        ),
+        **{
+            split: (REPOSITORY.file(f"verifiability_judgments_{split}.jsonl.gz", folder="verifiability_judgments"),)
+            for split in _JUDGEMENTS
+        },
+        "annotations": (REPOSITORY.file("human_evaluation_annotations.jsonl"),),
         "intrinsic_halls": (
-            SourceFile(
+            _HALLS.file(
                 "intrinsic_halls.json",
-                _HALLS,
                 "c1bb0ebb2368e3513e686f003a1e36b987961c637b7ee6d85a0d61a4775c6980",
                 568_677,
             ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset
+from metaeval.corpus.dataset import UNPUBLISHED, Dataset
 from metaeval.corpus.jsonl import FORMAT, read_corpus
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
@@ -22,13 +22,9 @@ DATASET = Dataset(
     name="jsonl",
     title="A corpus file of your own",
     origin="data=FILE",
-    commit="",
     licence="your own",
-    citation="",
     schema=FORMAT,
-    folder="",
-    files={"all": ()},
-    default_split="all",
     load=_load,
+    **UNPUBLISHED,
     note="One JSON object per line; the format is documented in metaeval.corpus.jsonl.",
 )

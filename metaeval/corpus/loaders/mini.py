@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset
+from metaeval.corpus.dataset import UNPUBLISHED, Dataset
 from metaeval.corpus.jsonl import FORMAT, read_corpus
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
@@ -27,14 +27,10 @@ DATASET = Dataset(
     name="mini",
     title="The shipped probe set",
     origin="part of the package",
-    commit="",
     licence="Apache-2.0",
-    citation="",
     schema=FORMAT,
-    folder="",
-    files={"all": ()},
-    default_split="all",
     load=_load,
+    **UNPUBLISHED,
     note="An authored probe set for demonstration and tests: documents, statements and levels were written for the "
     "purpose. It is NOT human-annotated evidence about metrics; never report a metric's quality from it.",
 )

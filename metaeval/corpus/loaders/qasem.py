@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset, Option, SourceFile
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.loaders.rows import Draft, Row, read_rows
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
@@ -55,8 +55,7 @@ def _join_line(tokens: Sequence[str]) -> str:
     return "".join(pieces)
 
 
-COMMIT = "6a48e9dfa09ec310f52223284ebbffe281e72c18"
-_RAW = f"https://raw.githubusercontent.com/ariecattan/qasem_consistency/{COMMIT}/data"
+REPOSITORY = Repository("ariecattan/qasem_consistency", "6a48e9dfa09ec310f52223284ebbffe281e72c18", "data")
 SOURCES = ("verifiability", "cliff", "factscore")
 
 
@@ -118,18 +117,13 @@ def _summary(row: Row) -> list[str]:
     return row.texts("summary")
 
 
-_DEV = SourceFile(
-    "dev.jsonl", f"{_RAW}/dev.jsonl", "fde80e4c4c61bddd32c37a73b07957611d4020e80e8a7fc450d4f4505897556f", 1_346_495
-)
-_TEST = SourceFile(
-    "test.jsonl", f"{_RAW}/test.jsonl", "c816457d29088a976abe66fee8c472ee2d9e9d78cd6cfa789ebd875956eb1e5b", 1_463_907
-)
+_DEV = REPOSITORY.file("dev.jsonl", "fde80e4c4c61bddd32c37a73b07957611d4020e80e8a7fc450d4f4505897556f", 1_346_495)
+_TEST = REPOSITORY.file("test.jsonl", "c816457d29088a976abe66fee8c472ee2d9e9d78cd6cfa789ebd875956eb1e5b", 1_463_907)
 
 DATASET = Dataset(
     name="qasem",
     title="QASemConsistency: support judged question by question",
-    origin="https://github.com/ariecattan/qasem_consistency",
-    commit=COMMIT,
+    **REPOSITORY.card,
     licence="Apache-2.0",
     citation="Cattan, Roit, Zhang, Wan, Aharoni, Szpektor, Bansal, Dagan: Localizing Factual Inconsistencies in "
     "Attributable Text Generation. 2024, arXiv 2410.07473",

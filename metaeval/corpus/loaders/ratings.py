@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset
+from metaeval.corpus.dataset import UNPUBLISHED, Dataset
 from metaeval.corpus.loaders.rows import Row, finite, finite_or_none
 from metaeval.corpus.model import Rating, Ratings
 from metaeval.errors import UserError, shown
@@ -81,14 +81,10 @@ DATASET = Dataset(
     name="ratings",
     title="A file of human ratings of your own",
     origin="data=FILE",
-    commit="",
     licence="your own",
-    citation="",
     schema="metaeval-ratings/1",
-    folder="",
-    files={"all": ()},
-    default_split="all",
     load=_load,
+    **UNPUBLISHED,
     kind="ratings",
     note="One JSON object per line; the format is documented in metaeval.corpus.loaders.ratings. Without documents: "
     "for scores that exist already.",

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset, SourceFile
+from metaeval.corpus.dataset import Dataset, Repository
 from metaeval.corpus.loaders.rows import Draft, Row, read_rows
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
-COMMIT = "ddeb6c183665e2a20c5f03c5aa07f03888b9870f"
-_RAW = f"https://raw.githubusercontent.com/ryokamoi/wice/{COMMIT}/data/entailment_retrieval/claim"
+REPOSITORY = Repository("ryokamoi/wice", "ddeb6c183665e2a20c5f03c5aa07f03888b9870f", "data/entailment_retrieval/claim")
 LABELS: Mapping[str, SupportLevel] = {
     "supported": SupportLevel.FULL,
     "partially_supported": SupportLevel.PARTIAL,
@@ -53,34 +52,19 @@ def _add(draft: Draft, row: Row) -> None:
     )
 
 
+_DEV = REPOSITORY.file("dev.jsonl", "67531ca79bde4c81d3752fb69d9cb0d3d6763de5c3028f548b83ef053a6f8042", 3_490_479)
+_TEST = REPOSITORY.file("test.jsonl", "4c91b9e9590cfcd8f8a0f7288b5ff315af8ade946d7bf26f50fbd671bb86dbe8", 3_624_529)
+
 DATASET = Dataset(
     name="wice",
     title="WiCE: Wikipedia claims and the pages they cite",
-    origin="https://github.com/ryokamoi/wice",
-    commit=COMMIT,
+    **REPOSITORY.card,
     licence="annotations ODC-BY; text CC-BY-SA (Wikipedia) and Common Crawl terms of use (cited pages)",
     citation="Kamoi, Goyal, Rodriguez, Durrett: WiCE: Real-World Entailment for Claims in Wikipedia. EMNLP 2023, "
     "arXiv 2303.01432",
     schema="wice-claim/1",
     folder="wice",
-    files={
-        "dev": (
-            SourceFile(
-                "dev.jsonl",
-                f"{_RAW}/dev.jsonl",
-                "67531ca79bde4c81d3752fb69d9cb0d3d6763de5c3028f548b83ef053a6f8042",
-                3_490_479,
-            ),
-        ),
-        "test": (
-            SourceFile(
-                "test.jsonl",
-                f"{_RAW}/test.jsonl",
-                "4c91b9e9590cfcd8f8a0f7288b5ff315af8ade946d7bf26f50fbd671bb86dbe8",
-                3_624_529,
-            ),
-        ),
-    },
+    files={"dev": (_DEV,), "test": (_TEST,)},
     default_split="test",
     load=_load,
     note="Claim level. Documents come split into sentences, evidence as sentence indices; alternative evidence sets "

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.dataset import Dataset, Option, SourceFile
+from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.loaders.rows import csv_rows, finite
 from metaeval.corpus.model import Rating, Ratings
 
-COMMIT = "4abdbb2c807cb93c1df1188a1992d20a55cdcc34"
-_RAW = f"https://raw.githubusercontent.com/google-research-datasets/xsum_hallucination_annotations/{COMMIT}"
+REPOSITORY = Repository(
+    "google-research-datasets/xsum_hallucination_annotations", "4abdbb2c807cb93c1df1188a1992d20a55cdcc34"
+)
 SCORES = "eval_scores_xsum_summaries.csv"
 SPANS = "hallucination_annotations_xsum_summaries.csv"
 METRICS: Mapping[str, str] = {
@@ -53,8 +54,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
 DATASET = Dataset(
     name="xsum_hallucination",
     title="XSum hallucinations: graded faithfulness, with the published scores of 5 metrics",
-    origin="https://github.com/google-research-datasets/xsum_hallucination_annotations",
-    commit=COMMIT,
+    **REPOSITORY.card,
     licence="CC BY 4.0",
     citation="Maynez, Narayan, Bohnet, McDonald: On Faithfulness and Factuality in Abstractive Summarization. ACL "
     "2020, arXiv 2005.00661",
@@ -62,18 +62,8 @@ DATASET = Dataset(
     folder="xsum_hallucination",
     files={
         "all": (
-            SourceFile(
-                SCORES,
-                f"{_RAW}/{SCORES}",
-                "f7b3d571173ca0dc47a8d72314ce402fb3db7cb54dc84439d35eb766d393fbe3",
-                181_723,
-            ),
-            SourceFile(
-                SPANS,
-                f"{_RAW}/{SPANS}",
-                "fa7fb66a36cc0f32ede4135985d0d65591dc2a8d21103a0bacd0583d77d4c8ea",
-                2_105_145,
-            ),
+            REPOSITORY.file(SCORES, "f7b3d571173ca0dc47a8d72314ce402fb3db7cb54dc84439d35eb766d393fbe3", 181_723),
+            REPOSITORY.file(SPANS, "fa7fb66a36cc0f32ede4135985d0d65591dc2a8d21103a0bacd0583d77d4c8ea", 2_105_145),
         )
     },
     default_split="all",

@@ -2,11 +2,6 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 
@@ -28,51 +23,20 @@ except UserError as error:
 
 
 @pytest.fixture
-def hub(tmp_path):
-    """A hub on loopback that serves one model at one revision; `asked` lists what was fetched from it."""
+def hub(serve_hub):
+    """Asks a hub that serves one model at one revision; `asked` lists what was fetched from it."""
     asked = []
 
-    class Hub(BaseHTTPRequestHandler):
-        def answer(self, with_body):
-            name = self.path.rpartition("/")[2]
-            if self.path != f"/someone/some-model/resolve/{REVISION}/{name}" or name not in CONTENT:
-                self.send_error(404)
-                return
-            body = CONTENT[name]
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
-            self.send_header("X-Repo-Commit", REVISION)
-            self.end_headers()
-            if with_body:
-                asked.append(name)
-                self.wfile.write(body)
+    def answer(path, with_body):
+        name = path.rpartition("/")[2]
+        if path != f"/someone/some-model/resolve/{REVISION}/{name}" or name not in CONTENT:
+            return 404, "EntryNotFound"
+        if with_body:
+            asked.append(name)
+        return CONTENT[name]
 
-        def do_HEAD(self):
-            self.answer(with_body=False)
-
-        def do_GET(self):
-            self.answer(with_body=True)
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    Thread(target=server.serve_forever, daemon=True).start()
-    environment = {
-        **os.environ,
-        "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-        "HF_HOME": str(tmp_path),
-        "HF_HUB_DISABLE_XET": "1",
-        "HF_HUB_OFFLINE": "0",
-    }
-
-    def locate(sha256):
-        command = [sys.executable, "-c", CODE, REVISION, json.dumps(sha256)]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-
-    yield locate, asked
-    server.shutdown()
+    run = serve_hub(answer, REVISION)
+    return lambda sha256: run(CODE, REVISION, json.dumps(sha256)).stdout, asked
 
 
 def hashes():

@@ -1,0 +1,59 @@
+"""A hub on loopback, for what fetches model files."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+
+@pytest.fixture
+def serve_hub(tmp_path):
+    """Serve a hub; returns the function that runs Python code, with arguments, in a process that knows this hub alone.
+
+    answer: path of a request -> the body (bytes) of the file or listing, or (status, error code) of a refusal.
+    """
+    servers = []
+
+    def serve(answer, commit):
+        class Hub(BaseHTTPRequestHandler):
+            def respond(self, with_body):
+                found = answer(self.path, with_body)
+                self.send_response(200 if isinstance(found, bytes) else found[0])
+                if isinstance(found, bytes):
+                    self.send_header("ETag", f'"{hashlib.sha256(found).hexdigest()}"')
+                    self.send_header("X-Repo-Commit", commit)
+                else:
+                    self.send_header("X-Error-Code", found[1])
+                self.send_header("Content-Length", str(len(found) if isinstance(found, bytes) else 0))
+                self.end_headers()
+                if with_body and isinstance(found, bytes):
+                    self.wfile.write(found)
+
+            def do_HEAD(self):
+                self.respond(with_body=False)
+
+            def do_GET(self):
+                self.respond(with_body=True)
+
+            def log_message(self, *_):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+        servers.append(server)
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HOME": str(tmp_path)}
+        environment = {**os.environ, **address, "HF_HUB_DISABLE_XET": "1", "HF_HUB_OFFLINE": "0"}
+
+        def run(code, *arguments):
+            command = [sys.executable, "-c", code, *arguments]
+            return subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+        return run
+
+    yield serve
+    for server in servers:
+        server.shutdown()
