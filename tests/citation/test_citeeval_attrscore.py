@@ -5,9 +5,8 @@ import json
 import pytest
 
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.baseline_options import baseline_options
 from metaeval.citation.citeeval.baselines import Open, known
-from metaeval.citation.citeeval.options import citeeval_options
+from metaeval.citation.citeeval.options import baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.statement_questions import (
     NO_PASSAGE,
@@ -39,7 +38,7 @@ def asked(text, **options):
 def labels(text, *answers, **options):
     responses, splits = asked(text, **options)
     inquiries = attrscore_inquiries(responses, splits, Asking(model="tiny").request)
-    (found,) = attrscore_by_model(splits, inquiries, answers)
+    (found,) = attrscore_by_model(splits, list(zip(inquiries, answers, strict=True)))
     return found
 
 

@@ -36,7 +36,7 @@ def asked(text, **options):
 
 def judged(text, *answers, **options):
     response, split, inquiries = asked(text, **options)
-    (found,) = lqac([response], [split], inquiries, answers)
+    (found,) = lqac([response], [split], list(zip(inquiries, answers, strict=True)))
     return found, [bool(one.citations) for one in split.statements]
 
 
@@ -121,7 +121,7 @@ def test_what_gives_nothing_to_read_is_not_asked_and_supports_nothing():
     # 9 is no passage, and 3 holds no text: LongCite, too, gives an empty snippet 0 without asking.
     response, split, inquiries = asked("It is long [1][9][3].", highest=10)
     assert [(one.kind.name, one.citation) for one in inquiries] == [("lqac_recall", None), ("lqac_precision", 0)]
-    ((found,),) = lqac([response], [split], inquiries, [FULL, RELEVANT])
+    ((found,),) = lqac([response], [split], list(zip(inquiries, [FULL, RELEVANT], strict=True)))
     assert (found.relevant, found.values.precision) == ((True, False, False), pytest.approx(1 / 3))
     (nothing,), _ = judged("It is long [9][3].", highest=10)
     assert (nothing.values, nothing.said) == (Triple(0.0, 0.0, 0.0), "none")
@@ -181,7 +181,7 @@ def test_every_way_to_fill_what_is_missing_stays_within_the_bounds_and_reaches_t
     choices = [words.get(one.kind.name, (RELEVANT, IRRELEVANT)) for one in inquiries]
 
     def value(answers, aggregation):
-        (found,) = lqac([response], [split], inquiries, answers)
+        (found,) = lqac([response], [split], list(zip(inquiries, answers, strict=True)))
         return lqac_response(found, cited, aggregation=aggregation)
 
     for _ in range(12):

@@ -9,9 +9,8 @@ import pytest
 
 from metaeval.citation.chat.opening import recording
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.baseline_options import baseline_options
 from metaeval.citation.citeeval.evaluate import evaluate
-from metaeval.citation.citeeval.options import citeeval_options
+from metaeval.citation.citeeval.options import baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_tables import CITEEVAL

@@ -25,6 +25,16 @@ def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return extra
 
 
+def chat_request(asked: Any, content: str, form: dict[str, Any] | None, max_tokens: int) -> ChatRequest:
+    """The request with this message. asked: options with the names of `ChatOptions`; form: a `response_format`."""
+    given = {"temperature": asked.temperature, "top_p": asked.top_p, "seed": asked.seed}
+    body: dict[str, Any] = {"model": asked.model, asked.max_tokens_name: max_tokens}
+    body |= {name: value for name, value in given.items() if value is not None}
+    if form is not None and asked.output == "json_schema":
+        body["response_format"] = form
+    return ChatRequest({**body, **asked.extra, "messages": [{"role": asked.role, "content": content}]})
+
+
 class ChatOptions(EndpointOptions):
     """A model at an address, and the settings of a request; those of `EndpointOptions` cannot change a reply."""
 
@@ -54,12 +64,7 @@ class ChatOptions(EndpointOptions):
 
     def request(self, content: str, form: dict[str, Any] | None = None) -> ChatRequest:
         """The request with this message; form: a `response_format`, sent where the output is held to a schema."""
-        given = {"temperature": self.temperature, "top_p": self.top_p, "seed": self.seed}
-        body: dict[str, Any] = {"model": self.model, self.max_tokens_name: self.max_tokens}
-        body |= {name: value for name, value in given.items() if value is not None}
-        if form is not None and self.output == "json_schema":
-            body["response_format"] = form
-        return ChatRequest({**body, **self.extra, "messages": [{"role": self.role, "content": content}]})
+        return chat_request(self, content, form, self.max_tokens)
 
     def identity(self) -> dict[str, Any]:
         """What can change a reply and is in use, for a signature.

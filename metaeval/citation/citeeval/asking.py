@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from metaeval.citation.chat.options import checked_extra
+from metaeval.citation.chat.options import chat_request, checked_extra
 from metaeval.citation.citeeval.replies import Module, reply_schema
 from metaeval.citation.citeeval.splitting import Statement
 from metaeval.citation.model import Answer as Response
@@ -66,15 +66,7 @@ class Asking:
 
         max_tokens: in place of the option's.
         """
-        body: dict[str, Any] = {
-            "model": self.model,
-            self.max_tokens_name: max_tokens or self.max_tokens,
-        }
-        given = {"temperature": self.temperature, "top_p": self.top_p, "seed": self.seed}
-        body |= {name: value for name, value in given.items() if value is not None}
-        if self.output == "json_schema":
-            body["response_format"] = form
-        return ChatRequest({**body, **self.extra, "messages": [{"role": self.role, "content": content}]})
+        return chat_request(self, content, form, max_tokens or self.max_tokens)
 
 
 def load_prompts(asking: Asking) -> dict[Module, Prompt]:

@@ -13,11 +13,10 @@ from typing import Literal
 
 from metaeval.citation.chat.opening import Ask
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.baseline_options import BaselineOptions
 from metaeval.citation.citeeval.baselines import Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
 from metaeval.citation.citeeval.judge import Judged, Question, judge_responses, questions_of
-from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.options import PAPER, BaselineOptions, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.citeeval.statement_questions import (
     AttrStatement,
@@ -44,7 +43,7 @@ from metaeval.citation.measures import Estimate, estimate, group_codes, means
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Mark
 from metaeval.citation.premises import find_place
-from metaeval.llm.exchange import Answer, ChatRequest
+from metaeval.llm.exchange import Answer
 
 Measure = Literal["rating", "edits", "auto"]
 """IterCoE, EditDist and their mean, CiteEval-Auto."""
@@ -84,29 +83,6 @@ class ResponseValues:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked, in the order in which it is: CiteEval's questions, and those of each baseline."""
-
-    citeeval: Sequence[Question]
-    lqac: Sequence[Inquiry] = ()
-    attrscore: Sequence[Inquiry] = ()
-
-    @property
-    def requests(self) -> list[ChatRequest]:
-        """All requests."""
-        return [one.request for one in self._questions]
-
-    @property
-    def responses(self) -> list[int]:
-        """The place of the response that each request is about."""
-        return [one.response for one in self._questions]
-
-    @property
-    def _questions(self) -> list[Question | Inquiry]:
-        return [*self.citeeval, *self.lqac, *self.attrscore]
-
-
-@dataclass(frozen=True)
 class Evaluated:
     """Values by CiteEval and by each baseline that was asked for (None: it was not), response by response.
 
@@ -119,20 +95,20 @@ class Evaluated:
     replies: Sequence[Sequence[Answer]]
 
 
-def asked_of(
+def questions(
     responses: Sequence[Response],
     splits: Sequence[Split],
     asking: Asking,
     baselines: Collection[Baseline] = (),
     options: BaselineOptions | None = None,
-) -> Asked:
-    """What CiteEval and the baselines ask about the responses. Raises ValueError if the lengths differ."""
+) -> list[Question | Inquiry]:
+    """What CiteEval and then the baselines ask about the responses. Raises ValueError if the lengths differ."""
     make = partial(asking.request, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
-    return Asked(
-        citeeval=list(questions_of(responses, splits, asking)),
-        lqac=lqac_inquiries(responses, splits, make) if "lqac" in baselines else (),
-        attrscore=attrscore_inquiries(responses, splits, make) if "attrscore" in baselines else (),
-    )
+    return [
+        *questions_of(responses, splits, asking),
+        *(lqac_inquiries(responses, splits, make) if "lqac" in baselines else ()),
+        *(attrscore_inquiries(responses, splits, make) if "attrscore" in baselines else ()),
+    ]
 
 
 def evaluate(
@@ -150,17 +126,17 @@ def evaluate(
     With a `ChatSession` every reply is kept as it comes: a run that was cut off goes on where it was, a request that
     failed is asked again, and nothing that was answered is.
     """
-    asked = asked_of(responses, splits, asking, baselines, baseline_options)
-    answers = list(ask(asked.requests))
+    asked = questions(responses, splits, asking, baselines, baseline_options)
+    heard = list(zip(asked, ask([one.request for one in asked]), strict=True))
     replies: list[list[Answer]] = [[] for _ in splits]
-    for index, answer in zip(asked.responses, answers, strict=True):
-        replies[index].append(answer)
-    first, second = len(asked.citeeval), len(asked.citeeval) + len(asked.lqac)
-    judged = judge_responses(splits, asked.citeeval, answers[:first], asking, options)
+    for one, answer in heard:
+        replies[one.response].append(answer)
+    judged = judge_responses(splits, [(one, own) for one, own in heard if isinstance(one, Question)], asking, options)
+    inquiries = [(one, own) for one, own in heard if isinstance(one, Inquiry)]
     return Evaluated(
         results=[values_of(*one, options, coefficients) for one in zip(responses, splits, judged, strict=True)],
-        lqac=lqac(responses, splits, asked.lqac, answers[first:second]) if "lqac" in baselines else None,
-        attrscore=attrscore_by_model(splits, asked.attrscore, answers[second:]) if "attrscore" in baselines else None,
+        lqac=lqac(responses, splits, inquiries) if "lqac" in baselines else None,
+        attrscore=attrscore_by_model(splits, inquiries) if "attrscore" in baselines else None,
         replies=replies,
     )
 

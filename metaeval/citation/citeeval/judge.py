@@ -70,18 +70,16 @@ def questions_of(responses: Sequence[Response], splits: Sequence[Split], asking:
 
 def judge_responses(
     splits: Sequence[Split],
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
+    answers: Sequence[tuple[Question, Answer]],
     asking: Asking,
     options: CiteEvalOptions = PAPER,
 ) -> list[Judged]:
-    """What the judge says of each response; questions, answers: of `questions_of`, and what came of them.
+    """What the judge says of each response; answers: what came of each question of `questions_of`.
 
-    A reply that was refused, cut short, or is malformed is "unparsed" as a whole. Raises ValueError if the lengths of
-    questions and answers differ.
+    A reply that was refused, cut short, or is malformed is "unparsed" as a whole.
     """
     heard: list[list[tuple[Question, State, Words]]] = [[] for _ in splits]
-    for one, answer in zip(questions, answers, strict=True):
+    for one, answer in answers:
         reading = partial(_read, question=one, split=splits[one.response], asking=asking, options=options)
         words, state = read_answer(answer, reading)
         heard[one.response].append((one, state, words or Words()))

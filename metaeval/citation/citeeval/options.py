@@ -1,10 +1,12 @@
-"""What CiteEval leaves open or its released code decides in passing: each a named option, two profiles as presets."""
+"""What CiteEval leaves open or its released code decides in passing, as options: two profiles are presets of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from metaeval.citation.marks import MarkStyles
 from metaeval.errors import UserError, unknown
@@ -46,6 +48,20 @@ class CiteEvalOptions:
     """Let an empty line, and a reason that does not exist, end the run, as they end the released code's."""
 
 
+Otherwise = Literal["missing", "attributable"]
+"""A label that is none of the three: missing, or taken for Attributable, as the released code does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineOptions:
+    """How the baselines are asked for and read; the defaults are of "paper"."""
+
+    otherwise: Otherwise = "missing"
+    """Label of a reply to AttrScore that gives none of the three labels: missing, or attributable."""
+    baseline_max_tokens: Annotated[int, Field(ge=1)] = 1024
+    """Most tokens in a reply to a baseline's question, reasoning included."""
+
+
 PAPER = CiteEvalOptions()
 """The definition of the paper, with marks read properly and nothing that is missing turned into a number."""
 
@@ -83,3 +99,11 @@ def citeeval_options(profile: str = "paper", **changes: Any) -> CiteEvalOptions:
     if not 0 <= options.weight <= 1:
         raise UserError(f"weight is {options.weight}; allowed: a number from 0 to 1.")
     return options
+
+
+def baseline_options(profile: str = "paper", **changes: Any) -> BaselineOptions:
+    """The baselines' options under a profile, with some changed. Raises `UserError` on an unknown profile."""
+    if profile not in PROFILES:
+        raise unknown("profile", profile, PROFILES)
+    preset = BaselineOptions(otherwise="attributable" if profile == "released" else "missing")
+    return replace(preset, **changes)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from metaeval.citation.citeeval.asking import PROMPTS, shown, shown_passage
 from metaeval.citation.citeeval.baselines import Open, Triple, between, known, mean, response_triple, triple
+from metaeval.citation.citeeval.options import Otherwise
 from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.model import Answer as Response
@@ -79,18 +80,6 @@ class Inquiry:
     request: ChatRequest
 
 
-Choices = Mapping[tuple[str, int, int, int | None], tuple[str | None, State]]
-"""What was said, by kind, response, statement and citation: the choice or None, and what became of the question."""
-
-
-def read_choices(inquiries: Sequence[Inquiry], answers: Sequence[Answer]) -> Choices:
-    """What was said to each question. Raises ValueError if the lengths differ."""
-    return {
-        (one.kind.name, one.response, one.statement, one.citation): read_answer(answer, one.kind.read)
-        for one, answer in zip(inquiries, answers, strict=True)
-    }
-
-
 def citable(statement: Statement, response: Response) -> list[tuple[int, Passage]]:
     """The citations, by place from 0, of passages that hold text or a title, each with its passage."""
     cited = [(place, n) for place, n in enumerate(statement.citations) if 1 <= n <= len(response.passages)]
@@ -109,6 +98,9 @@ RECALL = Kind("lqac_recall", "support", tuple(SUPPORT))
 NEED = Kind("lqac_need", "needs_citation", ("yes", "no"), ("query", "answer", "statement"))
 PRECISION = Kind("lqac_precision", "relevance", ("relevant", "irrelevant"))
 KINDS = (RECALL, NEED, PRECISION)
+
+_Choices = Mapping[tuple[str, int, int, int | None], tuple[str | None, State]]
+"""What was said, by kind, response, statement and citation: the choice or None, and what became of the question."""
 
 Aggregation = Literal["statements", "response"]
 """How a response is made of its statements: as CiteEval does, or as LongCite does."""
@@ -155,15 +147,18 @@ def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make:
 
 
 def lqac(
-    responses: Sequence[Response], splits: Sequence[Split], inquiries: Sequence[Inquiry], answers: Sequence[Answer]
+    responses: Sequence[Response], splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]
 ) -> list[list[LqacStatement]]:
-    """The values of each statement of each response; inquiries, answers: of `lqac_inquiries`, and what came of them.
+    """The values of each statement of each response; answers: what came of each of `lqac_inquiries`.
 
     Recall: 1, 0.5 or 0 for full, partial or no support; 1 for a statement without citations that needs none, else 0.
     Precision: the share of its citations that are relevant, 0 without one. A citation that gives nothing to read
     supports nothing and is irrelevant.
     """
-    choices = read_choices(inquiries, answers)
+    choices: _Choices = {
+        (one.kind.name, one.response, one.statement, one.citation): read_answer(answer, one.kind.read)
+        for one, answer in answers
+    }
     return [
         [_statement(number, place, one, response, split, choices) for place, one in enumerate(split.statements)]
         for number, (response, split) in enumerate(zip(responses, splits, strict=True))
@@ -202,7 +197,7 @@ def _of_cited(statement: Statement, response: Response) -> list[tuple[Kind, int 
 
 
 def _statement(
-    number: int, place: int, statement: Statement, response: Response, split: Split, choices: Choices
+    number: int, place: int, statement: Statement, response: Response, split: Split, choices: _Choices
 ) -> LqacStatement:
     key = (number, place)
     if not statement.citations:
@@ -231,9 +226,6 @@ def _counted(states: Iterable[State | None]) -> Counter[State]:
 
 Mode = Literal["strict", "relaxed"]
 MODES: tuple[Mode, ...] = ("strict", "relaxed")
-
-Otherwise = Literal["missing", "attributable"]
-"""A label that is none of the three: missing, or taken for Attributable, as the released code does."""
 
 LABEL = Kind("attrscore", "label", ("Attributable", "Contradictory", "Extrapolatory"))
 
@@ -292,13 +284,13 @@ def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], 
     ]
 
 
-def attrscore_by_model(
-    splits: Sequence[Split], inquiries: Sequence[Inquiry], answers: Sequence[Answer]
-) -> list[list[AttrStatement]]:
-    """The labels that a chat model gives; inquiries, answers: of `attrscore_inquiries`, and what came of them."""
+def attrscore_by_model(splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]) -> list[list[AttrStatement]]:
+    """The labels that a chat model gives; answers: what came of each of `attrscore_inquiries`."""
     heard: dict[_Where, tuple[str | None, State | None]] = {
         (one.response, one.statement, one.citation or 0): (UNREAD if state == "unparsed" else said, state)
-        for one, (said, state) in zip(inquiries, (read_answer(each, LABEL.read) for each in answers), strict=True)
+        for one, (said, state) in (
+            (one, read_answer(answer, LABEL.read)) for one, answer in answers if one.kind == LABEL
+        )
     }
     return _labelled(splits, heard)
 

@@ -15,11 +15,16 @@ from pydantic import Field
 from metaeval.citation.chat.opening import Chat, Spent, cost_of, estimate_for, spent_on
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.asking import Asking, load_prompts, part_prompt
-from metaeval.citation.citeeval.baseline_options import BaselineOptions, baseline_options
 from metaeval.citation.citeeval.baselines import BASELINES, Baseline, Triple, autoais
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, read_coefficients
-from metaeval.citation.citeeval.evaluate import SCENARIOS, Evaluated, asked_of, evaluate
-from metaeval.citation.citeeval.options import PROFILES, CiteEvalOptions, citeeval_options
+from metaeval.citation.citeeval.evaluate import SCENARIOS, Evaluated, evaluate, questions
+from metaeval.citation.citeeval.options import (
+    PROFILES,
+    BaselineOptions,
+    CiteEvalOptions,
+    baseline_options,
+    citeeval_options,
+)
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.statement_questions import LABEL, AttrStatement, attrscore_by_metric
 from metaeval.citation.citeeval.values import Scenario
@@ -181,8 +186,8 @@ def read_citeeval(run: Run) -> Reading:
 def estimate_citeeval(reading: Reading) -> str:
     """One line on what asking would still cost."""
     judge = reading.judge
-    asked = asked_of(reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options)
-    return str(estimate_for(asked.requests, judge.chat))
+    asked = questions(reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options)
+    return str(estimate_for([one.request for one in asked], judge.chat))
 
 
 def ask_citeeval(reading: Reading, chat: Any) -> Rated:

@@ -9,10 +9,12 @@ from dataclasses import asdict, replace
 from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint
 from metaeval.citation.citeeval.evaluate import Measure as Key
 from metaeval.citation.citeeval.evaluate import StatementValues, Unread, bounds, counts, estimates, unread_marks
+from metaeval.citation.citeeval.splitting import Split
 from metaeval.experiment.citing.citeeval_baselines import Scored, baseline_questions, baseline_sheets, scored_baselines
 from metaeval.experiment.citing.citeeval_run import (
     OWNERS,
     CiteEvalCommand,
+    Judge,
     Rated,
     ask_citeeval,
     asked_fields,
@@ -20,7 +22,7 @@ from metaeval.experiment.citing.citeeval_run import (
     judge_citeeval,
     read_citeeval,
 )
-from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline
+from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline, Run
 from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.sheet import Record, Scalar, Sheet
@@ -41,55 +43,50 @@ _TOOK = (_IN, _OUT, _UNCOUNTED, _MONEY)
 _EXAMPLES = 3
 
 
-def answers_note(answers: int, systems: int, groups: int, statements: int, citations: int) -> Note:
-    """How much was judged."""
-    said = f"{count(answers, 'answer')} of {count(systems, 'system')}, {count(groups, 'group')}"
-    return Note("data", f"{said}; {count(statements, 'statement')}, {count(citations, 'citation')}")
+def around(
+    run: Run, judge: Judge, splits: Sequence[Split], fields: Mapping[str, Scalar], notes: Sequence[Note], more: str = ""
+) -> Provenance:
+    """What stands around the tables of answers that CiteEval's judge rates.
 
-
-def _provenance(rated: Rated) -> Provenance:
-    """What stands around the tables: data, settings, resampling; the fields are those of every table of the run."""
-    reading, run = rated.reading, rated.reading.run
-    statements = [one for split in reading.splits for one in split.statements]
+    fields: what the numbers depend on, beside profile and options. notes: above those of a table. more: said of the
+    uncertainty.
+    """
+    statements = [one for split in splits for one in split.statements]
     data = data_of(run.name, "citeeval", run.answers, len(statements), sum(len(one.citations) for one in statements))
-    fields: dict[str, Scalar] = {
-        "pipeline": "citeeval",
-        "profile": reading.judge.profile,
-        "options": reading.judge.changed,
-        "scenario": reading.scenario,
-        "splitter": run.splitter.name,
-    }
+    said = f"{count(len(run.answers), 'answer')} of {count(len(run.panel.systems), 'system')}, "
+    said += f"{count(data.groups, 'group')}; {count(data.statements, 'statement')}, {count(data.citations, 'citation')}"
+    scenario = f"{run.options.scenario} scenario"
     return Provenance(
         data=data,
         kind="CiteEval",
-        subtitle=f"{plain(data.name)}, CiteEval, profile {plain(reading.judge.profile)}, {reading.scenario} scenario",
-        fields=fields,
+        subtitle=f"{plain(data.name)}, CiteEval, profile {plain(judge.profile)}, {scenario}",
+        fields={"pipeline": "citeeval", "profile": judge.profile, "options": judge.changed, **fields},
         interval=run.config.interval,
-        before=(
-            answers_note(len(run.answers), len(run.panel.systems), data.groups, data.statements, data.citations),
-            _settings(fields),
-        ),
-        after=(uncertainty(run.config.interval, data.groups),),
+        before=(Note("data", said), *notes),
+        after=(uncertainty(run.config.interval, data.groups, more),),
     )
 
 
 def _lay_out(rated: Rated) -> Layout:
-    around, scored = _provenance(rated), scored_baselines(rated)
-    coefficients = rated.reading.coefficients
+    reading, scored = rated.reading, scored_baselines(rated)
+    made = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
+    whole = around(reading.run, reading.judge, reading.splits, made, ())
+    coefficients = reading.coefficients
     # Whose coefficients the edit distance has, where they are not the published ones: no baseline depends on that.
     refitted = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
-    shown = {**around.fields, **refitted}
-    fields = {**shown, **asked_fields(rated.reading.judge.asking, rated.models)}
-    own = replace(around, fields=fields, before=(around.before[0], _settings(shown)))
+    shown = {**whole.fields, **refitted}
+    fields = {**shown, **asked_fields(reading.judge.asking, rated.models)}
+    own = replace(whole, fields=fields, before=(*whole.before, _settings(shown)))
+    whole = replace(whole, before=(*whole.before, _settings(whole.fields)))
     notes = _notes(rated, str(fields["prompts"]))
     # A baseline's first judge tells by which wordings the chat model was asked.
     first = {one.baseline: one.fields for one in reversed(scored)}
-    by_model = {name: _judge_note(rated, str(made["prompts"])) for name, made in first.items() if "prompts" in made}
+    by_model = {name: _judge_note(rated, str(asked["prompts"])) for name, asked in first.items() if "prompts" in asked}
     return Layout(
         [
             _scores(rated, own, notes),
             _judging(rated, own, notes),
-            *baseline_sheets(rated, scored, around, by_model),
+            *baseline_sheets(rated, scored, whole, by_model),
         ],
         [
             RowTable("answers", answer_rows(rated, scored), words=True),
@@ -110,8 +107,8 @@ def _judge_note(rated: Rated, prompts: str) -> Note:
     return Note("judge", f"{model}, answered as {plain(rated.answered_as)}; {wordings}")
 
 
-def _scores(rated: Rated, around: Provenance, notes: Sequence[Note]) -> Sheet:
-    run, scenario, interval = rated.reading.run, rated.reading.scenario, around.interval
+def _scores(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
+    run, scenario, interval = rated.reading.run, rated.reading.scenario, made.interval
     records: list[Record] = []
     found, ranges = [], []
     for place, system in enumerate(run.panel.systems):
@@ -130,7 +127,7 @@ def _scores(rated: Rated, around: Provenance, notes: Sequence[Note]) -> Sheet:
     headings = [*(measure.label for measure in MEASURES.values()), "answers"]
     blocks = [("", found), (_BOUNDS, ranges)] if _incomplete(rated) else [("", found)]
     title = "CiteEval: citations as a chat model rates and edits them, from 0 to 1"
-    return around.sheet("citeeval", title, records, lambda frame: lines_grid(frame, "system", headings, blocks), notes)
+    return made.sheet("citeeval", title, records, lambda frame: lines_grid(frame, "system", headings, blocks), notes)
 
 
 def _incomplete(rated: Rated) -> bool:
@@ -138,7 +135,7 @@ def _incomplete(rated: Rated) -> bool:
     return any(result.values[key, rated.reading.scenario].missing for result in rated.found.results for key in MEASURES)
 
 
-def _judging(rated: Rated, around: Provenance, notes: Sequence[Note]) -> Sheet:
+def _judging(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
     """What became of the questions, what is wrong inside the replies, and what they took."""
     every: dict[str, dict[str, float | None]] = {}
     records: list[Record] = []
@@ -161,7 +158,7 @@ def _judging(rated: Rated, around: Provenance, notes: Sequence[Note]) -> Sheet:
     shown = [*sorted(names.difference(_TOOK)), *(name for name in _TOOK if name in names)]
     rows = [(system, [_amount(name, found.get(name, 0)) for name in shown]) for system, found in every.items()]
     paid = Note("money", "what the replies cost when they were asked for; kept ones cost nothing again")
-    return around.sheet(
+    return made.sheet(
         "judging",
         "What was asked, and what came of it",
         records,

@@ -26,19 +26,18 @@ from metaeval.citation.model import Answer
 from metaeval.config import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, read_judge
-from metaeval.experiment.citing.citeeval_tables import MEASURES, answers_note
+from metaeval.experiment.citing.citeeval_tables import MEASURES, around
 from metaeval.experiment.citing.generating.run import check_output
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
     Layout,
-    MakeBackends,
     Pipeline,
     ReadsAnswers,
     Run,
     Scenario,
     one_of,
 )
-from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
+from metaeval.experiment.citing.provenance import Provenance
 from metaeval.experiment.citing.quantities import mean_of
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import interval_cell, lines_grid
@@ -147,38 +146,25 @@ def _hearing(ask: Ask, heard: dict[bytes, Any]) -> Ask:
 def _provenance(bettered: Bettered) -> Provenance:
     """What stands around the tables: the answers before any edit, settings, who judged, and what is missing."""
     read, run, judge = bettered.read, bettered.read.run, bettered.read.judge
-    statements = [one for split in read.splits for one in split.statements]
-    data = data_of(run.name, "citeeval", run.answers, len(statements), sum(len(one.citations) for one in statements))
     fields: dict[str, Scalar] = {
-        "pipeline": "citeeval",
-        "profile": judge.profile,
-        "options": judge.changed,
         "scenario": run.options.scenario,
         "rounds": run.options.rounds,
         "splitter": run.splitter.name,
         **asked_fields(judge.asking, bettered.models, unset=True),
     }
-    kept = ("profile", "options", "scenario", "splitter")
-    return Provenance(
-        data=data,
-        kind="CiteEval",
-        subtitle=f"{plain(data.name)}, CiteEval, profile {plain(judge.profile)}, {run.options.scenario} scenario",
-        fields=fields,
-        interval=run.config.interval,
-        before=(
-            answers_note(len(run.answers), len(run.panel.systems), data.groups, data.statements, data.citations),
-            Note("settings", ", ".join(f"{key} {plain(str(fields[key]).replace(',', ', '))}" for key in kept)),
-            Note("judge", f"{plain(judge.asking.model)}, answered as {plain(str(fields['answered_as']))}"),
-            Note(
-                "reading",
-                "the judge that proposes the edits rates what comes of them: another metric on the written answers "
-                f"tells what they are worth; at most {count(run.options.rounds, 'round')}, ended where no edit changes "
-                "an answer",
-            ),
-            Note("could be", _could_be(bettered)),
+    settings = {"profile": judge.profile, "options": judge.changed, "scenario": run.options.scenario}
+    settings["splitter"] = run.splitter.name
+    notes = (
+        Note("settings", ", ".join(f"{key} {plain(value.replace(',', ', '))}" for key, value in settings.items())),
+        Note("judge", f"{plain(judge.asking.model)}, answered as {plain(str(fields['answered_as']))}"),
+        Note(
+            "reading",
+            "the judge that proposes the edits rates what comes of them: another metric on the written answers tells "
+            f"what they are worth; at most {count(run.options.rounds, 'round')}, ended where no edit changes an answer",
         ),
-        after=(uncertainty(run.config.interval, data.groups, "; changes are of answers with both values"),),
+        Note("could be", _could_be(bettered)),
     )
+    return around(run, judge, read.splits, fields, notes, "; changes are of answers with both values")
 
 
 def _could_be(bettered: Bettered) -> str:
@@ -193,7 +179,7 @@ def _could_be(bettered: Bettered) -> str:
     return f"{said}; with them, CiteEval-Auto over all answers is {ends} (the means above are of what was judged)"
 
 
-def _values(bettered: Bettered, around: Provenance) -> Sheet:
+def _values(bettered: Bettered, made: Provenance) -> Sheet:
     """The values round by round, with what they changed by."""
     blocks: list[tuple[str, _Lines]] = []
     records: list[Record] = []
@@ -202,7 +188,7 @@ def _values(bettered: Bettered, around: Provenance) -> Sheet:
         blocks += [(plain(system), standing), *([(f"{plain(system)}: change", changes)] if changes else [])]
     headings = [*(measure.label for measure in MEASURES.values()), "citations", "answers"]
     title = "Citations before and after their judge's edits"
-    return around.sheet("improving", title, records, lambda frame: lines_grid(frame, "round", headings, blocks))
+    return made.sheet("improving", title, records, lambda frame: lines_grid(frame, "round", headings, blocks))
 
 
 def _of_system(bettered: Bettered, place: int, records: list[Record]) -> tuple[_Lines, _Lines]:
@@ -243,7 +229,7 @@ def _citations(one: Round, numbers: Sequence[int]) -> int:
     return sum(len(statement.citations) for n in numbers for statement in one.splits[n].statements)
 
 
-def _edits(bettered: Bettered, around: Provenance) -> Sheet:
+def _edits(bettered: Bettered, made: Provenance) -> Sheet:
     """What was done in each round, to whom, and what could not be done."""
     panel, spent = bettered.read.run.panel, bettered.spent
     turns = [f"round {turn}" for turn in range(1, len(bettered.rounds))] + ["not done"]
@@ -272,9 +258,7 @@ def _edits(bettered: Bettered, around: Provenance) -> Sheet:
     blank = [Cell("")] * (len(turns) - 1)
     blocks.append(("all rounds", [(name, [*blank, Cell(_amount(value))]) for name, value in taken.items()]))
     records += [{"system": "", "round": "all", "count": name, "value": value} for name, value in taken.items()]
-    return around.sheet(
-        "improving-edits", "The edits", records, lambda frame: lines_grid(frame, "count", turns, blocks)
-    )
+    return made.sheet("improving-edits", "The edits", records, lambda frame: lines_grid(frame, "count", turns, blocks))
 
 
 def _amount(value: float | None) -> str:
@@ -327,15 +311,11 @@ def _changes(bettered: Bettered) -> Iterator[Record]:
             }
 
 
-def _as_found(bettered: Bettered, _: MakeBackends) -> Bettered:
-    return bettered
-
-
 def _lay_out(bettered: Bettered) -> Layout:
-    around, run = _provenance(bettered), bettered.read.run
+    made, run = _provenance(bettered), bettered.read.run
     changes = "".join(json.dumps(row) + "\n" for row in _changes(bettered))
     return Layout(
-        [_values(bettered, around), _edits(bettered, around)],
+        [_values(bettered, made), _edits(bettered, made)],
         files={run.options.output: own_lines(bettered.answers), run.folder / "changes.jsonl": changes},
     )
 
@@ -363,6 +343,5 @@ IMPROVE = Pipeline(
     read=read_improve,
     estimate=estimate_improve,
     ask=improve,
-    judge=_as_found,
     lay_out=_lay_out,
 )

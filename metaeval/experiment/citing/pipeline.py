@@ -173,7 +173,7 @@ MakeBackends = Callable[..., Iterator[Backend]]
 """Makes the run's backends, or those of other cut-offs, one after the other; each call makes new ones."""
 
 
-def _pass_on(read: Any, chat: Chat | None) -> Any:
+def _pass_on(read: Any, asked: Any) -> Any:
     return read
 
 
@@ -212,8 +212,8 @@ class Pipeline:
     help: str
     options: type[PipelineOptions]
     read: Callable[[Run], Any]
-    judge: Callable[[Any, MakeBackends], Any]
     lay_out: Callable[[Any], Layout]
+    judge: Callable[[Any, MakeBackends], Any] = _pass_on
     estimate: Callable[[Any], str] = _no_cost
     ask: Callable[[Any, Chat | None], Any] = _pass_on
     measures: Sequence[Measure] = ()

@@ -28,7 +28,6 @@ from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields,
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
     Layout,
-    MakeBackends,
     Measure,
     Pipeline,
     Profile,
@@ -277,10 +276,6 @@ def _coefficients(found: Refitted, around: Provenance) -> Sheet:
     )
 
 
-def _as_found(found: Refitted, _: MakeBackends) -> Refitted:
-    return found
-
-
 def _lay_out(found: Refitted) -> Layout:
     around = _provenance(found)
     sheets = [_agreement(found, around), _coefficients(found, around)]
@@ -312,6 +307,5 @@ REFIT = Pipeline(
     read=read_refit,
     estimate=estimate_refit,
     ask=refit,
-    judge=_as_found,
     lay_out=_lay_out,
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from metaeval.citation.aliice.rewriter import RewriteOptions
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.baseline_options import baseline_options
+from metaeval.citation.citeeval.options import baseline_options
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.experiment.explaining import citing_parts as say

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from metaeval.citation.aliice.rewriter import RewriteOptions
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.baseline_options import BaselineOptions
-from metaeval.citation.citeeval.options import CiteEvalOptions
+from metaeval.citation.citeeval.options import BaselineOptions, CiteEvalOptions
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions
