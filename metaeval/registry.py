@@ -23,7 +23,7 @@ LIST_COMMAND: dict[Kind, str] = {
     "metric": "Type 'metaeval metrics list'.",
     "dataset": "Type 'metaeval data list'.",
     "protocol": "Or 'all'.",
-    "pipeline": "Type 'metaeval cite --help'.",
+    "pipeline": "",
 }
 """What a sentence about an unknown name ends with."""
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import registry
-from metaeval.cli import cite_meta, cite_rewrite, cite_scifi
+from metaeval.cli import cite_meta, cite_rewrite
 from metaeval.cli import options as opt
 from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import show_grids
@@ -44,7 +44,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-app.command("scifi")(cite_scifi.scifi)
 app.command("meta")(cite_meta.meta)
 app.command("rewrite")(cite_rewrite.rewrite)
 

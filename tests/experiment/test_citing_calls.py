@@ -81,7 +81,7 @@ def test_options_are_those_of_the_command(cite):
 @pytest.mark.parametrize(
     ("answers", "given", "says"),
     [
-        (ROWS, {"pipeline": "alec"}, "Did you mean 'alce'?"),
+        (ROWS, {"pipeline": "scify"}, "Did you mean 'scifi'?"),
         (ROWS, {"pipeline": "alce", "model": "tiny"}, "'alce' asks no chat model"),
         (ROWS, {"pipeline": "citeeval"}, "A chat model judges, and none is named"),
         (ROWS, {"pipeline": "scifi", "grup": "joint"}, "Did you mean 'group'?"),

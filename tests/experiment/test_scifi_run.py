@@ -7,15 +7,14 @@ import json
 
 import pytest
 
+import metaeval
 from metaeval.citation.measures import estimate, group_codes, micro
 from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.errors import UserError
-from metaeval.experiment.citing.scifi.rows import answer_rows, fact_row
-from metaeval.experiment.citing.scifi.run import run_scifi, value_facts
-from metaeval.experiment.citing.scifi.settings import prepare_scifi
-from metaeval.experiment.citing.scifi.sheets import scifi_sheets
-from metaeval.experiment.citing.settings import Asked, ChatChoice
+from metaeval.experiment.citing.run import prepare
+from metaeval.experiment.citing.scifi import Facts, read_run, value_facts
+from metaeval.experiment.citing.scifi_tables import SCIFI, answer_rows, fact_row, scifi_sheets
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.exchange import read_reply
@@ -102,10 +101,11 @@ def assessed(write, tmp_path):
     """Make the facts from the replies above, and value them with backends."""
 
     def made(*backends, overrides=("interval.resamples=200",), rows=ANSWERS):
-        asked = Asked("scifi", (write(rows),), splitter="rules")
-        prepared = prepare_scifi(asked, ChatChoice(model="t"), {"results": tmp_path / "results"}, overrides)
-        read = read_with_model(prepared.answers, prepared.options, ask, prepared.chat, prepared.splitter)
-        return value_facts(prepared, read, ["tiny-2"], backends or (backend(),))
+        options = SCIFI.options(files=[write(rows)], splitter="rules", model="t")
+        run = prepare(SCIFI, options, {"results": tmp_path / "results"}, overrides)
+        source = read_run(run)
+        read = read_with_model(run.answers, source.options, ask, run.chat, run.splitter)
+        return value_facts(Facts(source, read, ["tiny-2"]), backends or (backend(),))
 
     return made
 
@@ -235,8 +235,8 @@ def test_one_group_with_a_value_has_no_interval_however_many_there_are(assessed)
 
 def test_intervals_draw_groups_as_the_pipelines_own_measures_do(assessed):
     found = assessed()
-    rows = [number for number, answer in enumerate(found.answers) if answer.system == "old"]
-    group, n_groups = group_codes([found.answers[number] for number in rows])
+    rows = [number for number, answer in enumerate(found.run.answers) if answer.system == "old"]
+    group, n_groups = group_codes([found.run.answers[number] for number in rows])
     expected = estimate(micro([found.scored[0].entailment[number] for number in rows]), group, n_groups, 200)
     (one,) = [one for one in records(found) if (one["system"], one["measure"]) == ("old", "entailment_facts")]
     assert (one["value"], one["low"], one["high"]) == (expected.value, expected.low, expected.high)
@@ -308,12 +308,13 @@ def test_the_footer_tells_how_often_the_distance_leaves_the_parsers_own_citation
     rows = [{"id": "a", "text": text, "passages": [{"text": "Aspirin was made in 1897."}] * 3}]
     said = {}
     for own in ("false", "true"):
-        settings = {"results": tmp_path / "results", "store": tmp_path / "scores.sqlite"}
-        overrides = (f"own_group={own}", "interval.resamples=20")
-        asked = Asked("scifi", (write(rows),), nli=("overlap",), splitter="rules", parser="small")
-        found = run_scifi(asked, ChatChoice(), settings, overrides)
-        said[own] = notes(found).get("assignment"), value(found, "answers", "citations_without_facts", "scifi-answers")
-        assert f"own_group={own.title()}" in scifi_sheets(found)[0].grid.signatures[0]
+        options = {"own_group": own == "true", "interval": {"resamples": 20}}
+        found = metaeval.cite(
+            "scifi", write(rows), "overlap", splitter="rules", results=tmp_path / "results", **options
+        )
+        (unused,) = [one["value"] for one in found.estimates if one["measure"] == "citations_without_facts"]
+        said[own] = {note.label: note.text for note in found.notes}.get("assignment"), unused
+        assert f"own_group={own.title()}" in found.signatures[0]
     assert said["false"][0].startswith("by distance 1 of 3 facts in sentences of several groups get another citation")
     assert [said[own][1] for own in ("false", "true")] == [1 / 4, 0 / 4]
     assert said["true"][0] is None
@@ -343,30 +344,30 @@ def test_rows_say_what_became_of_every_fact(assessed):
     assert (answers["2"]["coverage"], answers["4"]["reference_facts"]) == (None, 0)
 
 
-def prepared(write, *overrides, nli=(), threshold=None, choice=None, **settings):
-    asked = Asked("scifi", (write(),), nli=nli, threshold=threshold, splitter="rules")
-    return prepare_scifi(asked, choice or ChatChoice(), settings, overrides)
+def prepared(write, *overrides, nli=(), threshold=None, chat=None, **settings):
+    options = SCIFI.options(files=[write()], nli=nli, threshold=threshold, splitter="rules", **(chat or {}))
+    return read_run(prepare(SCIFI, options, settings, overrides))
 
 
 def test_scores_from_0_to_1_are_values_as_they_are_and_others_are_decided(write):
     names = ("overlap", "minilm-bertscore", "rouge")
-    found = prepared(write, nli=names, threshold="rouge=0.3").cutoffs
+    found = prepared(write, nli=names, threshold="rouge=0.3").run.cutoffs
     assert {name: cutoff.value for name, cutoff in found.items()} == {
         "overlap": None,
         "minilm-bertscore": 0.67,
         "rouge": 0.3,
     }
-    assert prepared(write, "entailment=binary", nli=("overlap",)).cutoffs["overlap"].value == 0.63
-    assert prepared(write, nli=("overlap",), threshold="0.2").cutoffs["overlap"].value == 0.2
-    assert prepared(write, nli=("overlap",), threshold="soft").cutoffs["overlap"].value is None
+    assert prepared(write, "entailment=binary", nli=("overlap",)).run.cutoffs["overlap"].value == 0.63
+    assert prepared(write, nli=("overlap",), threshold="0.2").run.cutoffs["overlap"].value == 0.2
+    assert prepared(write, nli=("overlap",), threshold="soft").run.cutoffs["overlap"].value is None
 
 
 def test_who_makes_the_facts_is_told_by_what_is_given(write):
     assert prepared(write).options.facts == "parser"
-    named = prepared(write, "price_in=1", "price_out=2", choice=ChatChoice("m"), budget=3.0)
-    assert (named.options.facts, named.parser, named.chat.model, named.chat.budget) == ("model", None, "m", 3.0)
-    assert prepared(write, "budget=2", "metric_options={}").config.budget == 2
-    assert prepared(write, "model=m").chat.model == "m"
+    named = prepared(write, "price_in=1", "price_out=2", chat={"model": "m"}, budget=3.0)
+    assert (named.options.facts, named.parser, named.run.chat.model, named.run.chat.budget) == ("model", None, "m", 3.0)
+    assert prepared(write, "budget=2", "metric_options={}").run.config.budget == 2
+    assert prepared(write, "model=m").run.chat.model == "m"
 
 
 @pytest.mark.parametrize(
@@ -377,12 +378,12 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
         (("window=some",), {}, "--set window=some: window should be a valid integer"),
         (("group=all",), {}, "--set group=all: group should be 'max', 'joint' or 'first'"),
         (("facts=model",), {}, "A chat model makes the facts, and none is named: type --model NAME"),
-        (("own_group=true",), {"choice": ChatChoice("m")}, "own_group=true keeps the citation groups of a parser's"),
-        (("facts=parser",), {"choice": ChatChoice("m")}, "by the parser (facts=parser) or by a chat model: leave out"),
+        (("own_group=true",), {"chat": {"model": "m"}}, "own_group=true keeps the citation groups of a parser's"),
+        (("facts=parser",), {"chat": {"model": "m"}}, "by the parser (facts=parser) or by a chat model: leave out"),
         (("price_in=1",), {}, "--set price_in is a chat model's, and a parser makes the facts: name a model"),
-        ((), {"choice": ChatChoice(base_url="http://h/v1")}, "--base-url is a chat model's, and a parser makes"),
-        (("temperature=3",), {"choice": ChatChoice("m")}, "temperature should be less than or equal to 2"),
-        (("mapping_file=none.txt",), {"choice": ChatChoice("m")}, "none.txt"),
+        ((), {"chat": {"base_url": "http://h/v1"}}, "--base-url is a chat model's, and a parser makes"),
+        (("temperature=3",), {"chat": {"model": "m"}}, "temperature should be less than or equal to 2"),
+        (("mapping_file=none.txt",), {"chat": {"model": "m"}}, "none.txt"),
         (("window_unit=/none/such",), {}, "The tokenizer window_unit=/none/such cannot be loaded"),
         (("entailment=binary",), {"nli": ("overlap",), "threshold": "soft"}, "'overlap' is given none: leave out one"),
         (("entailment=probability",), {"nli": ("minilm-bertscore",)}, "A fact's value is a score from 0 to 1, and"),
@@ -401,4 +402,4 @@ def test_what_cannot_be_is_one_sentence_before_anything_is_made(write, overrides
 def test_answers_without_passages_have_nothing_to_cite(write, tmp_path):
     path = write([{"text": "Fish swim [1].", "passages": []}])
     with pytest.raises(UserError, match="No answer of answers comes with passages"):
-        run_scifi(Asked("scifi", (path,)), ChatChoice(), {"results": tmp_path})
+        metaeval.cite("scifi", path, results=tmp_path)

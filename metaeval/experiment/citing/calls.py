@@ -24,8 +24,6 @@ def cite(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapp
 
     Raises `UserError` as the commands do.
     """
-    if name == "scifi":
-        return _undeclared(name, answers, options, settings)
     pipeline = find_pipeline(name)
     fields, given = pipeline.options.model_fields, {key: value for key, value in options.items() if value is not None}
     own = {key: value for key, value in given.items() if key in fields}
@@ -39,31 +37,6 @@ def cite(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapp
         paths = {"file": files[0]} if "file" in fields and files else {"files": files}
         made = validated(pipeline.options, {**own, **paths}, f"the options of {name}")
         return run_pipeline(pipeline, made, settings, overrides)
-
-
-def _undeclared(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]) -> PipelineResult:
-    """The pipelines that are not declared yet."""
-    from metaeval.experiment.citing.result import RowTable
-    from metaeval.experiment.citing.scifi import rows as scifi_rows
-    from metaeval.experiment.citing.scifi.run import run_scifi
-    from metaeval.experiment.citing.scifi.sheets import scifi_sheets
-    from metaeval.experiment.citing.settings import Asked, ChatChoice
-
-    given = {key: value for key, value in options.items() if value is not None}
-    nli = given.pop("nli", ())
-    names = tuple(one.strip() for one in (nli.split(",") if isinstance(nli, str) else nli))
-    of_asked = {key: given.pop(key) for key in ("threshold", "profile", "parser", "splitter") if key in given}
-    files = {key: None if key not in given else Path(given.pop(key)) for key in ("record", "replay")}
-    choice = ChatChoice(given.pop("model", None), given.pop("base_url", None), **files)
-    for unused in ("scenario", "baselines"):
-        given.pop(unused, None)
-    overrides = [f"{key}={json.dumps(value)}" for key, value in given.items()]
-    with _as_files(answers) as paths:
-        asked = Asked(name, paths, "jsonl" if _are_objects(answers) else "auto", names, **of_asked)
-        assessed = run_scifi(asked, choice, settings, overrides)
-        sheets, rows, config = scifi_sheets(assessed), scifi_rows.tables(assessed), assessed.prepared.config
-    tables = [RowTable(key, records) for key, records in rows.items()]
-    return PipelineResult(name, asked.name, config, config.results, {one.name: one for one in sheets}, tables)
 
 
 @contextmanager

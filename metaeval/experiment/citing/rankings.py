@@ -37,7 +37,8 @@ class Rankings:
     """Values of systems under several backends.
 
     values: of every backend, system and weighting by measure, (backends, systems, R). labels: of the measures. shares:
-    of measures that are means over answers, the share of each answer under each backend.
+    of measures that are means over answers, the share of each answer under each backend. by_pair: how far the rankings
+    agree is told backends by backends, not measure by measure.
     """
 
     panel: Panel
@@ -45,6 +46,7 @@ class Rankings:
     values: Mapping[str, Floats]
     labels: Mapping[str, str]
     shares: Mapping[str, Sequence[Sequence[Share]]] = field(default_factory=dict)
+    by_pair: bool = False
 
     @property
     def comparable(self) -> bool:
@@ -103,7 +105,8 @@ def agreements(found: Rankings) -> list[Agreement]:
     # One group alone is drawn again and again: no interval.
     shown = slice(None) if found.panel.draws.n_groups > 1 else slice(1)
     made = []
-    for (measure, values), (i, j) in product(found.values.items(), combinations(range(len(found.backends)), 2)):
+    pairs = list(product(found.values.items(), combinations(range(len(found.backends)), 2)))
+    for (measure, values), (i, j) in sorted(pairs, key=lambda each: each[1]) if found.by_pair else pairs:
         tau, count = (interval_of(each[shown], found.panel.level) for each in rank_agreement(values[i], values[j]))
         names = found.backends[i], found.backends[j]
         made.append(Agreement(measure, *names, tau, count, systems * (systems - 1) // 2))

@@ -17,7 +17,7 @@ from metaeval.citation.scifi.with_parser import read_with_parser
 from metaeval.experiment.citing.citeeval_run import asked_fields, changed_options
 from metaeval.experiment.citing.meta.settings import MetaPrepared
 from metaeval.experiment.citing.meta.values import Measured, filled_ends, whole_of
-from metaeval.experiment.citing.scifi.missing import one_fact_each
+from metaeval.experiment.citing.scifi_tables import one_fact_each
 from metaeval.experiment.verdicts import Backend
 
 _MEASURES: tuple[Measure, ...] = ("auto", "rating", "edits")

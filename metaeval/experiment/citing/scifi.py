@@ -1,0 +1,231 @@
+"""The pipeline `scifi`: facts of the answers' sentences, and how far each is entailed by its citation (SCiFi)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from metaeval.citation.chat.opening import Chat, estimate_for
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.measures import Share
+from metaeval.citation.parsers.find import find_parser
+from metaeval.citation.parsers.parse import Parser
+from metaeval.citation.scifi.chunks import counter
+from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.sentences import read_sentences
+from metaeval.citation.scifi.shares import coverages, entailments
+from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_prompt, read_with_model, requests_for
+from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
+from metaeval.config import Flag
+from metaeval.errors import UserError
+from metaeval.experiment.citing.pipeline import AsksChat, Given, JudgedByMetrics, MakeBackends, ReadsAnswers, Run
+from metaeval.experiment.citing.quantities import Quantity, macro_of, micro_of
+from metaeval.experiment.citing.settings import ChatChoice
+from metaeval.experiment.cutoffs import Cutoff, find_cutoff
+from metaeval.experiment.verdicts import Backend
+from metaeval.report.grid import count
+from metaeval.report.result import Column
+from metaeval.scoring.contract import Metric
+
+OWNERS: Mapping[str, type] = {"options": ScifiOptions, "chat": ChatOptions}
+
+_GRADED = (0.0, 1.0, 1)
+"""Low, high and direction of a metric whose scores can be read as degrees of support."""
+
+
+class ScifiCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
+    """Options of `cite scifi`."""
+
+    threshold: Annotated[str | None, Flag("X")] = Field(
+        default=None,
+        description="A fact holds from this score on: X, NAME=X with commas (default: scores from 0 to 1 as they are).",
+    )
+    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that makes the facts.")
+    parser: Annotated[str, Flag("NAME")] = Field(default="small", description="Makes the facts where no model does.")
+
+
+@dataclass(frozen=True, eq=False)
+class FactSource:
+    """Who makes the facts, and how: a parser, or (None) the run's chat model."""
+
+    run: Run
+    options: ScifiOptions
+    parser: Parser | None
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """The facts of every answer. models: the names that the replies came under; none where a parser made them."""
+
+    source: FactSource
+    read: Sequence[AnswerFacts]
+    models: Sequence[str] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """One backend's values. facts, references: the lines. entailment, coverage: of each answer. quantities: of all."""
+
+    backend: Backend
+    facts: Sequence[FactLine]
+    references: Sequence[CoverageLine]
+    entailment: Sequence[Share]
+    coverage: Sequence[Share]
+    quantities: Sequence[Quantity]
+
+
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """Answers of one or more systems as facts, valued by one or more backends."""
+
+    facts: Facts
+    scored: Sequence[Scored]
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self.facts.source.run
+
+    @property
+    def options(self) -> ScifiOptions:
+        """The options of SCiFi."""
+        return self.facts.source.options
+
+    @property
+    def read(self) -> Sequence[AnswerFacts]:
+        """The facts of every answer, in order."""
+        return self.facts.read
+
+    @property
+    def referred(self) -> bool:
+        """Whether an answer has a reference that it should cover."""
+        return any(own.reference is not None for own in self.read)
+
+
+def options_of(given: Given) -> ScifiOptions:
+    """The options of SCiFi that --set gives."""
+    return ScifiOptions(**given.get("options", {}))
+
+
+def asks_model(choice: ChatChoice, given: Given) -> bool:
+    """Whether a chat model makes the facts; `UserError` for both at once, and for a model's setting without a model."""
+    facts, chat = given["options"].get("facts"), given["chat"]
+    named = choice.given or "model" in chat
+    if named and facts == "parser":
+        raise UserError("Facts are made by the parser (facts=parser) or by a chat model: leave out one of the two.")
+    if named or facts == "model":
+        return True
+    idle = [f"--set {name}" for name in chat if name != "budget"]
+    idle += [f"--{name}" for name, value in (("base-url", choice.base_url), ("record", choice.record)) if value]
+    if idle:
+        raise UserError(
+            f"{idle[0]} is a chat model's, and a parser makes the facts: name a model with --model, or leave it out."
+        )
+    return False
+
+
+def fact_cutoff(
+    name: str, metric: Metric, thresholds: Mapping[str, float | None], calibrations: Sequence[Path], given: Given
+) -> Cutoff:
+    """How a backend's scores become values of facts: as they are (a soft cut-off), or decided at a threshold."""
+    entailment, card = options_of(given).entailment, metric.card
+    graded = (card.low, card.high, card.direction) == _GRADED
+    as_it_is = entailment == "probability" or (entailment == "auto" and graded)
+    if name not in thresholds and not calibrations and as_it_is:
+        cutoff = Cutoff(None, "as it is")
+    else:
+        cutoff = find_cutoff(name, metric, thresholds, calibrations)
+    if cutoff.value is None and entailment == "binary":
+        raise UserError(f"entailment=binary decides at a threshold, and {name!r} is given none: leave out one.")
+    if cutoff.value is None and not graded:
+        raise UserError(
+            f"A fact's value is a score from 0 to 1, and {name!r} gives others: give it a threshold (--threshold "
+            f"{name}=X), or leave entailment at auto."
+        )
+    return cutoff
+
+
+def read_run(run: Run) -> FactSource:
+    """Who makes the facts of the run's answers; `UserError` for a prompt, tokenizer or parser that cannot be had."""
+    options = options_of({"options": {**run.given["options"], "facts": "parser" if run.chat is None else "model"}})
+    # Whether there are such prompts, and such a tokenizer.
+    decomposition_prompt(options), mapping_prompt(options), counter(options.window_unit)
+    parser = find_parser(run.options.parser, PROFILE.one_root) if run.chat is None else None
+    return FactSource(run, options, parser)
+
+
+def estimate(source: FactSource) -> str:
+    """What making the facts would still cost, in a sentence or two; sends nothing, and needs no key."""
+    run, options = source.run, source.options
+    if run.chat is None:
+        return "A parser makes the facts: no chat model is asked, and nothing is paid for them."
+    if run.choice.replay is not None:
+        return f"The replies are in {run.choice.replay}: no chat model is asked, and nothing is paid for them."
+    requests = requests_for(run.answers, options, run.chat, run.splitter)
+    several = sentences_of_several(source)
+    first = f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, run.chat)}."
+    if not several:
+        return first
+    cited = "" if options.map_all else " with several citations"
+    return (
+        f"{first} Then one request more for each fact of {count(several, 'sentence')}{cited}, which the first replies "
+        "will tell."
+    )
+
+
+def sentences_of_several(source: FactSource) -> int:
+    """How many sentences have facts whose citation is not known before the model has said where they are stated."""
+    read = [read_sentences(answer, source.options, source.run.splitter) for answer in source.run.answers]
+    return sum(source.options.map_all or len(one.groups) > 1 for own in read for one in own)
+
+
+def make_facts(source: FactSource, chat: Chat | None) -> Facts:
+    """The facts of every answer, made by the chat model or by the parser."""
+    run, options = source.run, source.options
+    if source.parser is not None:
+        return Facts(source, read_with_parser(run.answers, options, source.parser, run.splitter))
+    if run.chat is None or chat is None:
+        raise ValueError("facts need a chat model or a parser")
+    return Facts(source, read_with_model(run.answers, options, chat.ask, run.chat, run.splitter), chat.models)
+
+
+def judge(facts: Facts, backends: MakeBackends) -> Assessed:
+    """The facts valued by each backend in turn."""
+    return value_facts(facts, backends())
+
+
+def value_facts(facts: Facts, backends: Iterable[Backend]) -> Assessed:
+    """The facts valued by each backend in turn."""
+    return Assessed(facts, [_scored(facts, backend) for backend in backends])
+
+
+def entailment_column(average: str) -> Column:
+    """Citation entailment, over "facts" or over "answers"."""
+    return Column(key=f"entailment_{average}", label=f"over {average}", scale=100, digits=1)
+
+
+def coverage_column(average: str) -> Column:
+    """Coverage, over "facts" or over "answers"."""
+    return Column(key=f"coverage_{average}", label=f"over {average}", scale=100, digits=1)
+
+
+def averages(options: ScifiOptions) -> tuple[str, str]:
+    """The two averages, the headline first."""
+    return ("facts", "answers") if options.average == "facts" else ("answers", "facts")
+
+
+def _scored(made: Facts, backend: Backend) -> Scored:
+    read, options, splitter = made.read, made.source.options, made.source.run.splitter
+    facts = fact_lines(read, backend.entails, options, backend.soft, splitter)
+    references = coverage_lines(read, backend.entails, options, backend.soft)
+    entailment, coverage = entailments(read, facts), coverages(read, references)
+    average = {"facts": micro_of, "answers": macro_of}
+    quantities = [average[one](entailment_column(one), entailment) for one in averages(options)]
+    quantities += [average[one](coverage_column(one), coverage) for one in averages(options)]
+    return Scored(backend, facts, references, entailment, coverage, quantities)

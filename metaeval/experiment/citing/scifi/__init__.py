@@ -1,1 +1,0 @@
-"""SCiFi runs: from files to facts, values and sheets."""

@@ -1,0 +1,413 @@
+"""The tables, notes and rows of `cite scifi`: citation entailment, coverage, and what the answers are like."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+
+import numpy as np
+
+from metaeval.citation.measures import Share, bounds, groups_with_value, macro, micro
+from metaeval.citation.premises import find_place
+from metaeval.citation.scifi.model import CoverageLine, FactLine
+from metaeval.citation.scifi.shares import (
+    against_parser,
+    citations_without_facts,
+    counts,
+    densities,
+    lost_citing,
+    sub_densities,
+    uncited,
+    unmapped,
+)
+from metaeval.citation.scifi.with_model import facts_signature
+from metaeval.experiment.citing import scifi
+from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline
+from metaeval.experiment.citing.provenance import Provenance, data_of, shortened, truncation, uncertainty
+from metaeval.experiment.citing.quantities import Quantity, micro_of
+from metaeval.experiment.citing.rankings import Rankings, ranking_sheets
+from metaeval.experiment.citing.result import RowTable
+from metaeval.experiment.citing.scifi import Assessed, Scored, averages, coverage_column, entailment_column
+from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.report.citation.layout import Ends, Entry, entry_records, scores_grid, shown_columns
+from metaeval.report.grid import Grid, Group, Note, count, numeral, plain
+from metaeval.report.result import Column
+from metaeval.stats.arrays import Floats
+
+_GROUPS: Mapping[str, str] = {"entailment": "entailment", "coverage": "coverage", "count": "facts"}
+"""Headings over the columns, by what their keys begin with."""
+
+_COUNTS = (
+    Column(key="count_valued", label="valued", digits=0),
+    Column(key="count_reference", label="reference", digits=0),
+)
+_TEXTS = (
+    Column(key="density", label="density", digits=2),
+    Column(key="density_sub", label="density (sub)", digits=2),
+    Column(key="facts_per_sentence", label="facts per sentence", digits=2),
+    Column(key="uncited", label="uncited %", scale=100, digits=1),
+    Column(key="citations_without_facts", label="unused %", scale=100, digits=1),
+    Column(key="not_found", label="not found %", scale=100, digits=1),
+)
+_READING: Mapping[str, str] = {
+    "density": "density: citations per sentence",
+    "density_sub": "sub: those with a further word of their sentence behind them",
+    "uncited": "uncited: facts of sentences without a citation",
+    "citations_without_facts": "unused: citations that no fact is held against",
+    "not_found": "not found: facts whose segment is not in their sentence",
+}
+"""What the columns of the answers say, by their keys."""
+
+
+_COUNTED = ("sentences cited", "facts: ", "segments: ", "marks: ", "problem: ")
+"""Beginnings of the counts that no other note tells."""
+
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    "facts": [each.name for each in fields(FactLine)],
+    "answers": [],
+    "reference-facts": [each.name for each in fields(CoverageLine)],
+}
+"""Of row tables that can be without rows."""
+
+_EXAMPLES = 3
+_PERCENT = Column(key="", label="", scale=100, digits=1)
+
+
+def scifi_sheets(assessed: Assessed) -> list[Sheet]:
+    """Every sheet of a run, in the order in which they are read. Rankings need two backends and two systems."""
+    around = provenance_of(assessed)
+    ranked = ranking_sheets(rankings(assessed), around, "scifi-rankings", "scifi-agreement")
+    return [_scores(assessed, around), _texts(assessed, around), *ranked]
+
+
+def text_shares(assessed: Assessed) -> Mapping[str, list[Share]]:
+    """What the answers are like, of each answer, by the key of its column; no verdict is needed."""
+    read, lines, options = assessed.read, assessed.scored[0].facts, assessed.options
+    found = (
+        densities(read, options),
+        sub_densities(read, options),
+        [Share(len(own.facts), len(own.sentences) - len(own.lost)) for own in read],
+        uncited(assessed.run.answers, lines),
+        citations_without_facts(read, lines, options),
+        unmapped(read),
+    )
+    return {column.key: shares for column, shares in zip(_TEXTS, found, strict=True)}
+
+
+def _scores(assessed: Assessed, around: Provenance) -> Sheet:
+    entries = [
+        Entry(system, one.backend.name, {**_values(assessed, one.quantities, number), **_counts(assessed, one, number)})
+        for one in assessed.scored
+        for number, system in enumerate(assessed.run.panel.systems)
+    ]
+    columns = [*(quantity.column for quantity in assessed.scored[0].quantities), *_COUNTS]
+    # What the table is about stands in it, even where nothing has a value.
+    kept = {one.key for one in columns if assessed.referred or one.key.startswith(("entailment", "count_valued"))}
+    title = "Citation entailment of facts" + (", and coverage of the reference" if assessed.referred else "")
+    shown = {one.backend.name: _read_as(one) for one in assessed.scored}
+    named = [replace(entry, backend=shown[entry.backend]) for entry in entries]
+    return around.sheet(
+        "scifi-scores",
+        f"{title} (%)",
+        entry_records(entries),
+        lambda frame: _grouped(scores_grid(frame, columns, named, kept), columns, entries, kept),
+    )
+
+
+def _read_as(one: Scored) -> str:
+    """A backend, with its threshold where it has one: its values are 0 and 1, and compare with no scores."""
+    threshold = one.backend.cutoff.value
+    return one.backend.name if threshold is None else f"{one.backend.name} at {threshold:g}"
+
+
+def _texts(assessed: Assessed, around: Provenance) -> Sheet:
+    shares = text_shares(assessed)
+    quantities = [micro_of(column, shares[column.key]) for column in _TEXTS]
+    entries = [
+        Entry(system, "", _values(assessed, quantities, number))
+        for number, system in enumerate(assessed.run.panel.systems)
+    ]
+    said = [text for key, text in _READING.items() if any(entry.values[key][0] is not None for entry in entries)]
+    return around.sheet(
+        "scifi-answers",
+        "The answers",
+        entry_records(entries),
+        lambda frame: scores_grid(frame, _TEXTS, entries),
+        [Note("reading", "; ".join(said))],
+    )
+
+
+def _counts(assessed: Assessed, one: Scored, system: int) -> dict[str, Ends]:
+    """How many facts have a value: of the answers, and of their references (None: there is no reference)."""
+    rows = assessed.run.panel.rows(system).tolist()
+    valued = sum(one.entailment[row].total for row in rows)
+    referred = any(assessed.read[row].reference is not None for row in rows)
+    reference = sum(one.coverage[row].total for row in rows) if referred else None
+    return {_COUNTS[0].key: (valued, None, None), _COUNTS[1].key: (reference, None, None)}
+
+
+def _values(assessed: Assessed, quantities: Sequence[Quantity], system: int) -> dict[str, Ends]:
+    return {quantity.column.key: assessed.run.panel.interval(quantity, system).ends for quantity in quantities}
+
+
+def _grouped(grid: Grid, columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str]) -> Grid:
+    """The grid with a heading over the columns of each measure; those without a value are in it if they are kept."""
+    shown = shown_columns(columns, entries, kept)
+    names = [_GROUPS[column.key.partition("_")[0]] for column in shown]
+    groups = tuple(Group(name, names.count(name)) for name in dict.fromkeys(names))
+    return replace(grid, groups=groups)
+
+
+def rankings(assessed: Assessed) -> Rankings:
+    """The systems' citation entailment and coverage under every backend; a measure without any value is left out."""
+    panel, average = assessed.run.panel, averages(assessed.options)[0]
+    wanted = {"entailment": entailment_column(average).key, "coverage": coverage_column(average).key}
+    values = {}
+    for name, key in wanted.items():
+        own = [
+            [_replicates(assessed, quantity, system) for system in range(len(panel.systems))]
+            for one in assessed.scored
+            for quantity in one.quantities
+            if quantity.column.key == key
+        ]
+        found = np.array(own, dtype=np.float64)
+        if not np.isnan(found[:, :, 0]).all():
+            values[name] = found
+    backends = [one.backend.name for one in assessed.scored]
+    return Rankings(panel, backends, values, labels={name: name for name in values}, by_pair=True)
+
+
+def _replicates(assessed: Assessed, quantity: Quantity, system: int) -> Floats:
+    """A system's values, (R,); resampled ones are NaN where one group alone has a value, which they only repeat."""
+    panel = assessed.run.panel
+    values = panel.values(quantity, system)
+    if groups_with_value(quantity, panel.rows(system), panel.group) < 2:
+        values[1:] = np.nan
+    return values
+
+
+def provenance_of(assessed: Assessed) -> Provenance:
+    """What stands around the tables: data, settings, who made the facts, backends, what is missing, problems, marks."""
+    run, read, source = assessed.run, assessed.read, assessed.facts.source
+    facts = sum(len(own.facts) for own in read)
+    marks = sum(len(group.marks) for own in read for one in own.sentences for group in one.groups)
+    data = data_of(run.name, "scifi", run.answers, facts, marks)
+    made, models = facts_signature(source.options, source.parser, run.chat), ", ".join(assessed.facts.models)
+    fields: dict[str, Scalar] = {
+        "pipeline": "scifi",
+        "options": source.options.signature,
+        "splitter": run.splitter.name,
+        "facts": made,
+        **({"answered_as": models} if models else {}),
+    }
+    said = f"{count(len(read), 'answer')} of {count(len(run.panel.systems), 'system')}, {count(data.groups, 'group')}; "
+    said += f"{count(sum(len(own.sentences) for own in read), 'sentence')}, {count(facts, 'fact')}, "
+    said += count(marks, "citation mark")
+    named = [(plain(one.backend.name), one) for one in assessed.scored]
+    missing = [(name, missing_values(one)) for name, one in named]
+    open_ends = [(name, _bounds(assessed, one)) for name, one in named]
+    settings = f"{source.options.signature}, splitter={run.splitter.name}".replace(",", ", ")
+    notes = (
+        Note("data", said),
+        Note("settings", plain(settings)),
+        Note("facts", plain(made) + (f", answered as {plain(models)}" if models else "")),
+        Note("verdicts", "", tuple((name, _verdicts(one)) for name, one in named)),
+        truncation(one.backend for one in assessed.scored),
+        Note("not judged", "", tuple(each for each in missing if each[1])),
+        Note("could be", "", tuple(each for each in open_ends if each[1])),
+        Note("without facts", _lost_sentences(assessed)),
+        Note("assignment", _assignment(assessed)),
+        Note("problems", _counted(sum((own.problems for own in read), Counter()))),
+        Note("counts", _other_counts(assessed)),
+        uncertainty(run.config.interval, data.groups),
+    )
+    # Premises are SCiFi's own chunks, and stand among the options.
+    judges = [{key: value for key, value in one.backend.fields.items() if key != "premise"} for one in assessed.scored]
+    subtitle = f"{plain(data.name)}, SCiFi, facts by {plain('a parser' if run.chat is None else run.chat.model)}"
+    return Provenance(data, "SCiFi", subtitle, fields, run.config.interval, judges, after=notes)
+
+
+def missing_values(one: Scored) -> str:
+    """The facts without a value by reason, of answers and of references, and the first of them."""
+    facts = [line for line in one.facts if line.state == "unjudged"]
+    references = [line for line in one.references if line.reason and line.value is None]
+    said = []
+    for lines, total, noun in ((facts, len(one.facts), "fact"), (references, len(one.references), "reference fact")):
+        first = [f"{plain(line.answer)}, fact {line.fact_number}: {shortened(line.fact)}" for line in lines[:_EXAMPLES]]
+        if lines:
+            reasons = _counted(Counter(line.reason for line in lines))
+            said.append(f"{reasons} (of {count(total, noun)}); first: {'; '.join(first)}")
+    return "; ".join(said)
+
+
+def _bounds(assessed: Assessed, one: Scored) -> str:
+    """What citation entailment and coverage of each system could be, were all missing values 0, or 1.
+
+    A sentence without facts is taken as one fact, and the note says so: if it holds more, the ends lie further apart.
+    """
+    average = micro if assessed.options.average == "facts" else macro
+    said = []
+    for number, system in enumerate(assessed.run.panel.systems):
+        ends = []
+        rows = assessed.run.panel.rows(number)
+        for name, shares in (("citation entailment", one.entailment), ("coverage", one.coverage)):
+            if any(shares[row].open for row in rows.tolist()):
+                worst, best = (numeral(end, _PERCENT) for end in bounds(shares, average, rows))
+                unknown = _unknown(assessed, name, number)
+                ends.append(f"{name} {worst} to {best}" + (f" ({one_fact_each(unknown)})" if unknown else ""))
+        if ends:
+            alone = len(assessed.run.panel.systems) == 1
+            said.append(", ".join(ends) if alone else f"{plain(system)} {', '.join(ends)}")
+    return "; ".join(said)
+
+
+def one_fact_each(sentences: int) -> str:
+    """What bounds take for granted of sentences whose facts nobody knows."""
+    return f"if {'the' if sentences == 1 else 'each of'} {count(sentences, 'sentence')} without facts states one"
+
+
+def _unknown(assessed: Assessed, measure: str, system: int) -> int:
+    """How many sentences of a system count for a measure, and have facts that nobody knows."""
+    own = [assessed.read[row] for row in assessed.run.panel.rows(system)]
+    if measure == "citation entailment":
+        return sum(len(lost_citing(each)) for each in own)
+    return sum(each.reference.sentences_lost for each in own if each.reference is not None)
+
+
+def _lost_sentences(assessed: Assessed) -> str:
+    """Sentences whose facts are missing, of answers and of references; nobody knows how many facts they hold."""
+    reasons = Counter(reason for own in assessed.read for reason in own.lost.values())
+    sentences = sum(len(own.sentences) for own in assessed.read)
+    first = next(((own.answer.id, number) for own in assessed.read for number in sorted(own.lost)), None)
+    of_references = sum(own.reference.sentences_lost for own in assessed.read if own.reference is not None)
+    parts = []
+    if first is not None:
+        where = f"{plain(first[0])}, sentence {first[1]}"
+        parts.append(
+            f"{_counted(reasons)} (of {count(sentences, 'sentence')}): their facts are unknown; first: {where}"
+        )
+    if of_references:
+        parts.append(f"{count(of_references, 'sentence')} of references, which coverage does not ask for")
+    return "; ".join(parts)
+
+
+def _counted(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{plain(name)} {number:,}" for name, number in sorted(counted.items()))
+
+
+def _verdicts(one: Scored) -> str:
+    cutoff, asked = one.backend.cutoff, count(one.backend.ledger.pairs, "pair")
+    if cutoff.value is None:
+        return f"a fact's value is the score itself, from 0 to 1; {asked}"
+    return f"a fact's value is 1 from {cutoff.value:g} on ({cutoff.source}), else 0; {asked}"
+
+
+def _assignment(assessed: Assessed) -> str:
+    """How often the distance and the parser say different things; nothing where only one of them speaks."""
+    other, of = against_parser(assessed.read, assessed.scored[0].facts)
+    if not of or assessed.options.own_group:
+        return ""
+    return (
+        f"by distance {other:,} of {count(of, 'fact')} in sentences of several groups get another citation than the "
+        "parser's own (own_group=true keeps the parser's)"
+    )
+
+
+def _other_counts(assessed: Assessed) -> str:
+    """What became of facts, and marks that cite no passage or are not read, with the first of these."""
+    counted = counts(assessed.read, assessed.scored[0].facts)
+    said = [f"{plain(name)} {number:,}" for name, number in counted.items() if name.startswith(_COUNTED)]
+    wrong = (
+        f"{plain(own.answer.id)}, offset {mark.start}"
+        for own in assessed.read
+        for sentence in own.sentences
+        for group in sentence.groups
+        for mark in group.marks
+        if find_place(mark.number, len(own.answer.passages))[1]
+    )
+    first = next(wrong, "")
+    return ", ".join(said) + (f" (first: {first})" if first else "")
+
+
+def row_tables(assessed: Assessed) -> list[RowTable]:
+    """The rows of every backend: of facts, of answers, and of the references' facts where there is a reference."""
+    found: dict[str, list[Record]] = {}
+    for one in assessed.scored:
+        found[f"facts:{one.backend.name}"] = [fact_row(line) for line in one.facts]
+        found[f"answers:{one.backend.name}"] = answer_rows(assessed, one)
+        if assessed.referred:
+            found[f"reference-facts:{one.backend.name}"] = [asdict(line) for line in one.references]
+    return [RowTable(name, rows, columns=_COLUMNS[name.partition(":")[0]]) for name, rows in found.items()]
+
+
+def fact_row(line: FactLine) -> Record:
+    """A fact as one row; the numbers that it was assigned stand with spaces between, an unparsable one as ?."""
+    cited = " ".join("?" if number is None else str(number) for number in line.citations)
+    return {**asdict(line), "citations": cited}
+
+
+def answer_rows(assessed: Assessed, one: Scored) -> list[Record]:
+    """One row per answer: its citation entailment and coverage, what they are over, and what needs no verdict."""
+    texts = text_shares(assessed)
+    rows: list[Record] = []
+    for number, (answer, own) in enumerate(zip(assessed.run.answers, assessed.read, strict=True)):
+        entailment, coverage = one.entailment[number], one.coverage[number]
+        lost = own.reference.sentences_lost if own.reference is not None else 0
+        rows.append(
+            {
+                "answer": answer.id,
+                "system": answer.system,
+                "group": answer.group or answer.id,
+                "entailment": entailment.value,
+                "facts_judged": entailment.total,
+                "facts_unjudged": entailment.open - len(lost_citing(own)),
+                "coverage": coverage.value,
+                "reference_facts": coverage.total,
+                "reference_facts_unjudged": coverage.open - lost,
+                "sentences": len(own.sentences),
+                "sentences_without_facts": len(own.lost),
+                "facts": len(own.facts),
+                **{key: shares[number].value for key, shares in texts.items()},
+                "problems": "; ".join(f"{name} {times}" for name, times in sorted(own.problems.items())),
+            }
+        )
+    return rows
+
+
+def _lay_out(assessed: Assessed) -> Layout:
+    return Layout(scifi_sheets(assessed), row_tables(assessed))
+
+
+SCIFI = Pipeline(
+    name="scifi",
+    title="SCiFi",
+    paper="SCiFi (arXiv 2406.06125)",
+    help="""Citations held against single facts (SCiFi).
+
+    A fact's citation is the one nearest to where its sentence states it. Facts
+    are made by a parser, or by a chat model as in the paper.
+
+    \b
+    Examples:
+      metaeval cite scifi answers.json --nli overlap
+      metaeval cite scifi answers.json --model NAME --record facts.jsonl
+      metaeval cite scifi answers.json --replay facts.jsonl -s group=joint
+    """,
+    options=scifi.ScifiCommand,
+    measures=(
+        Measure("entailment", "entailment", "how far facts are entailed by the citation nearest to them", 100, 1),
+        Measure("coverage", "coverage", "how far an answer entails the facts of its reference", 100, 1),
+    ),
+    owners=scifi.OWNERS,
+    backends="many",
+    chat="optional",
+    purpose="makes the facts",
+    asks=scifi.asks_model,
+    cutoff=scifi.fact_cutoff,
+    read=scifi.read_run,
+    estimate=scifi.estimate,
+    ask=scifi.make_facts,
+    judge=scifi.judge,
+    lay_out=_lay_out,
+)
