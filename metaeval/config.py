@@ -43,6 +43,8 @@ class _Strict(BaseModel):
 class Flag:
     """How a field of a model is typed on the command line; it stands beside the field's type, in Annotated.
 
+    The help text is the first paragraph of the field's description.
+
     metavar: what stands for the value in a help text. short: the one-letter option. name: the option's name, where it
     is not the field's. multiple: the option can be given several times. argument: it is an argument, not an option.
     """
@@ -87,7 +89,7 @@ class ComparisonConfig(_Strict):
     permutations: int = Field(default=1000, ge=0, le=1_000_000)
     """Permutations of each paired test (0: no tests)."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    """Level of the tests: two metrics differ where the adjusted p is at most this."""
+    """Level of the tests. Two metrics differ where the adjusted p is at most this."""
 
 
 class RunConfig(_Strict):
@@ -102,14 +104,20 @@ class RunConfig(_Strict):
     dataset_options: dict[str, OptionText] = Field(default_factory=dict)
     """Options of the data set ('metaeval data show NAME')."""
     unit: Annotated[Literal["chunk", "citation"], Flag("UNIT", "-u")] = "chunk"
-    """Unit of analysis: chunk or citation."""
+    """Unit of analysis: chunk or citation.
+
+    Chunk: one row for each statement and chunk of a document that it cites. Citation: one row for each statement and
+    cited document, whose score is made from the document's chunks."""
     chunk: ChunkConfig = ChunkConfig()
     """How documents are cut into chunks."""
     evidence_threshold: float = Field(default=0.5, gt=0, le=1)
     """Lowest Jaccard similarity of word sets at which evidence that is given as text goes to a sentence of the
     document."""
     pool: Annotated[str, Flag("POOL")] = "own"
-    """Retrieval pool: own, or bm25:K."""
+    """Retrieval pool: own, or bm25:K.
+
+    The candidates for retrieval are the chunks of the documents that a statement cites; bm25:K adds the K best chunks
+    of all other documents, as level none."""
     aggregate: Literal["max", "mean"] = "max"
     """Score of a citation: the max or the mean over the chunks of its document."""
     metrics: Annotated[Names, Flag("NAMES", "-m", "metric")] = OFFLINE_METRICS

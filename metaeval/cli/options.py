@@ -116,7 +116,7 @@ def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
         kind = list[kind]
     if default is None:
         kind = kind | None
-    said: dict[str, Any] = {"help": field.description, "metavar": flag.metavar or None}
+    said: dict[str, Any] = {"help": (field.description or "").partition("\n\n")[0], "metavar": flag.metavar or None}
     written = f"--{(flag.name or name).replace('_', '-')}"
     info = typer.Argument(**said) if flag.argument else typer.Option(written, *filter(None, [flag.short]), **said)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])

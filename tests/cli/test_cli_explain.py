@@ -63,9 +63,9 @@ def test_a_result_file_says_what_its_rows_share_and_what_is_a_rows_own(cli, tmp_
 
     assert (whole.code, one.code) == (0, 0)
     shared, _, own = whole.out.partition("Each row's own:")
-    assert "chunks of at most 150 words" in shared
-    assert "chunks of at most" not in own
-    assert own.count("rouge, version 1") == 1
+    assert "most words in a chunk" in shared
+    assert "most words in a chunk" not in own
+    assert own.count("rouge@v1") == 1
     assert "metaeval run -m rouge -p retrieval" in one.out
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from metaeval import signature as signatures
 from metaeval.errors import UserError
-from metaeval.experiment.explaining.choices import read_choices
-from metaeval.experiment.explaining.citing_meanings import COMPOSITE
-from metaeval.experiment.explaining.commands import command_of
-from metaeval.experiment.explaining.explain import Source, explain_choice, is_file, read_signature, read_source
-from metaeval.experiment.explaining.meanings import meaning
-from metaeval.experiment.explaining.records import Numbers, numbers_of
-from metaeval.experiment.sheet import SheetFile
+from metaeval.experiment.explaining.explain import Source, is_file, read_signature, read_source
+from metaeval.experiment.explaining.fields import COMPOSITE, choice_meaning, meaning, read_choices
+from metaeval.experiment.sheet import Scalar, SheetFile
 from metaeval.report.result import Row, Value
 
 NUMBERS = "numbers"
@@ -24,6 +21,7 @@ APART = (NUMBERS, _SETTINGS)
 """Names of no row."""
 
 _ELSEWHERE = frozenset({"resamples", "level"})  # settings of a sheet that signatures name otherwise
+_FIRST = ("system", "level", "scenario")  # words that a record's name begins with
 _NONE = frozenset({"as the profile", "paper"})  # options of a pipeline of which none was changed
 
 
@@ -91,7 +89,7 @@ def _fields(one: str, other: str) -> list[Change]:
     for name, values in signatures.differences(*sides).items():
         choices = _choices(name, *values)
         for key, own in choices.items():
-            said = [explain_choice(name, key, one, of).text for one, of in zip(own, sides, strict=True) if one]
+            said = [choice_meaning(name, key, one, of).text for one, of in zip(own, sides, strict=True) if one]
             found.append(Change("field", f"{name}.{key}", *own, _joined(said)))
         if not choices:
             found.append(Change("field", name, *values, _joined(_texts(name, values, sides))))
@@ -109,12 +107,12 @@ def _choices(name: str, one: str | None, other: str | None) -> dict[str, tuple[s
 
 def _texts(name: str, values: Sequence[str | None], sides: Sequence[Mapping[str, str]]) -> Iterator[str]:
     for value, fields in zip(values, sides, strict=True):
-        if value is not None and (found := meaning(name, value, command_of(fields), fields.get("protocol", ""))):
+        if value is not None and (found := meaning(name, value, fields)):
             yield found.text
 
 
 def _joined(texts: Iterable[str]) -> str:
-    return " / ".join(text for text in texts if text)
+    return " / ".join(dict.fromkeys(text for text in texts if text))
 
 
 def _numbers(one: Row, other: Row) -> Iterator[Change]:
@@ -193,3 +191,59 @@ def _told(sheet: SheetFile) -> set[str]:
     """The settings that every signature of a sheet names; none where it has no signature."""
     named = [set(read_signature(text)) for text in sheet.signatures]
     return set.intersection(*named) | _ELSEWHERE if named else set()
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A record's numbers by name, "" for its value, and its intervals by the name of the number that they are of."""
+
+    values: Mapping[str, float | None]
+    intervals: Mapping[str, tuple[float | None, float | None]]
+
+
+def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, Numbers]:
+    """The numbers of every record by their names, under the record's words (system m, overlap, recall).
+
+    Where words do not tell records apart, the first whole number that does is taken for a word (round 2); else records
+    of the same words are counted through.
+    """
+    keys = _keys(records)
+    seen: Counter[str] = Counter()
+    found: dict[str, Numbers] = {}
+    for record in records:
+        name = ", ".join(_word(key, record[key]) for key in keys if record[key] is not None)
+        seen[name] += 1
+        own = f"{name} #{seen[name]}" if seen[name] > 1 else name
+        found[own] = _split({key: _number(value) for key, value in record.items() if key not in keys})
+    return found
+
+
+def _keys(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
+    """The fields that say what a record is about."""
+    fields = sorted(records[0], key=lambda key: _FIRST.index(key) if key in _FIRST else len(_FIRST)) if records else []
+    words = [field for field in fields if any(isinstance(one[field], str | bool) for one in records)]
+    whole = [field for field in fields if all(type(one[field]) is int for one in records)]
+    for keys in (words, *([*words, field] for field in whole)):
+        if len({tuple(one[key] for key in keys) for one in records}) == len(records):
+            return keys
+    return words
+
+
+def _split(values: Mapping[str, float | None]) -> Numbers:
+    low, high = "low", "high"
+    stems = [
+        key.removesuffix(low) for key in values if key.endswith(low) and f"{key.removesuffix(low)}{high}" in values
+    ]
+    ends = {f"{stem}{end}" for stem in stems for end in (low, high)}
+    return Numbers(
+        {"" if key == "value" else key: value for key, value in values.items() if key not in ends},
+        {stem.rstrip("_"): (values[f"{stem}{low}"], values[f"{stem}{high}"]) for stem in stems},
+    )
+
+
+def _word(key: str, value: Scalar) -> str:
+    return f"{key} {value}" if isinstance(value, int) else str(value)
+
+
+def _number(value: Scalar) -> float | None:
+    return None if value is None else float(value)

@@ -11,12 +11,15 @@ from pathlib import Path
 from metaeval import signature as signatures
 from metaeval.errors import UserError, unknown
 from metaeval.experiment import sheet as sheets
-from metaeval.experiment.explaining.choices import read_choices
-from metaeval.experiment.explaining.citing_meanings import COMPOSITE, choice_setting
-from metaeval.experiment.explaining.commands import GENERATE, RUN, command_of
-from metaeval.experiment.explaining.meanings import meaning, metric_parts
-from metaeval.experiment.explaining.option_words import option_words
-from metaeval.experiment.explaining.prompts import prompt_setting, prompt_words
+from metaeval.experiment.explaining.fields import (
+    COMPOSITE,
+    RUN,
+    choice_meaning,
+    command_of,
+    meaning,
+    metric_parts,
+    read_choices,
+)
 from metaeval.experiment.sheet import SheetFile, load_sheet
 from metaeval.files import read_text
 from metaeval.report.result import Result, Row, load_result
@@ -66,16 +69,7 @@ def read_signature(text: str) -> dict[str, str]:
 
 def explain(fields: Mapping[str, str]) -> list[Explained]:
     """Every field in its order, with what it means and the setting that changes it."""
-    command = command_of(fields)
-    return [_explained(name, value, command, fields) for name, value in fields.items()]
-
-
-def explain_choice(name: str, choice: str, value: str, fields: Mapping[str, str]) -> Explained:
-    """One choice of a field that holds several."""
-    if text := prompt_words(choice, value):
-        return Explained(choice, value, text, prompt_setting(choice))
-    text = option_words(choice, value, chat=name != "asking" or command_of(fields) == GENERATE)
-    return Explained(choice, value, text, choice_setting(name, choice, fields) if text else "")
+    return [_explained(name, value, fields) for name, value in fields.items()]
 
 
 def is_file(text: str) -> bool:
@@ -126,16 +120,16 @@ def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name or str(number), text
 
 
-def _explained(name: str, value: str, command: str, fields: Mapping[str, str]) -> Explained:
-    found = meaning(name, value, command, fields.get("protocol", ""))
+def _explained(name: str, value: str, fields: Mapping[str, str]) -> Explained:
+    found = meaning(name, value, fields)
     if found is None:
         return Explained(name, value, "", "")
     text = found.text
     if name in _PACKAGES and (here := _version(name)) != value:
         text += f"; here it is {here}, and the last digits of a number may move" if here else "; not installed here"
-    parts: list[Explained] = []
-    if command != RUN and name in COMPOSITE:
-        parts = [explain_choice(name, choice, own, fields) for choice, own in read_choices(value).items()]
+    choices = read_choices(value) if name in COMPOSITE and command_of(fields) != RUN else {}
+    said = {choice: choice_meaning(name, choice, own, fields) for choice, own in choices.items()}
+    parts = [Explained(choice, choices[choice], one.text, one.setting) for choice, one in said.items()]
     return Explained(name, value, text, found.setting, parts)
 
 

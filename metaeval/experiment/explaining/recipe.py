@@ -1,18 +1,47 @@
-"""The recipe: the command line that makes a signature's number again, and what the signature cannot tell."""
+"""The command line that makes a signature's number again, and what has to hold beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
 
 from metaeval import registry
+from metaeval.citation.aliice.rewriter import RewriteOptions
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.citeeval.options import baseline_options
+from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.marks import MarkStyles
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, variants
-from metaeval.experiment.explaining.citing_recipe import citing_recipe
-from metaeval.experiment.explaining.command_line import Recipe, of_models
-from metaeval.experiment.explaining.commands import RUN, command_of
-from metaeval.experiment.explaining.meanings import CHUNKS, DATA, SCORE_FILE, metric_parts
+from metaeval.errors import UserError
+from metaeval.experiment.citing.meta.ratings import MetaOptions
+from metaeval.experiment.explaining.fields import (
+    GENERATE,
+    META,
+    REFIT,
+    RUN,
+    command_of,
+    is_here,
+    metric_parts,
+    prompt_setting,
+    prompt_words,
+    read_choices,
+)
+from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.prepared_run import find_dataset
 
-_NO_METRIC = "overlap"  # a run needs a metric, and a control is a row of any run
+_DATA = re.compile(r"(?P<name>.+)/(?P<split>[^/@]+)@(?P<hash>[0-9a-f]+)")
+_CHUNKS = re.compile(r"(?P<mode>sentences|whole-sentences|words)-(?P<size>\d+)")
+_OPTION = re.compile(r",(?=\w+=)")
+
 _ELSEWHERE = {
     "analysis": "compare",
     "by-part": "compare --by",
@@ -22,16 +51,102 @@ _ELSEWHERE = {
 }
 """Fields of other commands on scores, by the command."""
 
+_USUAL: Mapping[str, str] = {
+    "profile": "paper",
+    "units": "sentences",
+    "premise": "joint",
+    "parser": "small",
+    "scenario": "full",
+    "rounds": "1",
+    "strategy": "truncated",
+}
+"""Options that citation pipelines sign under the options' own names, with their defaults."""
+
+_REFIT = ("profile", "options", "prompts", "asking")
+_ASKED = ("asking", "facts", "rewrite")
+"""Fields that say how a chat model was asked."""
+
+
+@dataclass
+class Recipe:
+    """A command as its words, and what has to hold beside it."""
+
+    words: list[str]
+    caveats: list[str] = field(default_factory=list)
+
+    def setting(self, key: str, value: object, default: object) -> None:
+        """Say a setting that is not the default."""
+        if str(value) != str(default):
+            self.words += ["--set", f"{key}={value}"]
+
+    def chunks(self, text: str) -> None:
+        """Say how documents are cut."""
+        if found := _CHUNKS.fullmatch(text):
+            standard = RunConfig().chunk
+            self.setting("chunk.size", found["size"], standard.size)
+            self.setting("chunk.mode", found["mode"], standard.mode)
+
+    def metric_options(self, name: str, parts: Mapping[str, str]) -> None:
+        """Say the options of a metric that are not its defaults; parts: as `metric_parts` reads them."""
+        try:
+            metric = load_metric(name, RunConfig())
+        except UserError as error:
+            self.caveats.append(f"Metric {name!r} cannot be made here as it was: {error}")
+            return
+        if str(metric.card.version) != parts["version"]:
+            self.caveats.append(f"Metric {name!r} is at version {metric.card.version} here: its scores may differ.")
+        standard = {key: str(value) for key, value in metric.describe_options().items()}
+        for setting in _OPTION.split(parts["options"]) if parts["options"] else ():
+            key, _, value = setting.partition("=")
+            if key not in standard:
+                self.caveats.append(f"{setting}: what sets this is not in the signature.")
+            elif value != standard[key]:
+                self.words += ["--set", f"metric_options.{name}.{key}={typed(value)}"]
+
+    def choices(self, given: Mapping[str, str], defaults: Mapping[str, str], prefix: str = "") -> None:
+        """Say the choices that are not the default, each behind --set, and which prompts are not those here."""
+        for name, value in changed(given, defaults).items():
+            if name not in ("model", "base_url"):
+                self.words += ["--set", f"{prefix}{name}={value}"]
+        for name, value in given.items():
+            if prompt_words(name, value) and not is_here(name, value):
+                setting = prompt_setting(name)
+                told = f": a file of one's own (--set {setting}=FILE), or another version's" if setting else ""
+                wording = value.partition("@")[2] or value
+                self.caveats.append(f"The prompt {name} has to be the wording {wording}{told}.")
+
+    def resampling(self, fields: Mapping[str, str]) -> None:
+        """Say how intervals were made, and the options of the protocol, where these are not the defaults."""
+        interval: Any = RunConfig().interval
+        resamples = fields.get("B", fields.get("resamples", interval.resamples))
+        self.setting("interval.resamples", resamples, interval.resamples)
+        self.setting("interval.seed", fields.get("seed", interval.seed), interval.seed)
+        how, _, level = fields.get("interval", fields.get("level", "")).rpartition("-")
+        self.setting("interval.level", level or interval.level, interval.level)
+        self.setting("interval.method", how.removeprefix("cluster-") or interval.method, interval.method)
+
+    def protocol_options(self, fields: Mapping[str, str]) -> None:
+        """Say the options of the protocol that are not its defaults."""
+        name = fields.get("protocol", "")
+        if name in registry.names("protocol"):
+            for key, option in registry.find("protocol", name).options.items():
+                self.setting(f"protocol_options.{name}.{key}", fields.get(key, option.default), option.default)
+
 
 def recipe(fields: Mapping[str, str]) -> Recipe:
     """The command for these fields: only what differs from the defaults is said."""
-    if command_of(fields) != RUN:
-        return citing_recipe(fields)
-    made = Recipe(["metaeval", "run"])
-    _scores(made, fields)
-    _data(made, fields)
-    _rows(made, fields)
-    _protocol(made, fields)
+    made = Recipe(["metaeval", *command_of(fields).split()])
+    if command_of(fields) == RUN:
+        _scores(made, fields)
+        _data(made, fields)
+        _rows(made, fields)
+        if fields.get("protocol") in registry.names("protocol"):
+            made.words += ["-p", fields["protocol"]]
+            made.protocol_options(fields)
+    else:
+        _citations(made, fields)
+    made.resampling(fields)
+    made.caveats.extend(_of_models(fields))
     for name, command in _ELSEWHERE.items():
         if name in fields:
             made.caveats.append(
@@ -41,19 +156,32 @@ def recipe(fields: Mapping[str, str]) -> Recipe:
     return made
 
 
+def _of_models(fields: Mapping[str, str]) -> Iterator[str]:
+    """What a signature pins of a metric's model and code, and no option says."""
+    if "checkpoint" in fields:
+        yield (
+            f"The model's files have to be those of {fields['checkpoint']}; the options model, revision and folder, "
+            "which say where they lie, are not in the signature."
+        )
+    if "code" in fields:
+        yield f"The metric's code has to be that of {fields['code']}."
+    if "members" in fields:
+        yield "The options of the combined metrics are in the signature as a hash only."
+
+
 def _scores(made: Recipe, fields: Mapping[str, str]) -> None:
     name = fields.get("metric", "")
-    if name.endswith(SCORE_FILE) or fields.get("unit") == "rating":
+    if name.endswith("@scores") or fields.get("unit") == "rating":
         made.words = ["metaeval", "evaluate"]
         if "file" in fields:
             made.words.append("FILE")
             made.caveats.append(
-                f"FILE is the score file of {name.removesuffix(SCORE_FILE)!r} with the hash {fields['file']}."
+                f"FILE is the score file of {name.removesuffix('@scores')!r} with the hash {fields['file']}."
             )
         return
     parts = metric_parts(name)
     known_as = parts.get("known_as", "")
-    made.words += ["-m", known_as or _NO_METRIC]
+    made.words += ["-m", known_as or "overlap"]  # a run needs a metric, and a control is a row of any run
     if "control" in fields:
         made.caveats.append(
             f"The control's row, {fields['control']!r}, stands in the table, CSV and JSON of a run with any metric."
@@ -62,11 +190,10 @@ def _scores(made: Recipe, fields: Mapping[str, str]) -> None:
         made.caveats.append(f"The metric cannot be read from {name!r}.")
     else:
         made.metric_options(known_as, parts)
-    made.caveats.extend(of_models(fields))
 
 
 def _data(made: Recipe, fields: Mapping[str, str]) -> None:
-    match = DATA.fullmatch(fields.get("data", ""))
+    match = _DATA.fullmatch(fields.get("data", ""))
     if match is None:
         made.caveats.append("The data set cannot be read from the signature.")
         return
@@ -98,16 +225,184 @@ def _rows(made: Recipe, fields: Mapping[str, str]) -> None:
     for name, flag, default in (("unit", "-u", standard.unit), ("pool", "--pool", standard.pool)):
         if fields.get(name, default) not in (default, "rating"):
             made.words += [flag, fields[name]]
-    if chunks := CHUNKS.fullmatch(fields.get("chunks", "")):
-        made.setting("chunk.size", chunks["size"], standard.chunk.size)
-        made.setting("chunk.mode", chunks["mode"], standard.chunk.mode)
+    made.chunks(fields.get("chunks", ""))
     threshold = fields.get("evidence", "").removeprefix("jaccard-")
     made.setting("evidence_threshold", threshold or standard.evidence_threshold, standard.evidence_threshold)
     made.setting("aggregate", fields.get("over-chunks", standard.aggregate), standard.aggregate)
 
 
-def _protocol(made: Recipe, fields: Mapping[str, str]) -> None:
-    if fields.get("protocol") in registry.names("protocol"):
-        made.words += ["-p", fields["protocol"]]
+def _citations(made: Recipe, fields: Mapping[str, str]) -> None:
+    """The citation pipelines, and `generate`."""
+    command, pipeline = command_of(fields), fields.get("pipeline", "")
+    made.words.append("FILE")
+    if command == META:
+        _rated(made, fields)
+    else:
+        kind = "questions" if command == GENERATE else "answers"
+        made.caveats.append(f"FILE holds the {kind} {fields.get(kind, '(not named)')}, by name and content hash.")
+    if "rounds" in fields or command == GENERATE:
+        made.words += ["-o", "ANSWERS"]
+    _judge(made, fields)
+    asked = {name: read_choices(fields[name]) for name in _ASKED if name in fields}
+    if pipeline.startswith("citeeval") or "model" in fields or any(asked.values()):
+        _chat(made, fields, next((one["model"] for one in asked.values() if "model" in one), "NAME"))
+    _options(made, fields)
+    if fields.get("claims") == "tree":
+        made.words.append("--whole")
+    if "coefficients" in fields:
+        made.words += ["--coefficients", "FITTED"]
+        made.caveats.append(f"FITTED is the fitted.json of 'metaeval cite refit' that is {fields['coefficients']}.")
+    _choices(made, fields, asked)
+    if measures := [measure for one, measure in (("reader", "qa_em"), ("mauve", "mauve")) if one in fields]:
+        made.words += ["--measures", ",".join(measures)]
+        models = " and ".join(fields[one] for one in ("reader", "mauve") if one in fields)
+        made.caveats.append(f"The models have to be {models} (--reader, --mauve-model).")
+    _splitter(made, fields.get("splitter", ""), command)
+    if command == META:
+        for name, default in MetaOptions().rules.items():
+            made.setting(name, fields.get(name, default), default)
+        if fields.get("protocol", "correlation") not in ("correlation", "classification"):
+            made.words += ["--set", f"protocols={fields['protocol']}"]
         made.protocol_options(fields)
-    made.resampling(fields)
+    if pipeline == REFIT and (untold := [one for one in _REFIT if one not in fields]):
+        made.caveats.append(f"The signature does not say: {', '.join(untold)}. The command has the defaults.")
+
+
+def _rated(made: Recipe, fields: Mapping[str, str]) -> None:
+    """The rated answers of a meta-evaluation, and the pipeline that is measured."""
+    rated = _DATA.fullmatch(fields.get("data", ""))
+    if rated is None:
+        answers = fields.get("answers", "(not named)")
+        made.caveats.append(f"FILE holds the rated answers {answers}, by name and the hash of answers and ratings.")
+    else:
+        made.caveats.append(
+            f"FILE is the file {rated['name']} of rated answers, whose {rated['split']} have the hash {rated['hash']}; "
+            f"the row stands in {rated['split']}/{fields.get('protocol', 'correlation')}.json."
+        )
+    pipeline = fields.get("pipeline", "")
+    if not pipeline:
+        made.words += ["--pipelines", "alce", "--nli", "overlap"]  # a control is a row of any run
+        made.caveats.append(f"The row of {fields.get('control', 'the control')!r} stands in a run with any pipeline.")
+    elif pipeline == "scores":
+        made.words += ["--scores", "SCORES"]
+        made.caveats.append(f"SCORES is the file of scores {fields.get('file', '(not named)')}.")
+    else:
+        made.words += ["--pipelines", pipeline]
+    if fields.get("splitter") == "as published":
+        made.caveats.append("The statements are those that people judged: --human names the file of their judgements.")
+
+
+def _judge(made: Recipe, fields: Mapping[str, str]) -> None:
+    """The metric that gives verdicts, and from which score on; or the baseline that is asked for."""
+    parts, baseline = metric_parts(fields.get("backend", "")), fields.get("baseline", "")
+    known_as = parts.get("known_as", "")
+    if baseline not in ("", "autoais"):
+        made.words += ["--baselines", f"{baseline}:{known_as}" if parts else baseline]
+    elif parts:
+        made.words += ["--nli", known_as]
+    if parts:
+        made.metric_options(known_as, parts)
+    if baseline and parts:
+        made.caveats.append("The chat model is asked for CiteEval's own values alone: this number is without it.")
+    threshold = fields.get("threshold", "")
+    # Scores from 0 to 1 are values of facts as they are: soft is what SCiFi does without being told.
+    if threshold and not (threshold == "soft" and fields.get("pipeline") == "scifi"):
+        made.words += ["--threshold", threshold]
+        if len(threshold.lstrip("-0.").replace(".", "")) > 5:
+            made.caveats.append(
+                "A signature has six digits of a threshold, and a calibrated one has more: --calibration FILE "
+                "reads what 'metaeval calibrate' wrote."
+            )
+
+
+def _chat(made: Recipe, fields: Mapping[str, str], asked: str) -> None:
+    """The chat model; asked: its name where the signature has it in no field of its own."""
+    model = fields.get("model", asked)
+    made.words += ["--model", model]
+    if "rewrite" in fields:
+        made.caveats.append("Replies that are still in the reply store are not asked for again.")
+        if address := read_choices(fields["rewrite"]).get("base_url"):
+            made.words += ["--base-url", address]
+    else:
+        made.caveats.append(
+            "The server's address (--base-url) is not in the signature; replies that --record kept need none: --replay "
+            f"REPLIES for --model {model}."
+        )
+    answered = fields.get("answered_as", model)
+    if answered != model:
+        made.caveats.append(f"The replies came under the name {answered}, as the server calls the model.")
+
+
+def _options(made: Recipe, fields: Mapping[str, str]) -> None:
+    """The pipeline's own options; `cite meta` takes those of the pipelines that it runs behind --set."""
+    given = {name: fields[name] for name in _USUAL if name in fields}
+    if ", parser " in fields.get("facts", ""):
+        given["parser"] = fields["facts"].rpartition(", parser ")[2]
+    for name, value in given.items():
+        said = value.partition("/")[0].removesuffix(" items") if name != "parser" else value.split(" ")[0]
+        said = "chunks" if name == "premise" and value != "joint" else said
+        if said not in ("", _USUAL[name]):
+            flag = command_of(fields) != META or name not in MetaOptions.__dataclass_fields__
+            made.words += [f"--{name}", said] if flag else ["--set", f"{name}={said}"]
+        if name == "premise":
+            made.chunks(value.rpartition(" ")[2])
+
+
+def _choices(made: Recipe, fields: Mapping[str, str], asked: Mapping[str, Mapping[str, str]]) -> None:
+    """The fields that hold several choices."""
+    options, scifi = read_choices(fields.get("options", "")), fields.get("pipeline") == "scifi"
+    if scifi:
+        if command_of(fields) == META and options.get("facts") == "model":
+            made.words += ["--set", "facts=model"]
+        made.choices({name: value for name, value in options.items() if name != "facts"}, defaults_of(ScifiOptions()))
+    else:  # what a profile of CiteEval has is not named
+        made.words += [word for name, value in options.items() for word in ("--set", f"{name}={typed(value)}")]
+    made.choices(read_choices(fields.get("shown", "")), defaults_of(GenerationOptions()))
+    made.choices(asked.get("facts", {}), defaults_of(ChatOptions()))
+    made.choices(asked.get("rewrite", {}), defaults_of(RewriteOptions()), prefix="rewrite.")
+    given = dict(asked.get("asking", {}))
+    own = ChatOptions() if "questions" in fields else Asking(model="")
+    limit = {"baseline_max_tokens": str(baseline_options().baseline_max_tokens)}
+    if "baseline" in fields and "max_tokens" in given:
+        given["baseline_max_tokens"] = given.pop("max_tokens")
+    made.choices(given | read_choices(fields.get("prompts", "")), defaults_of(own) | limit)
+    if "otherwise" in fields:
+        made.setting("otherwise", fields["otherwise"], baseline_options(fields.get("profile", "paper")).otherwise)
+
+
+def _splitter(made: Recipe, name: str, command: str) -> None:
+    """The splitter, where another one would be taken here."""
+    if name in ("", "as published", find_sentence_splitter("auto").name):
+        return
+    wish = "nltk" if name.startswith("nltk") else "rules"
+    made.words += ["--set", f"splitter={wish}"] if command == META else ["--splitter", wish]
+    if wish == "nltk" or find_sentence_splitter("rules").name != name:
+        made.caveats.append(f"The splitter has to be {name}.")
+
+
+def typed(value: str) -> str:
+    """A value of a signature as --set reads it: Python's None, True and {'a': 1} as YAML, words as they are."""
+    try:
+        known = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return value
+    return value if isinstance(known, str | int | float) and not isinstance(known, bool) else json.dumps(known)
+
+
+def defaults_of(options: Any) -> dict[str, str]:
+    """What every option of one of an options class's values says in a signature."""
+    values = options.model_dump(mode="json") if isinstance(options, BaseModel) else asdict(options)
+    return {name: str(value) for name, value in values.items()}
+
+
+def changed(choices: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """The choices that are not the default, as they are typed. Marks that stand by name become one choice, `styles`."""
+    styles = {name: value for name, value in choices.items() if name in MarkStyles.__dataclass_fields__}
+    found = {
+        name: typed(value)
+        for name, value in choices.items()
+        if name in defaults and name not in styles and value != defaults[name]
+    }
+    if styles and "styles" in defaults:
+        found["styles"] = json.dumps({name: ast.literal_eval(value) for name, value in styles.items()})
+    return found
