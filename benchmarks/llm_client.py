@@ -31,9 +31,8 @@ from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from metaeval.llm.budget import Purse
 from metaeval.llm.client import ChatSession
-from metaeval.llm.endpoint import Endpoint
+from metaeval.llm.endpoint import Endpoint, EndpointOptions
 from metaeval.llm.exchange import ChatRequest
-from metaeval.llm.options import EndpointOptions
 from metaeval.llm.replies import ReplyStore
 
 IN_FLIGHT = 256

@@ -19,10 +19,9 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from metaeval.errors import UserError
 from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
-from metaeval.llm.endpoint import OPENAI, checked_url, open_endpoint
+from metaeval.llm.endpoint import ENDPOINT_OPTIONS, OPENAI, EndpointOptions, checked_url, open_endpoint
 from metaeval.llm.errors import Cause
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Prompt, Reply, read_prompt
-from metaeval.llm.options import ENDPOINT_OPTIONS, EndpointOptions
 from metaeval.llm.replies import ReplyStore, replies_path
 from metaeval.llm.score_parsing import (
     CONTINUOUS,

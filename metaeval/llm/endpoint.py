@@ -1,10 +1,14 @@
-"""An endpoint: where the model is asked, and the key, which stays in memory."""
+"""An endpoint: the address of a chat model, the key, which stays in memory, and how the server is asked."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel, Field
 
 from metaeval.errors import UserError
 
@@ -47,3 +51,31 @@ def checked_url(url: str) -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError("an address here holds no user, password or query; the key belongs in an environment variable")
     return url.rstrip("/").removesuffix("/chat/completions")
+
+
+class EndpointOptions(BaseModel):
+    """How an endpoint is treated; nothing here can change what a reply means."""
+
+    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = KEY_NAME
+    """Environment variable that holds the key."""
+    replies: Path | None = None
+    """File of the reply store."""
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 32
+    """Requests that are open at once."""
+    requests_per_minute: Annotated[float, Field(gt=0)] | None = None
+    """Most requests in a minute (none: no limit)."""
+    timeout: Annotated[float, Field(gt=0)] = 120.0
+    """Seconds after which a request is given up."""
+    retries: Annotated[int, Field(ge=0, le=20)] = 6
+    """Times that a failed request is repeated."""
+    backoff: Annotated[float, Field(ge=0)] = 1.0
+    """Seconds before the first repetition; doubled each time."""
+    price_in: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million input tokens, in USD."""
+    price_out: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million output tokens, in USD."""
+    budget: Annotated[float, Field(gt=0)] | None = None
+    """The most that one run may spend, in USD."""
+
+
+ENDPOINT_OPTIONS = frozenset(EndpointOptions.model_fields)

@@ -18,7 +18,7 @@ FAILED, TOO_LONG = Failure(Cause.REFUSED, "policy"), Failure(Cause.TOO_LONG, "to
 CASES = {
     "prose": (
         [reply("Sure.\n\n Here")],
-        "1 not of the form that was asked for; the first reply begins 'Sure. Here'; ask",
+        "1 malformed; the first reply begins 'Sure. Here'; ask",
     ),
     "forty characters": ([reply("x" * 40)], f"begins '{'x' * 40}'; ask"),
     "more than forty": ([reply("x" * 41)], f"begins '{'x' * 40}...'; ask"),
@@ -35,7 +35,7 @@ CASES = {
     "no reply": ([FAILED, TOO_LONG, FAILED], "2 failed, 1 refused as too long; ask another model (--model NAME)"),
     "the first that came": (
         [FAILED, reply("Yes.")],
-        "1 failed, 1 not of the form that was asked for; the first reply beg",
+        "1 failed, 1 malformed; the first reply beg",
     ),
 }
 

@@ -18,8 +18,7 @@ from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.budget import Prices, Purse, estimate
 from metaeval.llm.client import ChatSession
-from metaeval.llm.endpoint import Endpoint
-from metaeval.llm.options import EndpointOptions
+from metaeval.llm.endpoint import Endpoint, EndpointOptions
 from metaeval.llm.replies import ReplyStore
 
 PASSAGES = (

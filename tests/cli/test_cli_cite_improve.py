@@ -230,7 +230,7 @@ def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(refused, fake, ans
         said = refused("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
     assert said == (
         "None of 8 answers was judged, and nothing is written: of 8 requests about their citations 4 cut at the token "
-        "limit, 4 not of the form that was asked for; the first reply begins 'I like it.'; set max_tokens higher "
+        "limit, 4 malformed; the first reply begins 'I like it.'; set max_tokens higher "
         "(-s max_tokens=600), or ask another model (--model NAME)."
     )
     assert not (tmp_path / "a.jsonl").exists()

@@ -158,7 +158,7 @@ def test_replies_that_ended_by_themselves_are_not_blamed_on_the_token_limit(
     # The first 40 characters.
     assert said == (
         f"None of 6 answers came: the first is unparsed at the stage '{stage}', and nothing is written. For 6 "
-        "questions: 6 not of the form that was asked for; the first reply begins 'Certainly! Here is everything that I "
+        "questions: 6 malformed; the first reply begins 'Certainly! Here is everything that I "
         "fou...'; ask another model (--model NAME)."
     )
     assert not (tmp_path / "a.jsonl").exists()

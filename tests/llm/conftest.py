@@ -13,8 +13,7 @@ def new_session(tmp_path):
     """Make a session with an endpoint: quick back-off, a reply store in the test's folder."""
     from metaeval.llm.budget import Prices, Purse
     from metaeval.llm.client import ChatSession
-    from metaeval.llm.endpoint import Endpoint
-    from metaeval.llm.options import EndpointOptions
+    from metaeval.llm.endpoint import Endpoint, EndpointOptions
     from metaeval.llm.replies import ReplyStore
 
     made = []

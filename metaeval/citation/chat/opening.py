@@ -268,7 +268,7 @@ def _ended(answer: Answer) -> str:
         return _CUT
     if answer.refusal or answer.finish_reason == "content_filter":
         return "refused by the model or a filter"
-    return "not of the form that was asked for" if answer.content.strip() else "without a text"
+    return "malformed" if answer.content.strip() else "without a text"
 
 
 def _beginning(text: str) -> str:

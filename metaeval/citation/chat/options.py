@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
-from metaeval.llm.endpoint import OPENAI, checked_url
+from metaeval.llm.endpoint import ENDPOINT_OPTIONS, OPENAI, EndpointOptions, checked_url
 from metaeval.llm.exchange import ChatRequest
-from metaeval.llm.options import ENDPOINT_OPTIONS, EndpointOptions
 
 Form = Literal["json", "json_schema"]
 """A reply in JSON that the prompt alone asks for, or that the server holds the model to."""
