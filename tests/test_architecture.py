@@ -79,6 +79,16 @@ ALLOWED = {
         "metaeval.errors",
         "metaeval.files",
     ),
+    "metaeval.conformance": (
+        "metaeval.conformance",
+        "metaeval.corpus",
+        "metaeval.scoring",
+        "metaeval.stats",
+        "metaeval.registry",
+        "metaeval.errors",
+        "protocols.contract",
+        "protocols.comparison",
+    ),
     "metaeval.__main__": ("metaeval.cli",),
     "metaeval": ("metaeval.api", "metaeval.config", "metaeval.report", "metaeval.corpus", "metaeval.scoring"),
 }

@@ -1,0 +1,191 @@
+"""What every data set keeps to: its card, and what its loader makes of the files."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from metaeval.conformance.sentences import NotCheckedError, need, raises, refuse
+from metaeval.corpus.dataset import Dataset
+from metaeval.corpus.loading import load_dataset
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
+from metaeval.errors import UserError
+
+_KINDS: Mapping[str, type[Corpus | Ratings]] = {"corpus": Corpus, "ratings": Ratings}
+
+
+@dataclass
+class DatasetSubject:
+    """A data set under check.
+
+    found: what its name stands for. data: a folder with its published files, or for a set that reads the user's own
+    file that file. name: the name that it is registered under; "": none.
+    """
+
+    found: Any
+    data: Path | None = None
+    name: str = ""
+
+    @property
+    def dataset(self) -> Dataset:
+        """The card."""
+        if not isinstance(self.found, Dataset):
+            refuse(f"{self.found!r} is not a data set: give an instance of metaeval.corpus.dataset.Dataset.")
+        return self.found
+
+    @cached_property
+    def splits(self) -> dict[str, Corpus | Ratings]:
+        """What each split holds, of those whose files are here."""
+        found: dict[str, Corpus | Ratings] = {}
+        why = ""
+        for split in self.dataset.files:
+            try:
+                found[split] = self.load(split)
+            except UserError as error:
+                why = str(error)
+        if not found:
+            raise NotCheckedError(f"no split can be loaded here; give the files with --data: {why}")
+        return found
+
+    def load(self, split: str) -> Corpus | Ratings:
+        """One split; `UserError` where its files are not here."""
+        try:
+            found: Any = load_dataset(self.dataset, split, self.data)
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 (someone else's code: anything can come out of it)
+            refuse(
+                f"Loading the split {split!r} raised {type(error).__name__}: {error}. Raise metaeval.errors.UserError "
+                "with "
+                "one sentence that names the file and the line.",
+                error,
+            )
+        kind = _KINDS[self.dataset.kind]
+        if not isinstance(found, kind):
+            refuse(
+                f"The split {split!r} is a {type(found).__name__} and the card says kind={self.dataset.kind!r}: return "
+                "a "
+                f"{kind.__name__}, or change the card."
+            )
+        return found
+
+
+def its_card_is_whole(subject: DatasetSubject) -> None:
+    """Words, files, splits and options that `data list`, `data info` and a run can read."""
+    dataset = subject.dataset
+    need(
+        not subject.name or dataset.name == subject.name,
+        f"The card's name is {dataset.name!r} and the entry point's {subject.name!r}: give both the same name.",
+    )
+    for what in ("name", "title", "origin", "licence", "schema"):
+        need(getattr(dataset, what), f"The card's {what} is empty: fill it; `metaeval data info` shows it.")
+    need(
+        dataset.kind in _KINDS,
+        f"The card's kind is {dataset.kind!r}: it is 'corpus' or 'ratings', after what load returns.",
+    )
+    need(
+        dataset.default_split in dataset.files,
+        f"The default split is {dataset.default_split!r}, and files has {', '.join(dataset.files) or 'none'}: list it "
+        "there.",
+    )
+    for name, option in dataset.options.items():
+        need(option.help, f"Option {name!r} has no help: say in one sentence what it does.")
+        need(
+            not option.allowed or option.default in option.allowed,
+            f"Option {name!r} has the default {option.default!r}, which is not among the values allowed.",
+        )
+    for file in (file for files in dataset.files.values() for file in files):
+        need(file.name and file.url, f"The file {file.name or file.url!r} has no name or no URL: give both.")
+        need(
+            not file.sha256 or (re.fullmatch(r"[0-9a-f]{64}", file.sha256) and file.size > 0),
+            f"The file {file.name!r} has the checksum {file.sha256!r} and the size {file.size}: give 64 hexadecimal "
+            "digits "
+            "and the size in bytes, or leave both out.",
+        )
+
+
+def missing_files_are_told(subject: DatasetSubject) -> None:
+    """Files that are not there end in a `UserError`."""
+    dataset = subject.dataset
+    if not dataset.files.get(dataset.default_split):
+        return
+    with tempfile.TemporaryDirectory() as empty:
+        said = raises(
+            UserError,
+            lambda: load_dataset(dataset, data=Path(empty)),
+            "A folder without the files has to end in metaeval.errors.UserError.",
+        )
+    need(said.strip(), "The error for missing files is empty: say which file is missing.")
+
+
+def every_split_loads(subject: DatasetSubject) -> None:
+    """Each split whose files are here gives something to judge, and counts what it left out."""
+    for split, found in subject.splits.items():
+        for reason, count in found.dropped.items():
+            need(
+                reason and isinstance(count, int) and count > 0,
+                f"The split {split!r} drops {count!r} rows for the reason {reason!r}: give reasons in words, with "
+                "counts "
+                "above 0.",
+            )
+        if isinstance(found, Corpus):
+            _check_corpus(split, found)
+
+
+def loading_repeats(subject: DatasetSubject) -> None:
+    """Two loads give the same content, in the same order."""
+    for split, found in subject.splits.items():
+        need(
+            subject.load(split) == found,
+            f"Two loads of the split {split!r} differ: read the files in a fixed order, and draw nothing at random.",
+        )
+
+
+def groups_can_be_resampled(subject: DatasetSubject) -> None:
+    """More than one group, and more than one level: without them there is nothing to resample or to tell apart."""
+    for split, found in subject.splits.items():
+        if isinstance(found, Corpus):
+            groups = {statement.group for statement in found.statements.values()}
+            gold = {float(citation.level) for citation in found.citations}
+        else:
+            groups, gold = {row.group for row in found.rows}, {row.gold for row in found.rows}
+        need(
+            len(groups) > 1,
+            f"All of the split {split!r} is in one group: set `group` to the question, answer or article that a "
+            "statement "
+            "comes from; intervals are drawn over groups.",
+        )
+        need(len(gold) > 1, f"All of the split {split!r} has one level: nothing there tells metrics apart.")
+
+
+def _check_corpus(split: str, corpus: Corpus) -> None:
+    need(corpus.citations, f"The split {split!r} has no citations: return at least one that was judged.")
+    used = {citation.statement_id for citation in corpus.citations}
+    for statement in corpus.statements.values():
+        need(
+            statement.text.strip() and statement.group,
+            f"Statement {statement.id!r} of the split {split!r} has no text or no group: drop it and count it in "
+            "`dropped`.",
+        )
+    for where, things in (("statements", corpus.statements), ("documents", corpus.documents)):
+        for key, thing in things.items():
+            need(
+                key == thing.id,
+                f"{where} of the split {split!r} has {thing.id!r} under the key {key!r}: use the id as the key.",
+            )
+    need(used, f"No statement of the split {split!r} is cited.")
+
+
+CHECKS: tuple[Callable[[DatasetSubject], None], ...] = (
+    its_card_is_whole,
+    missing_files_are_told,
+    every_split_loads,
+    loading_repeats,
+    groups_can_be_resampled,
+)

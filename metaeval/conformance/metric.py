@@ -1,0 +1,336 @@
+"""What every metric keeps to, whatever it computes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from metaeval.conformance.sentences import NotCheckedError, need, refuse, runs
+from metaeval.scoring.contract import Combination, Metric, MetricCard, MetricOptions, PairScore, Status, ThreeWay
+from metaeval.scoring.engine import score_pairs
+
+SOURCES = (
+    "The lighthouse was built in 1873 by the harbour board. It stands 41 metres tall.",
+    "Kettles with a steel body get hot during use, so hold them by the handle.",
+    "Überraschung! Ein Café in São Paulo — naïve façade, 東京 and Москва, 🙂 emoji.",
+    "word " * 700,
+    "x",
+    "",
+    "   \n\t ",
+)
+STATEMENTS = (
+    "The lighthouse is 41 metres tall.",
+    "In São Paulo there is a café.",
+    "word",
+    "It was not built in 1873; the board refused.",
+    "",
+    " \n ",
+)
+PAIRS = [(source, statement) for source in SOURCES for statement in STATEMENTS]
+HELD, UNRELATED = (SOURCES[0], STATEMENTS[0]), (SOURCES[1], STATEMENTS[0])
+LONG = (SOURCES[3], "word")
+SLACK = 1e-5
+"""How far apart the scores of one pair in two batches may be: the rounding of float32 models."""
+
+
+@dataclass
+class MetricSubject:
+    """A metric under check.
+
+    kind: what its name stands for. options: those that it is made with. name: the name that it is registered under;
+    "": none. untrained: its weights are random, so that no score of its means anything.
+    """
+
+    kind: Any
+    options: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    untrained: bool = False
+
+    def made(self) -> Metric:
+        """The metric made anew."""
+        declares_itself(self)
+        missing = [module for module in self.kind.card.modules if importlib.util.find_spec(module) is None]
+        if missing:
+            raise NotCheckedError(f"{self.kind.card.name} needs {', '.join(missing)} (extra {self.kind.card.extra!r})")
+        if issubclass(self.kind, Combination):
+            raise NotCheckedError(f"{self.kind.card.name} combines other metrics' scores and reads no text itself")
+        made: Metric = runs("Making the metric", lambda: self.kind(self.kind.Options(**self.options)))
+        need(
+            isinstance(getattr(made, "options", None), MetricOptions),
+            "The metric has no options after it was made: call super().__init__(options) in its __init__.",
+        )
+        return made
+
+    @cached_property
+    def metric(self) -> Metric:
+        """The metric that scored."""
+        return self.made()
+
+    @cached_property
+    def direct(self) -> Sequence[PairScore]:
+        """What `score` returns for `PAIRS` in one call: one answer for each, which is checked."""
+        metric = self.metric
+        metric.prepare(SOURCES, STATEMENTS)
+        columns = [source for source, _ in PAIRS], [statement for _, statement in PAIRS]
+        answers = runs("score", lambda: metric.score(*columns))
+        _check_answers(answers)
+        return answers
+
+    @property
+    def answers(self) -> dict[tuple[str, str], PairScore]:
+        """Its answers by (source, statement)."""
+        return dict(zip(PAIRS, self.direct, strict=True))
+
+
+def declares_itself(subject: MetricSubject) -> None:
+    """A subclass of Metric with a whole card."""
+    kind = subject.kind
+    need(
+        isinstance(kind, type) and issubclass(kind, Metric),
+        f"{kind!r} is not a metric: give a subclass of metaeval.scoring.contract.Metric, the class itself.",
+    )
+    card = getattr(kind, "card", None)
+    if not isinstance(card, MetricCard):
+        refuse(f"{kind.__name__} has no card: set `card = MetricCard(name=..., family=..., ...)` in the class.")
+    need(
+        not subject.name or card.name == subject.name,
+        f"The card's name is {card.name!r} and the entry point's {subject.name!r}: give both the same name.",
+    )
+    for what in ("name", "family", "summary", "paper", "licence"):
+        need(getattr(card, what), f"The card's {what} is empty: fill it; `metaeval metrics list` shows it.")
+    need(
+        (card.truncation == "none") == (card.input_limit is None),
+        f"The card says truncation={card.truncation!r} and input_limit={card.input_limit}: set both where long inputs "
+        "are cut, or neither.",
+    )
+    need(
+        card.low is None or card.high is None or card.low < card.high,
+        f"The card's range is {card.low} to {card.high}: low has to be below high.",
+    )
+    need(
+        issubclass(kind.Options, MetricOptions),
+        f"{kind.__name__}.Options is not a MetricOptions: make it a subclass, so that unknown options are refused.",
+    )
+    need(
+        not card.argument or card.argument in kind.Options.model_fields,
+        f"The card's argument is {card.argument!r}, which is no option: known are "
+        f"{', '.join(kind.Options.model_fields)}.",
+    )
+    unknown = kind.Options.runtime - kind.Options.model_fields.keys()
+    need(not unknown, f"Options.runtime names {', '.join(sorted(unknown))}, which are no options: take them out.")
+
+
+def answers_every_pair(subject: MetricSubject) -> None:
+    """One PairScore for each pair, in order, each with a finite score or a status that says why there is none."""
+    _ = subject.direct
+
+
+def scores_lie_in_the_declared_range(subject: MetricSubject) -> None:
+    """Scores are many, not all the same, and within the card's range."""
+    card = subject.kind.card
+    scored = [(pair, answer.score) for pair, answer in subject.answers.items() if answer.score is not None]
+    need(
+        len(scored) >= 12,
+        f"Only {len(scored)} of {len(PAIRS)} pairs have a score: a pair of two texts with words should have one.",
+    )
+    low = -math.inf if card.low is None else card.low - 1e-6
+    high = math.inf if card.high is None else card.high + 1e-6
+    for (source, statement), score in scored:
+        need(
+            low <= score <= high,
+            f"The score of {statement!r} against {source[:40]!r} is {score}, outside the card's range {card.low} to "
+            f"{card.high}: correct low and high, or the score.",
+        )
+    distinct = len({score for _, score in scored})
+    need(
+        distinct >= 3,
+        f"{len(scored)} pairs get only {distinct} different scores: return one that depends on the texts.",
+    )
+
+
+def a_statement_without_words_has_no_score(subject: MetricSubject) -> None:
+    """No score, and the status EMPTY."""
+    for (_, statement), answer in subject.answers.items():
+        need(
+            statement.strip() or (answer.score is None and answer.status is Status.EMPTY),
+            f"The statement {statement!r} has no words and got {answer.score} with status {str(answer.status)!r}: "
+            "return "
+            "PairScore(None, Status.EMPTY) for it.",
+        )
+
+
+def no_pair_depends_on_the_others(subject: MetricSubject) -> None:
+    """Every pair gets alone what it gets among the others, status and tokens included."""
+    metric = subject.metric
+    together = subject.direct
+    if not metric.corpus_dependent:
+        metric = subject.made()
+        metric.prepare(SOURCES, STATEMENTS)
+    for (source, statement), one in zip(PAIRS, together, strict=True):
+        other = metric.score([source], [statement])[0]
+        need(
+            one.status is other.status and _near(one.score, other.score, SLACK),
+            f"The pair {statement!r}, {source[:40]!r} gets {one.score} among others and {other.score} alone: a pair's "
+            "score must not depend on the other pairs of the call (mask the padding, keep no state).",
+        )
+        need(
+            (one.tokens, one.cut) == (other.tokens, other.cut),
+            f"The pair {statement!r}, {source[:40]!r} counts {one.tokens} tokens ({one.cut} cut) among others and "
+            f"{other.tokens} ({other.cut}) alone: count the pair's own, without padding.",
+        )
+
+
+def order_and_repetition_change_nothing(subject: MetricSubject) -> None:
+    """The same pairs in another order, some of them twice, get the same scores in a run's blocks."""
+    together = subject.direct
+    order = [*reversed(range(len(PAIRS))), 3, 3, 0]
+    again = runs("A run", lambda: score_pairs(subject.made(), [PAIRS[number] for number in order]))
+    for number, answer in zip(order, again.answers, strict=True):
+        before = together[number].score
+        need(
+            _near(answer.score, before, 1e-6),
+            f"The pair {PAIRS[number][1]!r}, {PAIRS[number][0][:40]!r} gets {before}, and {answer.score} from a second "
+            "instance that is asked in another order: scores must repeat (fix every seed, keep no state).",
+        )
+
+
+def support_scores_higher(subject: MetricSubject) -> None:
+    """A statement that the source holds scores higher than one about something else."""
+    if subject.untrained:
+        raise NotCheckedError("a random model knows nothing")
+    direction = subject.kind.card.direction
+    held, other = (subject.answers[pair].score for pair in (HELD, UNRELATED))
+    need(
+        held is not None and other is not None and direction * (held - other) > 0,
+        f"{HELD[1]!r} gets {held} against a source that says so and {other} against one about something else: the "
+        "first "
+        f"has to be {'higher' if direction > 0 else 'lower'}, as the card's direction is {direction:+d}.",
+    )
+
+
+def its_identity_names_what_it_is(subject: MetricSubject) -> None:
+    """JSON that holds name, version and the options that can change a score, the same for two instances."""
+    metric, identity = subject.metric, subject.metric.identity()
+    try:
+        read = json.loads(json.dumps(identity))
+    except (TypeError, ValueError) as error:
+        refuse(f"identity() is not JSON ({error}): use numbers, texts, lists and dicts alone.", error)
+    for key, value in (("name", metric.card.name), ("version", metric.card.version)):
+        need(read.get(key) == value, f"identity()[{key!r}] is {read.get(key)!r}: start from super().identity().")
+    need(
+        metric.options.runtime.isdisjoint(read.get("options", {})),
+        "identity() holds options that Options.runtime names: leave out those that cannot change a score.",
+    )
+    other = subject.made()
+    other.prepare(SOURCES, STATEMENTS)
+    need(
+        other.identity() == identity,
+        "Two instances with the same options have different identities: leave out what changes from run to run.",
+    )
+
+
+def its_signature_fields_are_texts(subject: MetricSubject) -> None:
+    """What stands in a signature: names and texts."""
+    for name, value in subject.metric.provenance().items():
+        need(
+            isinstance(name, str) and isinstance(value, str),
+            f"provenance() has {name!r}: {value!r}: names and values have to be texts.",
+        )
+
+
+def what_is_cut_is_counted(subject: MetricSubject) -> None:
+    """Tokens are those of the whole pair; `cut` is above 0 where the pair is longer than the input limit, else 0."""
+    limit, long = subject.kind.card.input_limit, subject.answers[LONG]
+    need(
+        long.tokens > 700,
+        f"A pair of 701 words is answered with {long.tokens} tokens: give the number of input tokens before any cut as "
+        "PairScore.tokens.",
+    )
+    expected = limit is not None and long.tokens > limit
+    need(
+        (long.cut > 0) == expected,
+        f"A pair of {long.tokens} tokens has cut={long.cut} with input_limit={limit}: cut is how many tokens the "
+        "metric "
+        "never saw, 0 if it saw all.",
+    )
+    need(
+        not subject.answers[HELD].cut,
+        f"A pair of two short sentences has cut={subject.answers[HELD].cut}; nothing is cut.",
+    )
+
+
+def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
+    """Where the card says three_way: one ThreeWay of log-probabilities for each pair."""
+    if not subject.kind.card.three_way:
+        return
+    metric = subject.made()
+    metric.prepare(SOURCES, STATEMENTS)
+    (found,) = runs("entail", lambda: metric.entail([HELD[0]], [HELD[1]]))
+    need(isinstance(found, ThreeWay), f"entail returned {found!r}: return one ThreeWay for each pair that has a score.")
+    total = sum(math.exp(one) for one in found or ())
+    need(
+        abs(total - 1) < 1e-3,
+        f"The probabilities of entail sum to {total:.4f}: return natural logarithms that sum to 1.",
+    )
+
+
+CHECKS: tuple[Callable[[MetricSubject], None], ...] = (
+    declares_itself,
+    answers_every_pair,
+    scores_lie_in_the_declared_range,
+    a_statement_without_words_has_no_score,
+    no_pair_depends_on_the_others,
+    order_and_repetition_change_nothing,
+    support_scores_higher,
+    its_identity_names_what_it_is,
+    its_signature_fields_are_texts,
+    what_is_cut_is_counted,
+    three_way_probabilities_are_a_distribution,
+)
+
+
+def _check_answers(answers: Any) -> None:
+    need(
+        isinstance(answers, Sequence),
+        f"score returned {type(answers).__name__}: return a list with one PairScore for each pair.",
+    )
+    need(
+        len(answers) == len(PAIRS),
+        f"score returned {len(answers)} answers for {len(PAIRS)} pairs: return one PairScore for each pair, in the "
+        "order "
+        "given.",
+    )
+    for answer in answers:
+        need(isinstance(answer, PairScore), f"score returned {answer!r}, not a PairScore: return PairScore(score).")
+        need(
+            isinstance(answer.status, Status),
+            f"The status {answer.status!r} is not a Status: return Status.OK or another.",
+        )
+        finite = isinstance(answer.score, int | float) and math.isfinite(answer.score)
+        need(
+            answer.score is None or finite,
+            f"score returned PairScore({answer.score!r}): a score is a finite number; where there is none, return "
+            "PairScore(None, Status...) with the reason.",
+        )
+        need(
+            (answer.status is Status.OK) == finite,
+            f"score returned {answer.score} with status {str(answer.status)!r}: a number goes with Status.OK, None "
+            "with "
+            "every other status.",
+        )
+        need(
+            isinstance(answer.tokens, int) and 0 <= answer.cut <= answer.tokens,
+            f"score returned tokens={answer.tokens!r} and cut={answer.cut!r}: both are whole numbers, cut at most "
+            "tokens.",
+        )
+
+
+def _near(one: float | None, other: float | None, slack: float) -> bool:
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= max(slack, 1e-6 * abs(other))

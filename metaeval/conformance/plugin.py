@@ -1,0 +1,27 @@
+"""The options of `pytest --pyargs metaeval.conformance`; a pytest run of anything else does not get them."""
+
+from __future__ import annotations
+
+import pytest
+
+KINDS = ("metric", "dataset", "protocol")
+
+
+@pytest.hookimpl
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Add the options where the conformance tests are asked for: `--metric` may mean something else elsewhere."""
+    if not any(arg.startswith("metaeval.conformance") for arg in args):
+        return
+    group = parser.getgroup("metaeval", "metaeval: contract checks of your own")
+    for kind in KINDS:
+        group.addoption(
+            f"--{kind}",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help=f"A {kind} to check: module:NAME, or a registered name. Repeatable.",
+        )
+    group.addoption(
+        "--option", action="append", default=[], metavar="KEY=VALUE", help="An option that the metric is made with."
+    )
+    group.addoption("--data", metavar="PATH", help="The data set's published files: their folder, or the file.")

@@ -1,0 +1,363 @@
+"""What every protocol keeps to: its declaration, the edges of its input, the counts, the resamples, comparisons."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from metaeval.conformance.sentences import need, raises, refuse, runs
+from metaeval.stats.resampling import bootstrap
+from protocols.comparison import compare
+from protocols.contract import Judgements, Measure, Option, Outcome, Protocol, Resampling
+
+SIGNED = frozenset(
+    "data unit chunks sentences evidence pool over-chunks metric control protocol interval by B seed metaeval numpy "
+    "scipy alpha analysis file scores gold subset".split()
+)
+"""Names of signature fields that no option of a protocol can have."""
+
+
+def judgements(n: int = 300, *, seed: int = 0, missing: float = 0.0) -> Judgements:
+    """Rows of three levels (n rows), scores that follow them with ties, in pools of about six, three to a group."""
+    rng = np.random.default_rng(seed)
+    pool = rng.integers(0, max(1, n // 6), n)
+    gold = rng.choice([0.0, 1, 2], n, p=[0.6, 0.1, 0.3])
+    score = np.round(gold + rng.normal(size=n), 1)
+    return Judgements(gold, np.where(rng.random(n) < missing, np.nan, score), pool // 3, pool)
+
+
+def _edges() -> dict[str, Judgements]:
+    plain, lacking = judgements(), judgements(missing=0.1)
+    return {
+        "plain": plain,
+        "some unscored": judgements(missing=0.3),
+        "constant score": dataclasses.replace(plain, score=np.full(300, 0.1)),
+        "all unscored": judgements(missing=1.0),
+        "only FULL": dataclasses.replace(lacking, gold=np.full(300, 2.0)),
+        "only NONE": dataclasses.replace(lacking, gold=np.zeros(300)),
+        "no PARTIAL": dataclasses.replace(plain, gold=np.repeat([0.0, 2.0], 150)),
+        "supporting rows unscored": dataclasses.replace(plain, score=np.where(plain.gold > 0, np.nan, plain.score)),
+        "gold beyond the three levels": dataclasses.replace(plain, gold=np.tile([0.0, 0.5, 3.0], 100)),
+        "one group": dataclasses.replace(lacking, group=np.zeros(300, dtype=np.int64)),
+        "sparse group codes": dataclasses.replace(plain, group=plain.group * 1000 + 7),
+        "one row": judgements(1),
+        "two rows": judgements(2),
+        "empty": judgements(0),
+    }
+
+
+EDGES: Mapping[str, Judgements] = _edges()
+
+
+@dataclasses.dataclass
+class ProtocolSubject:
+    """A protocol under check: what its name stands for, and the name that it is registered under ("": none)."""
+
+    found: Any
+    name: str = ""
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        """The protocol."""
+        if not isinstance(self.found, Protocol):
+            refuse(f"{self.found!r} is not a protocol: give an instance of protocols.contract.Protocol.")
+        return self.found
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The default of each option."""
+        return {name: option.default for name, option in self.protocol.options.items()}
+
+    def run(self, given: Judgements, n: int = 20, seed: int = 0, options: Mapping[str, str] | None = None) -> Outcome:
+        """Its outcome, whatever comes."""
+        asked = self.options if options is None else options
+        return self.protocol.evaluate(given, Resampling(n=n, seed=seed), asked)
+
+
+def declares_itself(subject: ProtocolSubject) -> None:
+    """Names, words and options that every command can read."""
+    protocol = subject.protocol
+    keys = [measure.key for measure in protocol.measures]
+    need(
+        not subject.name or protocol.name == subject.name,
+        f"Its name is {protocol.name!r} and the entry point's {subject.name!r}: give both the same name.",
+    )
+    need(
+        protocol.title and protocol.about,
+        "title or about is empty: say in one sentence what it measures, for `explain`.",
+    )
+    need(keys, "It has no measures: declare at least one Measure(key, label).")
+    need(len(set(keys)) == len(keys), f"Two measures have one key, among {', '.join(keys)}: give each its own.")
+    for measure in protocol.measures:
+        need(measure.about, f"Measure {measure.key!r} has no `about`: say in one sentence what it is.")
+        need(measure.scale > 0 and measure.span > 0, f"Measure {measure.key!r}: scale and span have to be above 0.")
+    shown = protocol.shown(EDGES["plain"])
+    need(
+        shown and set(shown) <= set(keys),
+        f"shown gives {', '.join(shown) or 'nothing'}: it has to be keys of measures, which are {', '.join(keys)}.",
+    )
+    need(
+        not protocol.headline or protocol.headline in keys,
+        f"The headline is {protocol.headline!r}, which is no measure: choose among {', '.join(keys)}.",
+    )
+    need(
+        set(protocol.table_measures) <= set(keys),
+        f"table_measures has keys that no measure has: choose among {', '.join(keys)}.",
+    )
+    for name, option in protocol.options.items():
+        need(
+            isinstance(option, Option) and option.about and option.values and all(option.values.values()),
+            f"Option {name!r} is not whole: give Option(about, {{value: what it means, ...}}), the default value "
+            "first.",
+        )
+        need(name not in SIGNED, f"Option {name!r} is called like a field of every signature: choose another name.")
+
+
+def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
+    """On every edge of its input, with and without resamples: counts that add up, numbers or a note, no exception."""
+    for edge, given in EDGES.items():
+        for n in (0, 20):
+            kept = [np.copy(column) for column in (given.gold, given.score, given.group, given.pool)]
+            outcome = runs(f"evaluate on the input {edge!r}", partial(subject.run, given, n))
+            _check_outcome(subject.protocol, given, outcome, edge)
+            changed = any(
+                not np.array_equal(before, after, equal_nan=True)
+                for before, after in zip(kept, (given.gold, given.score, given.group, given.pool), strict=True)
+            )
+            need(
+                not changed,
+                f"evaluate changed its input on {edge!r}: work on copies; other metrics read the same arrays.",
+            )
+
+
+def without_scores_nothing_is_defined(subject: ProtocolSubject) -> None:
+    """No scored row: every value is None, with a note."""
+    for edge in ("all unscored", "empty"):
+        outcome = subject.run(EDGES[edge])
+        need(outcome.scored == 0, f"On the input {edge!r} it says scored={outcome.scored}; no row has a score.")
+        for key, estimate in outcome.estimates.items():
+            need(
+                estimate.value is None and estimate.note,
+                f"{key} is {estimate.value} on the input {edge!r}: return Estimate(None, note='no scored pairs').",
+            )
+
+
+def one_group_has_no_interval(subject: ProtocolSubject) -> None:
+    """Resampling one group only repeats it: an interval would have no width."""
+    for key, estimate in subject.run(EDGES["one group"]).estimates.items():
+        need(
+            estimate.low is None and (estimate.value is None or estimate.note),
+            f"{key} has an interval, or no note, where all rows come from one group: return low=None, high=None and a "
+            "note "
+            "(protocols.estimation.outcome does).",
+        )
+
+
+def without_resamples_there_is_no_interval(subject: ProtocolSubject) -> None:
+    """Values alone."""
+    for key, estimate in subject.run(EDGES["plain"], n=0).estimates.items():
+        need(estimate.low is None, f"{key} has an interval without resamples: return low=None and high=None.")
+
+
+def the_seed_fixes_the_interval(subject: ProtocolSubject) -> None:
+    """One seed gives one outcome; the intervals of another one differ somewhere."""
+    first, again, other = (subject.run(EDGES["plain"], n=200, seed=seed) for seed in (1, 1, 2))
+    need(
+        first == again,
+        "Two runs with one seed differ: draw with metaeval.stats.resampling.bootstrap, from the seed given.",
+    )
+    intervals = [{key: (one.low, one.high) for key, one in outcome.estimates.items()} for outcome in (first, other)]
+    need(
+        any(low is not None for low, _ in intervals[0].values()),
+        "No measure has an interval with 200 resamples of 17 groups: fill Estimate.low and high.",
+    )
+    need(intervals[0] != intervals[1], "Another seed gives the same intervals: resample from Resampling.seed.")
+
+
+def order_of_rows_is_irrelevant(subject: ProtocolSubject) -> None:
+    """Rows in another order give the same estimates."""
+    given = EDGES["some unscored"]
+    shuffled = np.random.default_rng(3).permutation(given.score.size)
+    again = Judgements(given.gold[shuffled], given.score[shuffled], given.group[shuffled], given.pool[shuffled])
+    _same(subject.run(given), subject.run(again), "The order of rows", "rows have no order")
+
+
+def names_of_groups_are_irrelevant(subject: ProtocolSubject) -> None:
+    """Other codes for the groups give the same estimates."""
+    both = subject.run(EDGES["sparse group codes"]), subject.run(EDGES["plain"])
+    _same(*both, "Renumbering the groups", "renumber those present first (protocols.estimation.opened does)")
+
+
+def bad_input_is_refused(subject: ProtocolSubject) -> None:
+    """Infinite scores, gold that is not finite, and impossible resampling end in a ValueError."""
+    plain = EDGES["plain"]
+    then = "has to raise a ValueError of one sentence (protocols.estimation.opened does)."
+    for bad in (np.inf, -np.inf):
+        given = dataclasses.replace(plain, score=np.where(np.arange(300) == 4, bad, plain.score))
+        raises(ValueError, partial(subject.run, given), f"A score of {bad} {then}")
+    for bad in (np.nan, np.inf):
+        given = dataclasses.replace(plain, gold=np.where(np.arange(300) == 7, bad, plain.gold))
+        raises(ValueError, partial(subject.run, given), f"A gold level of {bad} {then}")
+    for wrong in (Resampling(n=-1), Resampling(level=95.0), Resampling(seed=-1)):
+        raises(ValueError, partial(subject.protocol.evaluate, plain, wrong, subject.options), f"{wrong} {then}")
+
+
+def every_option_value_runs(subject: ProtocolSubject) -> None:
+    """Each allowed value of each option, the others at their defaults."""
+    for name, option in subject.protocol.options.items():
+        for value in option.values:
+            options = {**subject.options, name: value}
+            outcome = runs(f"evaluate with {name}={value}", partial(subject.run, EDGES["plain"], options=options))
+            _check_outcome(subject.protocol, EDGES["plain"], outcome, f"plain, {name}={value}")
+
+
+def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
+    """`replicate` on the scored rows gives the values of `evaluate`, one row a weighting."""
+    protocol, given = subject.protocol, EDGES["plain"]
+    outcome = subject.run(given, n=20)
+    keys = [key for key, estimate in outcome.estimates.items() if estimate.value is not None]
+    n_groups = np.unique(given.group).size
+    rows = protocol.judge(given, subject.options) if protocol.judge else given
+    found = runs(
+        "replicate", lambda: protocol.replicate(rows, n_groups, bootstrap(n_groups, 20, 0), subject.options, keys)
+    )
+    for key in keys:
+        values = np.asarray(found.get(key, []))
+        need(
+            values.shape == (21,),
+            f"replicate gives {key} with shape {values.shape} for 20 resamples: return (1 + 20,) values, the input's "
+            "first.",
+        )
+        expected = outcome.estimates[key].value or 0.0
+        need(
+            math.isclose(values[0], expected, rel_tol=1e-9, abs_tol=1e-12),
+            f"replicate gives {key} = {values[0]} on the input and evaluate {expected}: both have to compute the same.",
+        )
+        need(
+            np.array_equal(values, np.asarray(outcome.replicates.get(key, [])), equal_nan=True),
+            f"Outcome.replicates[{key!r}] is not what replicate gives for the same draws: `compare` needs it.",
+        )
+
+
+def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
+    """A metric against a worse one and against itself, as `compare` and `power` do."""
+    protocol, one = subject.protocol, EDGES["plain"]
+    other = one.with_score(one.score + np.random.default_rng(5).normal(size=one.score.size))
+    resampling = Resampling(n=20)
+    keys = [key for key in protocol.shown(one) if protocol.measure(key).normal]
+    for what, pair in (("two metrics", (one, other)), ("a metric with itself", (one, one))):
+        first, second = (protocol.evaluate(rows, resampling, subject.options) for rows in pair)
+        found = runs(
+            f"Comparing {what}",
+            partial(compare, protocol, pair, (first, second), resampling, 20, subject.options, keys),
+        )
+        for key, difference in found.items():
+            need(
+                pair[0] is not pair[1] or difference.value in (0.0, None),
+                f"{key} of a metric less that of the same metric is {difference.value}: replicate must not draw anew.",
+            )
+            need(difference.p is None or 0 < difference.p <= 1, f"{key}: p of a comparison is {difference.p}.")
+    for measure in protocol.measures:
+        _check_closed_forms(measure, one, other)
+
+
+def ties_are_as_declared(subject: ProtocolSubject) -> None:
+    """With tie_orders, estimates on tied scores hold their worst and best order."""
+    if subject.protocol.tie_orders:
+        found = subject.run(EDGES["constant score"]).estimates.values()
+        need(
+            any(estimate.ties for estimate in found),
+            "tie_orders is set and no estimate has `ties`: fill Estimate.ties with (worst, best), or do not set it.",
+        )
+
+
+CHECKS: tuple[Callable[[ProtocolSubject], None], ...] = (
+    declares_itself,
+    counts_and_estimates_are_whole,
+    without_scores_nothing_is_defined,
+    one_group_has_no_interval,
+    without_resamples_there_is_no_interval,
+    the_seed_fixes_the_interval,
+    order_of_rows_is_irrelevant,
+    names_of_groups_are_irrelevant,
+    bad_input_is_refused,
+    every_option_value_runs,
+    replicate_agrees_with_evaluate,
+    two_metrics_can_be_compared,
+    ties_are_as_declared,
+)
+
+
+def _check_outcome(protocol: Protocol, given: Judgements, outcome: Any, edge: str) -> None:
+    where = f"On the input {edge!r}"
+    if not isinstance(outcome, Outcome):
+        refuse(f"{where} evaluate returned {type(outcome).__name__}: return a protocols.contract.Outcome.")
+    parts = outcome.scored, outcome.unscored, sum(outcome.excluded.values())
+    need(
+        sum(parts) == outcome.total == given.score.size,
+        f"{where} {parts[0]} scored + {parts[1]} unscored + {parts[2]} excluded rows are not the {given.score.size} "
+        "given: "
+        "count every row once.",
+    )
+    need(
+        all(count > 0 for count in outcome.excluded.values()),
+        f"{where} excluded holds a reason without rows: leave it out.",
+    )
+    unknown = set(outcome.estimates) - {measure.key for measure in protocol.measures}
+    need(not unknown, f"{where} it estimates {', '.join(sorted(unknown))}, which are no measures: declare them.")
+    lacking = set(protocol.shown(given)) - set(outcome.estimates)
+    need(
+        not lacking,
+        f"{where} it shows {', '.join(sorted(lacking))} and does not estimate it: return an Estimate for each.",
+    )
+    for warning in outcome.warnings:
+        need(
+            warning.endswith(".") and (warning[0].isupper() or warning[0].isdigit()),
+            f"The warning {warning!r} is no sentence: begin with a capital and end with a full stop.",
+        )
+    for key, estimate in outcome.estimates.items():
+        pairs = [pair for pair in (estimate.ties, estimate.bounds) if pair]
+        numbers = [estimate.value, estimate.low, estimate.high, *(end for pair in pairs for end in pair)]
+        for number in numbers:
+            need(
+                number is None or (type(number) is float and math.isfinite(number)),
+                f"{where} {key} holds {number!r}: numbers are finite floats; what is undefined is None, with a note.",
+            )
+        need(
+            estimate.value is not None or (estimate.note and estimate.low is None),
+            f"{where} {key} is undefined without a note, or has an interval all the same: say in `note` why it is "
+            "None.",
+        )
+        ends = [(estimate.low, estimate.high), *pairs]
+        for low, high in ends:
+            need((low is None) == (high is None), f"{where} {key} has one end of an interval only: give both, or none.")
+            need(
+                low is None or high is None or low <= high,
+                f"{where} {key} has ends {low} and {high}: the lower one first.",
+            )
+
+
+def _check_closed_forms(measure: Measure, one: Judgements, other: Judgements) -> None:
+    if measure.closed_forms is None:
+        return
+    columns = one.gold, one.score, other.score
+    found = runs(f"closed_forms of {measure.key}", partial(measure.closed_forms, *columns))
+    for name, p in found.items():
+        need(
+            name in ("delong", "williams", "steiger") and (math.isnan(p) or 0 <= p <= 1),
+            f"closed_forms of {measure.key} gives {name}={p}: give p of 'delong', 'williams' or 'steiger', from 0 to "
+            "1.",
+        )
+
+
+def _same(one: Outcome, other: Outcome, what: str, then: str) -> None:
+    for key, estimate in one.estimates.items():
+        for name in ("value", "low", "high"):
+            mine, theirs = getattr(estimate, name), getattr(other.estimates[key], name)
+            near = mine is theirs if mine is None or theirs is None else math.isclose(mine, theirs, abs_tol=1e-12)
+            need(near, f"{what} moves {key} ({name}) from {mine} to {theirs}: {then}.")

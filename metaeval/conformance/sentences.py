@@ -1,0 +1,52 @@
+"""How a check fails: with one sentence that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from metaeval.errors import UserError
+
+Found = TypeVar("Found")
+
+
+class ContractError(AssertionError):
+    """A contract that does not hold."""
+
+
+class NotCheckedError(Exception):
+    """A check that cannot be made here, and why."""
+
+
+def need(holds: object, sentence: str) -> None:
+    """Raise `ContractError` with the sentence unless `holds`."""
+    if not holds:
+        raise ContractError(sentence)
+
+
+def refuse(sentence: str, cause: BaseException | None = None) -> NoReturn:
+    """Raise `ContractError` with the sentence."""
+    raise ContractError(sentence) from cause
+
+
+def raises(expected: type[Exception], call: Callable[[], object], sentence: str) -> str:
+    """What the expected error says; `ContractError` with the sentence where the call raises none or another."""
+    try:
+        call()
+    except expected as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 (someone else's code: anything can come out of it)
+        refuse(f"{sentence} It raised {type(error).__name__}: {error}.", error)
+    refuse(f"{sentence} It raised nothing.")
+
+
+def runs(what: str, call: Callable[[], Found]) -> Found:
+    """What a call returns; `ContractError`, with the error, where it raises."""
+    try:
+        return call()
+    except (ContractError, NotCheckedError):
+        raise
+    except UserError as error:
+        refuse(f"{what} ended with: {error}", error)
+    except Exception as error:  # noqa: BLE001
+        refuse(f"{what} raised {type(error).__name__}: {error}. The traceback is above; it has to run.", error)
