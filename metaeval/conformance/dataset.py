@@ -13,8 +13,7 @@ from typing import Any
 from metaeval.conformance.sentences import NotCheckedError, need, raises, refuse
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import load_dataset
-from metaeval.corpus.model import Corpus
-from metaeval.corpus.ratings import Ratings
+from metaeval.corpus.model import Corpus, Ratings
 from metaeval.errors import UserError
 
 _KINDS: Mapping[str, type[Corpus | Ratings]] = {"corpus": Corpus, "ratings": Ratings}
