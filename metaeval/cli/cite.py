@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import registry
-from metaeval.cli import cite_meta, cite_rewrite
+from metaeval.cli import cite_meta
 from metaeval.cli import options as opt
 from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import show_grids
@@ -45,7 +45,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("meta")(cite_meta.meta)
-app.command("rewrite")(cite_rewrite.rewrite)
 
 
 def command_of(pipeline: Pipeline) -> Callable[..., None]:

@@ -8,8 +8,9 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.citation.aliice.answers import read_answers
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.aliice.rewriter import RewriteOptions, estimated, rewritten
-from metaeval.citation.aliice.rewriting import Fragment, Rewriting, fragments, read_claim, with_rewritings
+from metaeval.citation.aliice.rewriter import RewriteOptions, estimated, prompt_of
+from metaeval.citation.aliice.rewriting import Fragment, Rewriting, fragments, read_claim, rewrite, with_rewritings
+from metaeval.citation.chat.opening import open_chat
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.parsers.find import find_parser
 from metaeval.errors import UserError
@@ -31,6 +32,12 @@ def options(tmp_path, own_environment):
         return RewriteOptions(base_url=url, **{**kept, **given})
 
     return made
+
+
+def rewritten(cut, options):
+    """The claims written again, and one line on what was asked."""
+    with open_chat(options) as chat:
+        return rewrite(cut, chat.ask, prompt_of(options), options), chat.note()
 
 
 def asked_about(body):

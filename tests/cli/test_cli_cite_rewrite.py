@@ -118,10 +118,24 @@ def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(
     folder = tmp_path / "results" / "cite" / "rewrite" / "answers"
     before = contents(folder)
     ended = cli(*command)
-    assert (ended.code, caplog.messages[-1]) == (0, "rewriting: 0 replies asked for, 7 from the reply store")
+    assert (ended.code, caplog.messages[-1]) == (0, "tiny: 0 replies asked for, 7 from the reply store")
     assert contents(folder) == before
     assert len(before) == 14  # two sheets in five formats, two lists in two
     assert "0 requests to ask, 7 replies already stored" in cli(*command, "--dry-run").out
+
+
+def test_replies_are_recorded_and_replayed_and_settings_need_no_prefix(cli, contents, answers, fake, tmp_path):
+    folder, kept = tmp_path / "results" / "cite" / "rewrite" / "answers", tmp_path / "kept.jsonl"
+    quick = ("--nli", "overlap", "-s", "interval.resamples=30", "-s", "temperature=0.5")
+    with fake.ChatServer(answer=by_rule) as server:
+        endpoint = ("--base-url", server.url, "--model", "tiny")
+        assert cli("cite", "rewrite", answers, *endpoint, *quick, "--record", kept).code == 0
+    before = contents(folder)
+    assert {json.loads(line)["request"]["temperature"] for line in kept.read_text().splitlines()} == {0.5}
+    # Neither the server nor the name of the model is needed: the file says whose replies they are.
+    assert cli("cite", "rewrite", answers, *quick, "--replay", kept).code == 0
+    assert contents(folder) == before
+    assert cli("cite", "rewrite", answers, *quick, "--replay", kept, "-s", "rewrite.temperature=0.6").code == 2
 
 
 @pytest.mark.parametrize("profile", ["released", "expanded"])
@@ -161,12 +175,15 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
         (GONE, "Cannot reach http://127.0.0.1:9/v1"),
         ((*GONE, "--budget", "1"), "set price_in and price_out"),
         ((*GONE, "--threshold", "soft"), "'overlap' is asked for soft scores: give a threshold"),
-        ((*GONE, "--nli", "overlap,rouge"), "judged by one metric, and 2 are named"),
+        ((*GONE, "--nli", "overlap,rouge"), "One metric judges here, and 2 are named"),
         ((*GONE, "--profile", "own"), "Unknown profile 'own'"),
         ((*GONE, "--splitter", "own"), "Unknown splitter 'own'"),
         (("--base-url", "localhost"), "'localhost' is no address"),
-        ((*GONE, "--set", "rewrite.temprature=1"), "Unknown setting 'temprature' in the options of rewriting"),
-        ((*GONE, "--set", "rewrite.output=xml"), "Setting 'output' in the options of rewriting is 'xml'"),
+        (
+            (*GONE, "--set", "rewrite.temprature=1"),
+            "Unknown setting 'temprature' in --set. Did you mean 'temperature'?",
+        ),
+        ((*GONE, "--set", "rewrite.output=xml"), "--set output=xml: output should be 'json' or 'json_schema'"),
         ((*GONE, "--set", "rewrite.extra={seed: 1}"), "extra may not set seed"),
     ],
 )

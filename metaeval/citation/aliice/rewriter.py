@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.aliice.rewriting import PLACES, Fragment, Rewriting, request_for, rewrite
-from metaeval.citation.chat.opening import Progress, estimate_for, open_chat
+from metaeval.citation.aliice.rewriting import PLACES, Fragment, request_for
+from metaeval.citation.chat.opening import estimate_for
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.llm.budget import Estimate
 from metaeval.llm.exchange import Prompt, read_prompt
@@ -42,15 +42,3 @@ def estimated(cut: Sequence[Fragment], options: RewriteOptions) -> Estimate:
     """What having these claims written again would still cost; sends nothing, and needs no key."""
     prompt = prompt_of(options)
     return estimate_for([request_for(each, prompt, options) for each in cut], options)
-
-
-def rewritten(
-    cut: Sequence[Fragment], options: RewriteOptions, progress: Progress | None = None
-) -> tuple[list[Rewriting], str]:
-    """The claims written again, and one line on what was asked, at what cost, and what went wrong.
-
-    Raises `UserError` as `open_chat` does: when the endpoint cannot go on, or the budget is spent.
-    """
-    prompt = prompt_of(options)
-    with open_chat(options, progress=progress) as chat:
-        return rewrite(cut, chat.ask, prompt, options), chat.note()

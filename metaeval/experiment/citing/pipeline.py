@@ -198,8 +198,9 @@ class Pipeline:
     name: of the command. title: as printed. paper: where it is from. help: the command's help text; its first line
     stands in lists. options: each field is an option. measures: what it measures. owners: classes whose fields --set
     takes by name, under names of one's choice; the first that has a field has it. backends: how many metrics judge.
-    chat: whether a chat model is asked; purpose: what that model does, and chat_options: its options. decides: what
-    needs decisions, as the beginning of a sentence that refuses soft scores.
+    chat: whether a chat model is asked; purpose: what that model does, and chat_options: its options;
+    model: the one that is asked where none is named. prefix: what names in --set may begin with. decides: what needs
+    decisions, as the beginning of a sentence that refuses soft scores.
 
     read: checks the options and reads the answers into what is judged. ask: puts to it what the chat model says.
     judge: the verdicts of the backends. lay_out: tables, rows and files. estimate: what asking would cost. cutoff: of
@@ -222,6 +223,8 @@ class Pipeline:
     chat: Literal["none", "optional", "always"] = "none"
     purpose: str = "judges"
     chat_options: type[ChatOptions] = ChatOptions
+    model: str = ""
+    prefix: str = ""
     decides: str = ""
     cutoff: Callable[..., Cutoff] = _cutoff
     asks: Callable[[ChatChoice, Given], bool] = _asks

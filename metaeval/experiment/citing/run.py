@@ -88,13 +88,14 @@ def prepare(
     progress: MetricProgress | None = None,
 ) -> Run:
     """Check the options, and read the answers; nothing is asked or scored."""
-    given, of_run = sort_settings(overrides, pipeline.owners) if pipeline.owners else ({}, list(overrides))
+    given, of_run = _sorted(pipeline, overrides)
     metrics = _metrics(pipeline, options)
     # A budget is the run's too: a backend may cost money as well.
     config = load_run(None, {**settings, **_set(given, "budget"), **({"metrics": metrics} if metrics else {})}, of_run)
     choice, chat, cutoffs = _choice(options), None, {}
     if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, given)):
-        values = {**given.get("chat", {}), **_set(given, "model")}
+        usual = {"model": pipeline.model} if pipeline.model and choice.replay is None else {}
+        values = {**usual, **given.get("chat", {}), **_set(given, "model")}
         chat = chat_options(pipeline.chat_options, choice, values, config.budget, pipeline.purpose)
     if metrics and isinstance(options, JudgedByMetrics):
         find = partial(pipeline.cutoff, given=given)
@@ -194,11 +195,17 @@ def _answering(run: Run) -> Iterator[Chat | None]:
         _log.info("%s: %s", run.chat.model, chat.note())
 
 
+def _sorted(pipeline: Pipeline, overrides: Sequence[str]) -> tuple[Given, list[str]]:
+    """What --set says of the pipeline's owners, and of the run."""
+    named = [one.removeprefix(pipeline.prefix) for one in overrides]
+    return sort_settings(named, pipeline.owners) if pipeline.owners else ({}, named)
+
+
 def _metrics(pipeline: Pipeline, options: PipelineOptions) -> tuple[str, ...]:
     """The metrics that judge; the default one where the pipeline needs one and none is named."""
     names = tuple(dict.fromkeys(options.nli)) if isinstance(options, JudgedByMetrics) else ()
     if pipeline.backends == "one" and len(names) > 1:
-        raise UserError(f"{pipeline.title}: one metric judges, and {len(names)} are named: give --nli once.")
+        raise UserError(f"One metric judges here, and {len(names)} are named: give --nli once.")
     return names or ((DEFAULT_BACKEND,) if pipeline.backends in ("one", "many") else ())
 
 

@@ -1,0 +1,387 @@
+"""The pipeline `rewrite`: do verdicts on ALiiCE's claims hang on their wording? A model writes the claims again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from metaeval.citation.aliice.answers import AnswerClaims, aliice_lines, read_answers
+from metaeval.citation.aliice.profile import Profile as AliiceProfile
+from metaeval.citation.aliice.profile import aliice_profile
+from metaeval.citation.aliice.rewriter import RewriteOptions, estimated, prompt_of
+from metaeval.citation.aliice.rewriting import Fragment, Rewriting, fragments, rewrite, with_rewritings
+from metaeval.citation.chat.opening import Chat
+from metaeval.citation.measures import Interval, Share, bounds, citation_shares, interval_of, macro, recalls, replicates
+from metaeval.citation.parsers.find import find_parser
+from metaeval.citation.table import Line, claims_of, counts, unjudged
+from metaeval.config import Flag
+from metaeval.errors import UserError
+from metaeval.experiment.citing.agreement import Labels, agreement
+from metaeval.experiment.citing.claims import MEASURES, headlines
+from metaeval.experiment.citing.pipeline import (
+    AsksChat,
+    JudgedByMetrics,
+    Layout,
+    MakeBackends,
+    Names,
+    ParserName,
+    Pipeline,
+    Profile,
+    ReadsAnswers,
+    Run,
+)
+from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
+from metaeval.experiment.citing.quantities import Quantity
+from metaeval.experiment.citing.result import RowTable
+from metaeval.experiment.sheet import Record, Scalar
+from metaeval.experiment.verdicts import Backend
+from metaeval.files import safe_name
+from metaeval.report.citation.layout import interval_cell, lines_grid
+from metaeval.report.grid import Cell, Note, count, numeral, plain, share
+from metaeval.report.result import Column
+from metaeval.stats.resampling import bootstrap
+
+Ints = NDArray[np.int64]
+
+Key = tuple[str, int]
+"""Id of an answer, and number of a claim in it, from 1."""
+
+_PERCENT = Column(key="", label="", scale=100, digits=1)
+_TWO = Column(key="", label="", digits=2)
+COLUMNS = (
+    *("answer", "system", "group", "claim_number", "citations", "sentence", "claim", "rewritten", "state"),
+    *("new_words", "joint_before", "joint_after", "score_before", "score_after"),
+)
+
+_Table = tuple[list[tuple[str, list[tuple[str, list[Cell]]]]], list[Record]]
+"""Rows in titled blocks, and the records of the same."""
+
+_Measured = tuple[str, Interval, int]
+"""A measure, its value, and the number of claims that it is of."""
+
+
+class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
+    """Options of `cite rewrite`."""
+
+    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
+        description="Files of answers."
+    )
+    model: Annotated[str | None, Flag("NAME")] = Field(
+        default=None, description="Chat model that writes the claims again."
+    )
+    nli: Names = Field(default=(), description="Metric that judges (default: minilm-bertscore).")
+    whole: bool = Field(default=False, description="Send claims that are whole sentences as well.")
+    profile: Profile = "paper"
+    parser: ParserName = "small"
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The answers read into claims. cut: the claims that are sent. fields: what the signature says of the run."""
+
+    run: Run
+    profile: AliiceProfile
+    read: Sequence[AnswerClaims]
+    cut: Sequence[Fragment]
+    fields: Mapping[str, Scalar]
+
+    def key(self, fragment: Fragment) -> Key:
+        """What the lines of a claim are found by."""
+        return self.read[fragment.answer].answer.id, fragment.number + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Rejudged:
+    """The claims as they were and as they were written again. before, after: the citation table of each, whole."""
+
+    source: Cut
+    backend: Backend
+    rewritings: Sequence[Rewriting]
+    before: Sequence[Line]
+    after: Sequence[Line]
+
+    @cached_property
+    def joints(self) -> Mapping[Key, tuple[Line, Line]]:
+        """The first line of each claim before and after."""
+        pairs = zip(claims_of(self.before), claims_of(self.after), strict=True)
+        return {_key(old): (old, new) for old, new in pairs}
+
+    @cached_property
+    def left_out(self) -> frozenset[Key]:
+        """Claims that cannot be compared: the new wording is missing, or a verdict on the old or the new one is.
+
+        A claim that is settled without a verdict, since its marks point nowhere, needs no wording.
+        """
+        missing = {self.source.key(one.fragment) for one in self.rewritings if one.text is None}
+        asked = {key for key in missing if self.joints[key][0].joint is not None}
+        return frozenset(asked | {_key(line) for line in unjudged([*self.before, *self.after])})
+
+    def verdicts(self, one: Rewriting) -> tuple[bool | None, bool | None]:
+        """Whether the claim's passages together entail its old wording, and its new one; None: unknown."""
+        old, new = self.joints[self.source.key(one.fragment)]
+        return old.joint, None if one.text is None else new.joint
+
+    def changed(self, one: Rewriting) -> bool:
+        """Whether there are verdicts on both wordings, and they differ."""
+        old, new = self.verdicts(one)
+        return old is not None and new is not None and old != new
+
+    @property
+    def labels(self) -> Labels:
+        """Verdicts on the claims that have both: those before stand as the human labels."""
+        panel = self.source.run.panel
+        verdicts = [(*self.verdicts(one), int(panel.group[one.fragment.answer])) for one in self.rewritings]
+        known = [each for each in verdicts if None not in each]
+        columns = np.array(known, dtype=np.int64).reshape(-1, 3)
+        return Labels(columns[:, 0], columns[:, 2], panel.draws.n_groups, {"after": columns[:, 1]})
+
+
+def _key(line: Line) -> Key:
+    return line.answer, line.claim_number or 0
+
+
+def _read(run: Run) -> Cut:
+    """Read the answers into claims; `UserError` where no claim was cut."""
+    profile = aliice_profile(run.options.profile)
+    parser = find_parser(run.options.parser, profile.one_root)
+    read = read_answers(run.answers, parser, profile, run.splitter)
+    cut = fragments(read, run.options.whole)
+    if not cut:
+        raise UserError(f"No claim in {run.name} was cut out of its sentence: there is nothing to write again.")
+    fields = {
+        "pipeline": "aliice",
+        "profile": profile.signature,
+        "parser": parser.name,
+        "splitter": run.splitter.name,
+        "claims": "tree" if run.options.whole else "cut",
+        "rewrite": ",".join(f"{key}={value}" for key, value in _asked(run).identity().items()),
+    }
+    return Cut(run, profile, read, cut, fields)
+
+
+def _asked(run: Run) -> RewriteOptions:
+    if not isinstance(run.chat, RewriteOptions):
+        raise TypeError("claims are written again with RewriteOptions")
+    return run.chat
+
+
+def _estimate(source: Cut) -> str:
+    return f"{len(source.cut):,} claims to write again: {estimated(source.cut, _asked(source.run))}"
+
+
+def _ask(source: Cut, chat: Chat | None) -> tuple[Cut, list[Rewriting]]:
+    if chat is None:
+        raise ValueError("a chat model writes the claims again")
+    options = _asked(source.run)
+    return source, rewrite(source.cut, chat.ask, prompt_of(options), options)
+
+
+def _judge(heard: tuple[Cut, list[Rewriting]], backends: MakeBackends) -> Rejudged:
+    """All claims of the answers judged before and after."""
+    source, rewritings = heard
+    (backend,) = backends()
+    before, after = (
+        aliice_lines(read, backend.entails, source.profile)
+        for read in (source.read, with_rewritings(source.read, rewritings))
+    )
+    return Rejudged(source, backend, rewritings, before, after)
+
+
+def _lay_out(rejudged: Rejudged) -> Layout:
+    """What became of the claims and of the verdicts on them; then recall, precision and F1 before and after."""
+    around, (claims, claim_records), (scores, records) = _provenance(rejudged), _claims(rejudged), _scores(rejudged)
+    sheets = [
+        around.sheet(
+            "rewriting",
+            "Claims written again",
+            claim_records,
+            lambda frame: lines_grid(frame, "measure", ("value", "of claims"), claims),
+        ),
+        around.sheet(
+            "rewriting-scores",
+            "Before and after",
+            records,
+            lambda frame: lines_grid(frame, "measure", ("before", "after", "change"), scores),
+        ),
+    ]
+    name = safe_name(rejudged.backend.name)
+    rows = [claim_row(rejudged, one) for one in rejudged.rewritings]
+    changed = [claim_row(rejudged, one) for one in rejudged.rewritings if rejudged.changed(one)]
+    tables = [
+        RowTable("rewritings", rows, f"rewritings-{name}", COLUMNS),
+        RowTable("changed", changed, f"changed-{name}", COLUMNS),
+    ]
+    return Layout(sheets, tables)
+
+
+def claim_row(rejudged: Rejudged, one: Rewriting) -> Record:
+    """A claim with its sentence, both wordings, and the verdicts and scores of its passages together on each."""
+    cited = rejudged.source.read[one.fragment.answer].claims[one.fragment.number]
+    old, new = rejudged.joints[rejudged.source.key(one.fragment)]
+    values = (
+        *(old.answer, old.system, old.group, old.claim_number, " ".join(map(str, cited.claim.citations))),
+        *(one.fragment.sentence, one.fragment.claim, one.text, one.state, " ".join(one.new_words)),
+        *(*rejudged.verdicts(one), old.score, None if one.text is None else new.score),
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _claims(rejudged: Rejudged) -> _Table:
+    done = [one for one in rejudged.rewritings if one.text is not None]
+    states, sent = Counter(one.state for one in rejudged.rewritings), len(rejudged.rewritings)
+    wordings: list[_Measured] = [
+        ("rewritten", _share(states["rewritten"], sent), sent),
+        ("unparsed", _share(states["unparsed"], sent), sent),
+        ("no reply", _share(states["failed"] + states["too long"], sent), sent),
+        ("left as it was", _share(sum(one.text == one.fragment.claim for one in done), len(done)), len(done)),
+        ("with new words", _share(sum(bool(one.new_words) for one in done), len(done)), len(done)),
+    ]
+    labels = rejudged.labels
+    (agreed,) = agreement(labels, rejudged.source.run.config.interval)
+    before, after = labels.human, labels.raters["after"]
+    both = int(before.size)
+    verdicts: list[_Measured] = [
+        ("same verdict", agreed.accuracy, both),
+        ("kappa", agreed.kappa, both),
+        ("supported before", Interval(agreed.supported[0]), both),
+        ("supported after", Interval(agreed.supported[1]), both),
+        ("support lost", _share(int((before > after).sum()), both), both),
+        ("support gained", _share(int((before < after).sum()), both), both),
+    ]
+    blocks = {"claims that were sent": wordings, "verdicts on both wordings": verdicts}
+    return (
+        [(title, [_line(one) for one in measured]) for title, measured in blocks.items()],
+        [
+            {"measure": name, "value": value.value, "low": value.low, "high": value.high, "claims": claims}
+            for measured in blocks.values()
+            for name, value, claims in measured
+        ],
+    )
+
+
+def _line(measured: _Measured) -> tuple[str, list[Cell]]:
+    name, value, claims = measured
+    return name, [_cell(value, _TWO if name == "kappa" else _PERCENT, name == "kappa"), Cell(f"{claims:,}")]
+
+
+def _scores(rejudged: Rejudged) -> _Table:
+    panel, interval = rejudged.source.run.panel, rejudged.source.run.config.interval
+    # One group alone is drawn again and again: no interval.
+    draws = panel.draws if panel.draws.n_groups > 1 else bootstrap(panel.draws.n_groups, 0, interval.seed)
+    rows = np.arange(panel.group.size)
+    lines: list[tuple[str, list[Cell]]] = []
+    records: list[Record] = []
+    for one, other in zip(_quantities(rejudged, rejudged.before), _quantities(rejudged, rejudged.after), strict=True):
+        before, after = (replicates(quantity, rows, panel.group, draws) for quantity in (one, other))
+        # The same draws on both sides: the interval of the change is that of a pair.
+        values = {"before": before, "after": after, "change": after - before}
+        found = {name: interval_of(each, interval.level) for name, each in values.items()}
+        lines.append((one.column.label, [_cell(each, one.column, name == "change") for name, each in found.items()]))
+        named = [pair for name, each in found.items() for pair in each.named(name).items()]
+        records.append({"measure": one.column.key, **dict(named)})
+    return [("", lines)], records
+
+
+def _quantities(rejudged: Rejudged, lines: Sequence[Line]) -> list[Quantity]:
+    """Recall, precision and F1 over the claims that can be compared."""
+    by_group = rejudged.source.profile.precision == "groups"
+    return headlines(*citation_shares(rejudged.source.run.answers, _kept(rejudged, lines), by_group=by_group))
+
+
+def _kept(rejudged: Rejudged, lines: Sequence[Line]) -> list[Line]:
+    return [line for line in lines if (line.answer, line.claim_number) not in rejudged.left_out]
+
+
+def _bounds(rejudged: Rejudged) -> str:
+    """What the shares could be, were all that is missing in them against the new wordings, or for them."""
+    answers, left = rejudged.source.run.answers, Counter(answer for answer, _ in rejudged.left_out)
+    verdicts = [
+        rejudged.verdicts(one)
+        for one in rejudged.rewritings
+        if None not in rejudged.verdicts(one) or rejudged.source.key(one.fragment) in rejudged.left_out
+    ]
+    open_ = sum(None in each for each in verdicts)
+    same = [Share(sum(old == new for old, new in verdicts if new is not None), len(verdicts) - open_, open_)]
+    recall = [
+        Share(own.hits, own.total, left[answer.id])
+        for answer, own in zip(answers, recalls(answers, _kept(rejudged, rejudged.after)), strict=True)
+    ]
+    said = []
+    for name, shares in (("same verdict", same), ("recall after", recall)):
+        ends = [numeral(end, _PERCENT) for end in bounds(shares, macro)]
+        said.append(f"{name} is from {' to '.join(ends)}")
+    return ", ".join(said)
+
+
+def _provenance(rejudged: Rejudged) -> Provenance:
+    source, backend, out = rejudged.source, rejudged.backend, len(rejudged.left_out)
+    run, ledger, cutoff, counted = source.run, backend.ledger, backend.cutoff, counts(rejudged.before)
+    data = data_of(run.name, "aliice", run.answers, counted["claims"], counted["marks"])
+    said = f"{count(len(run.answers), 'answer')}, {count(data.groups, 'group')}; "
+    said += f"{count(len(claims_of(rejudged.before)), 'claim')}, {len(source.cut):,} of them sent; "
+    left = f"{count(out, 'claim')} without a new wording or without a verdict, in neither recall nor precision; "
+    notes = (
+        Note("data", said + count(data.citations, "citation mark")),
+        Note("settings", ", ".join(f"{key} {plain(str(value))}" for key, value in source.fields.items())),
+        Note(
+            "verdicts", f"{plain(backend.name)}: supported from {backend.cutoff.value:g} on ({backend.cutoff.source})"
+        ),
+        Note("truncation", f"{share(ledger.cut_pairs, ledger.pairs)} of pairs cut" if ledger.cut_pairs else ""),
+        Note("left out", left + f"with them, {_bounds(rejudged)}" if out else ""),
+        uncertainty(run.config.interval, data.groups),
+    )
+    subtitle = f"{plain(data.name)}, ALiiCE, profile {plain(source.profile.signature)}"
+    return Provenance(data, "", subtitle, source.fields, run.config.interval, [backend.fields], after=notes)
+
+
+def _share(part: int, whole: int) -> Interval:
+    return Interval(part / whole if whole else None)
+
+
+def _cell(value: Interval, column: Column, signed: bool = False) -> Cell:
+    return interval_cell(value.ends, column, signed)
+
+
+REWRITE = Pipeline(
+    name="rewrite",
+    title="ALiiCE",
+    paper="ALiiCE (arXiv 2406.13375), on its claims that are fragments",
+    help="""ALiiCE's claims, written again by a model and judged again.
+
+    Claims that are cut out of a sentence can be fragments. A chat model makes
+    each a whole sentence; shown is how many verdicts stay the same, with
+    recall and precision before and after. Replies are kept: nothing is asked
+    twice. The model's options: --set NAME=VALUE, named as those of
+    llm-discrete (prompt_file takes {sentence} and {claim}).
+
+    \b
+    Examples:
+      metaeval cite rewrite answers.json --dry-run
+      metaeval cite rewrite answers.json --base-url http://127.0.0.1:8000/v1 --model NAME
+      metaeval cite rewrite answers.json --nli autoais --budget 1 \\
+        --set price_in=0.5 --set price_out=1.5
+    """,
+    options=RewriteCommand,
+    measures=MEASURES,
+    owners={"chat": RewriteOptions},
+    prefix="rewrite.",
+    backends="one",
+    decides="Verdicts are compared",
+    chat="always",
+    model=RewriteOptions().model,
+    purpose="writes the claims again",
+    chat_options=RewriteOptions,
+    read=_read,
+    estimate=_estimate,
+    ask=_ask,
+    judge=_judge,
+    lay_out=_lay_out,
+)

@@ -1,1 +1,0 @@
-"""ALiiCE's claims written again by a chat model, and judged again."""
