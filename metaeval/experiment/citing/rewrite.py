@@ -331,9 +331,7 @@ def _provenance(rejudged: Rejudged) -> Provenance:
     notes = (
         Note("data", said + count(data.citations, "citation mark")),
         Note("settings", ", ".join(f"{key} {plain(str(value))}" for key, value in source.fields.items())),
-        Note(
-            "verdicts", f"{plain(backend.name)}: supported from {backend.cutoff.value:g} on ({backend.cutoff.source})"
-        ),
+        Note("verdicts", f"{plain(backend.name)}: supported from {cutoff.value:g} on ({cutoff.source})"),
         Note("truncation", f"{share(ledger.cut_pairs, ledger.pairs)} of pairs cut" if ledger.cut_pairs else ""),
         Note("left out", left + f"with them, {_bounds(rejudged)}" if out else ""),
         uncertainty(run.config.interval, data.groups),
