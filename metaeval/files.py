@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -54,7 +55,7 @@ def _umask() -> int:
 
 
 def safe_name(text: str) -> str:
-    """What is left of free text in the name of a file or folder that is good anywhere; at most 80 characters."""
+    """Turn free text into a name for a file or folder that is valid on any system; at most 80 characters."""
     return _UNSAFE.sub("_", text)[:80]
 
 
@@ -91,6 +92,37 @@ def canonical_json(value: Any) -> str:
 def sha256_json(value: Any) -> str:
     """SHA-256 of a value's canonical JSON as 64 hex digits."""
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Database:
+    """One SQLite file that several runs may share, by write-ahead logging; used by one thread at a time.
+
+    schema: statements that make its tables. failure: the sentences about an error of the file, with the places
+    {path} and {error}.
+    """
+
+    def __init__(self, path: Path, schema: str, failure: str) -> None:
+        self.path = path
+        self._failure = failure
+        with self._sentences():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+            # NORMAL survives the death of the process; only a power cut can take what came last, never break the file.
+            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "temp_store=MEMORY"):
+                self._connection.execute(f"PRAGMA {pragma}")
+            self._connection.executescript(schema)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @contextlib.contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """Say a failure of the file in one sentence."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise UserError(self._failure.format(path=self.path, error=error)) from error
 
 
 def unique_fields(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

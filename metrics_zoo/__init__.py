@@ -1,1 +1,1 @@
-"""The metrics: one file per family, each a plug-in that knows nothing of protocols or data sets."""
+"""The metrics: one file per family, each a plug-in that is independent of protocols and data sets."""

@@ -231,7 +231,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
 
     @cached_property
     def splitter(self) -> Splitter | None:
-        """What cuts the texts; None in the modes that do not."""
+        """The sentence splitter; None in the modes without splitting."""
         return find_splitter(self.options.splitter) if self.options.mode.endswith("_sp") else None
 
     @cached_property
@@ -243,7 +243,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return PairClassifier(found, tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
-        """With the backbone's fingerprint and the splitter."""
+        """The metric's identity with the backbone's fingerprint and the splitter."""
         splitter = self.splitter.name if self.splitter else "none"
         return {**super().identity(), "backbone": self.backbone.fingerprint, "splitter": splitter}
 

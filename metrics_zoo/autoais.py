@@ -31,7 +31,7 @@ class AutoAISOptions(ModelOptions):
 
 
 class Seen(NamedTuple):
-    """What the model said of a pair.
+    """The model's output for a pair.
 
     log_full: log-probability that the first piece is "1"; log_two_way: the same against the piece that "0" begins
     with; spelled: whether the greedy answer, decoded, is exactly "1" (looked at for `binary` alone). EMPTY or TOO_LONG
@@ -73,7 +73,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     )
 
     def observed(self) -> Mapping[str, Any]:
-        """What an observation depends on: everything but the choice between the two probabilities."""
+        """The identity without the choice between the two probabilities, on which no observation depends."""
         identity = self.identity()
         return {**identity, "options": {**identity["options"], "score": self._decodes}}
 

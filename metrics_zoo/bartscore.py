@@ -34,7 +34,7 @@ class BARTScoreOptions(ModelOptions):
 
 
 class Likely(NamedTuple):
-    """What BART said of a pair: mean log-probability in the direction asked for; tokens of both texts, how many cut.
+    """BART's output for a pair: mean log-probability in the chosen direction; tokens of both texts; tokens cut.
 
     wordless: a text that had to be judged holds no word.
     """
@@ -92,7 +92,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         return BartLikelihood(model, load_tokenizer(found), _LIMIT, self.batch_tokens, self.device)
 
     def observed(self) -> Mapping[str, Any]:
-        """What an observation depends on: everything but what is made of the number."""
+        """The identity without the options that only transform the number."""
         identity = self.identity()
         for name in ("transform", "fallback"):
             identity["options"].pop(name)
@@ -117,7 +117,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         return seen
 
     def judge(self, observations: Sequence[Likely]) -> list[PairScore]:
-        """The number, transformed; EMPTY for a judged text without words, unless the official number is wished for."""
+        """The transformed number; EMPTY for a judged text without words, unless `fallback` is on."""
         return [self._answer(seen) for seen in observations]
 
     def _answer(self, seen: Likely) -> PairScore:

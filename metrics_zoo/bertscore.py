@@ -16,7 +16,7 @@ from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import Encoded, JobTexts, TextEncoder, match_pairs
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
-from metaeval.scoring.backends.models import DType, broken_files, load_model, load_tokenizer
+from metaeval.scoring.backends.models import POOLER, DType, broken_files, load_model, load_tokenizer, position_limit
 from metaeval.scoring.backends.tokens import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
 from metrics_zoo.cards import of_checkpoint
@@ -85,8 +85,6 @@ _FAMILIES = (
     "xlm-roberta",
 )
 _PUBLISHERS = ("FacebookAI/", "albert/", "distilbert/", "google-bert/")  # newer names of models known without one
-_OFFSET = {"camembert", "roberta", "xlm-roberta", "mpnet"}  # positions are counted from behind the padding's id
-_POOLER = ("pooler.dense.weight", "pooler.dense.bias", "pooler.weight", "pooler.bias")
 _LIMIT = 512
 
 
@@ -97,12 +95,12 @@ def known_as(hub_id: str) -> str:
 
 
 def find_layer(hub_id: str, wished: int | None) -> int:
-    """The layer whose states are compared; `UserError` when the table has none and none is wished for."""
+    """The layer whose states are compared; `UserError` if the table has none and none is given."""
     layer = wished or LAYERS.get(known_as(hub_id))
     if layer is None:
         raise UserError(
-            f"BERTScore has no tried layer for {hub_id}: name one with the option 'layer' (about two thirds of the "
-            f"model's layers), or use one of {', '.join(sorted(LAYERS))}."
+            f"BERTScore has no recommended layer for {hub_id}: give one with the option 'layer' (about two thirds of "
+            f"the model's layers), or use one of {', '.join(sorted(LAYERS))}."
         )
     return layer
 
@@ -112,7 +110,7 @@ def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
     found = BASELINES.get((known_as(hub_id), layer))
     if found is None:
         raise UserError(
-            f"No baseline is known here for layer {layer} of {hub_id}: give it as the option 'baseline', precision, "
+            f"No baseline is known for layer {layer} of {hub_id}: give it as the option 'baseline', precision, "
             "recall and F1 with commas between, or leave 'rescale' out."
         )
     return found
@@ -146,7 +144,7 @@ def load_backbone(found: ModelFolder, layer: int, dtype: DType, batch_tokens: in
         )
     config.num_hidden_layers = layer
     tokenizer = load_tokenizer(found)
-    model = load_model(AutoModel, found, dtype, device, unused=_POOLER, config=config)
+    model = load_model(AutoModel, found, dtype, device, unused=POOLER, config=config)
     if config.model_type == "deberta":
         from metaeval.scoring.backends.deberta import quicken
 
@@ -165,8 +163,7 @@ def _limit(config: Any) -> int:
     """The longest input. Where positions are relative any length is possible, and 512 are read all the same."""
     if config.model_type.startswith("deberta") and not config.position_biased_input:
         return _LIMIT
-    reserved = config.pad_token_id + 1 if config.model_type in _OFFSET else 0
-    return min(_LIMIT, int(config.max_position_embeddings) - reserved)
+    return min(_LIMIT, position_limit(config))
 
 
 _SLICE = 1000  # sources tokenised at a time for their document frequencies
@@ -250,7 +247,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return self.options.baseline or find_baseline(self.wanted.hub_id, self.layer)
 
     def identity(self) -> dict[str, Any]:
-        """With the layer and the baseline in force."""
+        """The metric's identity with the layer and the baseline in use."""
         return {**super().identity(), "layer": self.layer, "baseline": self.baseline and list(self.baseline)}
 
     def observed(self) -> Mapping[str, Any]:
@@ -313,7 +310,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return PairScore(raw, tokens=pair.tokens, cut=pair.cut)
 
     def _given(self, texts: Sequence[str]) -> list[str]:
-        """Texts as they are tokenised; nothing else is done to them."""
+        """The texts in the form in which they are tokenised."""
         return [text and self.backbone.before + text for text in map(str.strip, texts)]
 
     def _idf(self, sources: Sequence[str]) -> torch.Tensor:

@@ -23,7 +23,7 @@ def of_checkpoint(checkpoint: Checkpoint, **other: Any) -> dict[str, Any]:
 
 
 def probability(half: str = "") -> dict[str, Any]:
-    """A score from 0 to 1. half: who reads 0.5 and above as "supported"; empty where nobody does."""
+    """A score from 0 to 1. half: the source of 0.5 as the threshold of support; empty if there is none."""
     supported = {"neutral": 0.5, "threshold": 0.5, "threshold_from": half} if half else {}
     return {"low": 0.0, "high": 1.0, **supported}
 

@@ -13,7 +13,7 @@ from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import Encoded, JobTexts, Keep, TextEncoder
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
-from metaeval.scoring.backends.models import DType, broken_files, load_model, load_tokenizer
+from metaeval.scoring.backends.models import POOLER, DType, broken_files, load_model, load_tokenizer, position_limit
 from metaeval.scoring.backends.tokens import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.cards import of_checkpoint
@@ -27,8 +27,6 @@ Pooling = Literal["mean", "cls", "max"]
 _POOLINGS: dict[str, Pooling] = {"mean": "mean", "mean_sqrt_len_tokens": "mean", "cls": "cls", "max": "max"}
 _FLAG = "pooling_mode_"  # older folders: pooling_mode_cls_token, pooling_mode_mean_tokens ... true or false
 _LIBRARY = "sentence_transformers."
-_POOLER = ("pooler.dense.weight", "pooler.dense.bias", "pooler.weight", "pooler.bias")
-_OFFSET = {"camembert", "mpnet", "roberta", "xlm-roberta"}  # positions are counted from behind the padding's id
 
 
 class Recipe(NamedTuple):
@@ -40,7 +38,7 @@ class Recipe(NamedTuple):
 
 
 def read_recipe(found: ModelFolder, pooling: Pooling | None, prompted: bool) -> Recipe:
-    """What modules.json and the files that it names say; `pooling` serves for a folder without modules.json alone.
+    """Read modules.json and the files that it names; `pooling` is only used for a folder without modules.json.
 
     prompted: the user says what goes before the texts.
 
@@ -79,19 +77,16 @@ def load_sentence_model(
     from transformers import AutoModel
 
     tokenizer = load_tokenizer(found, trust_remote_code=trust_remote_code)
-    model = load_model(AutoModel, found, dtype, device, unused=_POOLER, trust_remote_code=trust_remote_code)
+    model = load_model(AutoModel, found, dtype, device, unused=POOLER, trust_remote_code=trust_remote_code)
     config = model.config
     if config.is_encoder_decoder:
         raise _unsupported(found, f"has a decoder ({config.model_type})", "encoders")
     raw = backend(tokenizer)
     if recipe.lower:
         raw.normalizer = Normalizers([Lowercase(), *([raw.normalizer] if raw.normalizer else [])])
-    positions = int(getattr(config, "max_position_embeddings", 0) or 0)
-    padding = int(config.pad_token_id or 0)
-    limit = recipe.limit or int(min(tokenizer.model_max_length, positions or 10**6))
-    if positions > 0:
-        limit = min(limit, positions - (padding + 1 if config.model_type in _OFFSET else 0))
-    return TextEncoder(model, raw, limit, batch_tokens, device, padding)
+    positions = position_limit(config) or 10**6
+    limit = min(recipe.limit or int(min(tokenizer.model_max_length, positions)), positions)
+    return TextEncoder(model, raw, limit, batch_tokens, device, int(config.pad_token_id or 0))
 
 
 def pooled(pooling: Pooling) -> Keep:

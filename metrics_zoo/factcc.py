@@ -53,7 +53,7 @@ class FactCC(LoadedModelMetric):
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; a statement without words is EMPTY (official: an error, or a number that means nothing)."""
+        """Score pairs; a statement without words is EMPTY (the official code stops or gives a meaningless number)."""
         judged = [number for number, statement in enumerate(statements) if statement.strip()]
         answers = [PairScore(None, Status.EMPTY)] * len(statements)
         table = self.model.table([sources[number] for number in judged], [statements[number] for number in judged])

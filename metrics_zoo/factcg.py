@@ -61,7 +61,7 @@ class FactCG(LoadedModelMetric):
 
     @cached_property
     def splitter(self) -> Splitter:
-        """What cuts the sources."""
+        """The splitter of the sources."""
         return find_splitter(self.options.splitter)
 
     @cached_property
@@ -76,7 +76,7 @@ class FactCG(LoadedModelMetric):
         return PairClassifier(model, QuestionTokens(load_tokenizer(found)), self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
-        """With the splitter."""
+        """The metric's identity with the splitter."""
         return {**super().identity(), "splitter": self.splitter.name}
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:

@@ -73,7 +73,7 @@ class HHEM(ModelMetric):
 
     @cached_property
     def work(self) -> Work:
-        """What was given to the model so far."""
+        """The work of the model so far."""
         return Work()
 
     @cached_property
@@ -114,7 +114,7 @@ class HHEM(ModelMetric):
         return load_model(T5ForTokenClassification, found, self.options.dtype, self.device, **given)
 
     def identity(self) -> dict[str, Any]:
-        """With the fingerprint of the tokenizer, which comes from another model."""
+        """The metric's identity with the fingerprint of the tokenizer, which comes from another model."""
         return {**super().identity(), "tokenizer": self.tokenizer_folder.fingerprint}
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
@@ -141,7 +141,7 @@ class HHEM(ModelMetric):
 
 
 def read_config(shapes: Mapping[str, tuple[int, ...]], folder: Path) -> Any:
-    """A T5's configuration from the shapes of its weights: all that Flan-T5-base's own differs from the defaults in.
+    """Derive a T5's configuration from the shapes of its weights; other settings are the defaults, as in Flan-T5-base.
 
     Raises `UserError` when these are not the weights of a T5 token classifier under the prefix `t5.`.
     """

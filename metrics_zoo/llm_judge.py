@@ -86,7 +86,7 @@ class LLMOptions(EndpointOptions, MetricOptions):
 
 
 class ContinuousOptions(LLMOptions):
-    """As `LLMOptions`, without the mode `logprob`: 0.85 is several tokens, and no one token's chances are its."""
+    """As `LLMOptions`, without the mode `logprob`: a score such as 0.85 is several tokens."""
 
     mode: Literal["reply"] = "reply"
 
@@ -172,7 +172,7 @@ class _LLMJudge(Metric):
         return [next(judged) if _has_words(pair) else PairScore(None, Status.EMPTY) for pair in pairs]
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> Estimate:
-        """What scoring these pairs would cost; sends nothing, and needs no key."""
+        """Estimate the cost of scoring these pairs; sends no request and needs no key."""
         asked = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
         return estimate(self._requests(asked), self.options.base_url, self._store, self._purse.prices)
 
@@ -181,7 +181,7 @@ class _LLMJudge(Metric):
         return self._session.ledger.usage() if self._started else {}
 
     def note(self) -> str:
-        """The same in one line; empty before the first request."""
+        """The usage in one line; empty before the first request."""
         return self._session.ledger.note() if self._started else ""
 
     @property

@@ -63,7 +63,7 @@ class MiniCheck(YesNoMetric):
         return find_splitter(self.options.splitter)
 
     def identity(self) -> dict[str, Any]:
-        """With the splitter that runs."""
+        """The metric's identity with the splitter."""
         return {**super().identity(), "splitter": self.splitter.name}
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:

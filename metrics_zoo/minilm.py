@@ -52,7 +52,7 @@ class MiniLMOptions(MetricOptions):
 
 
 class Compared(NamedTuple):
-    """What both metrics are read off: cosine of the mean vectors, precision of the token vectors; empty: no words."""
+    """The observation of both metrics: cosine of the mean vectors, precision of the token vectors; empty: no words."""
 
     cosine: float
     precision: float

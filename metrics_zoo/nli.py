@@ -126,7 +126,7 @@ def _with_words(statements: Sequence[str]) -> list[int]:
 
 
 def read_labels(config: Any, given: str, name: str) -> list[Label]:
-    """What each of a model's logits means, from `given` (names with commas) or else from its config.json.
+    """The label of each of a model's logits, from `given` (names with commas) or else from its config.json.
 
     Raises `UserError` where they are not three of NLI, or entailment and its opposite.
     """
@@ -150,7 +150,7 @@ def _meaning(label: str) -> Label | None:
 
 
 def input_limit(model: Any, tokenizer: Any) -> int:
-    """How many tokens a model takes: the smaller of its tokenizer's limit and its positions; 512 where none is told.
+    """The input limit in tokens: the smaller of tokenizer's limit and model's positions; 512 if neither is known.
 
     RoBERTa's positions start behind the padding's id: 514 of them hold 512 tokens.
     """

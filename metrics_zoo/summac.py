@@ -91,7 +91,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
 
     @cached_property
     def tokens(self) -> PairTokens:
-        """How two units become the model's input."""
+        """The tokenizer of pairs of units."""
 
         # The official code asks for cutting the source alone, and gets the longest side: its truncation=True wins.
         return PairTokens(as_published(load_tokenizer(self.model_folder)), _MAX_TOKENS, "longest")
@@ -106,11 +106,11 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         return PairClassifier(model, self.tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
-        """With the splitter that runs, and the labels' order."""
+        """The metric's identity with the splitter and the order of the labels."""
         return {**super().identity(), "splitter": self.splitter.name, "labels": list(self.labels)}
 
     def observed(self) -> Mapping[str, Any]:
-        """What an image depends on."""
+        """Everything that an image depends on."""
         return {
             "of": "summac image 1",
             "weights": self.model_folder.fingerprint,
@@ -148,7 +148,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
 
     @property
     def most_claims(self) -> int | None:
-        """How many statement units count; None for all."""
+        """The number of statement units that count; None for all."""
         return None
 
     @property
@@ -273,7 +273,7 @@ class SummaCConv(SummaC):
         return 10
 
     def identity(self) -> dict[str, Any]:
-        """With the hash of the trained layers' file."""
+        """The metric's identity with the hash of the trained layers' file."""
         return {**super().identity(), "conv_weights": f"sha256:{self.convolution.sha256}"}
 
     def prepare(self, sources: Any, statements: Any) -> None:

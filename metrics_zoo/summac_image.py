@@ -158,7 +158,7 @@ def label_order(config: Mapping[str, Any], wish: str) -> Order:
 
 
 class NLIImage(NamedTuple):
-    """What the NLI model says of a pair.
+    """The NLI model's output for a pair.
 
     values: probabilities of entailment, contradiction and neutral, (3, source units, statement units), fp32; zeros,
     (3, 1, 1), where a side has no unit. status: OK when there is something to score. tokens: of both texts' units and

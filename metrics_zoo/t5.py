@@ -1,4 +1,4 @@
-"""What the metrics on an answering T5 share: the model, the first pieces of its answers, and what cannot be asked."""
+"""Shared by the metrics that ask a T5: the model, its prompts, and the first pieces of its answers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class T5Metric(LoadedModelMetric):
         return load_seq2seq(self.model_folder, self.options.dtype, self.batch_tokens, self.device)
 
     def check_vocabulary(self) -> None:
-        """Raise `UserError` when the tokenizer cannot be that of this metric: told before gigabytes are loaded."""
+        """Raise `UserError` if the tokenizer cannot be that of this metric, before gigabytes of weights are loaded."""
 
 
 class YesNo(NamedTuple):
@@ -59,7 +59,7 @@ class YesNoMetric(T5Metric):
 
     @cached_property
     def answers(self) -> YesNo:
-        """The pieces that the two answers begin with; `UserError` when they cannot be told apart by these."""
+        """The first pieces of the two answers; `UserError` if they do not tell the answers apart."""
         return read_yes_no(self.tokenizer, self.model_folder.folder)
 
     def check_vocabulary(self) -> None:
@@ -84,7 +84,7 @@ def read_yes_no(tokenizer: Any, folder: Path) -> YesNo:
 def ask_prompts(
     prompts: Sequence[Prompt], statements: Sequence[str], ask: Callable[[list[list[int]]], Sequence[Said]]
 ) -> list[tuple[Prompt, Status, Said | None]]:
-    """Each prompt with its status, and what the model said to it: None where the status is not OK.
+    """Each prompt with its status and the model's answer, which is None where the status is not OK.
 
     ask: token ids of prompts -> an answer for each, in order.
     """

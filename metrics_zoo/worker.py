@@ -57,7 +57,7 @@ class _Line(BaseModel):
 
 
 class Hello(_Line):
-    """What a worker says of itself first."""
+    """A worker's first line, its description of itself."""
 
     protocol: Literal["metaeval-worker/1"]
     name: Annotated[str, Field(min_length=1)]
@@ -96,7 +96,7 @@ class LineError(Exception):
 
 
 def hail() -> str:
-    """What a worker is told first."""
+    """The first line that is sent to a worker."""
     return json.dumps({"protocol": PROTOCOL})
 
 
@@ -141,7 +141,7 @@ class WorkerOptions(MetricOptions):
 
 
 class Worker(Metric):
-    """The scores of a program of the user's own; its card is the worker's own once it has said what it is."""
+    """The scores of the user's own program; its first line gives the card's range and direction."""
 
     Options = WorkerOptions
     card = MetricCard(
@@ -181,7 +181,7 @@ class Worker(Metric):
 
     @cached_property
     def hello(self) -> Hello:
-        """What the worker says of itself; starts it when first asked for. `UserError` when it does not say it."""
+        """The worker's first line; starts the worker. `UserError` if the line is missing or malformed."""
         self._process.send([hail()])
         hello = self._line(Hello, "before its first line")
         card = replace(self.card, direction=hello.direction, low=hello.low, high=hello.high)
@@ -240,7 +240,7 @@ class Worker(Metric):
         return PairScore(answer.score, Status(answer.status), answer.tokens, answer.cut)
 
     def _line(self, kind: type[Kind], when: str) -> Kind:
-        """The next line, read as `kind`; `UserError` when there is none, or it is something else."""
+        """The next line, parsed as `kind`; `UserError` if there is none, or if it is malformed."""
         try:
             line = self._process.read(self.options.timeout)
         except EndedError:

@@ -1,1 +1,1 @@
-"""What is judged: statements, documents, citations, gold levels; chunks, evidence, pairs, pools."""
+"""The judged data: statements, documents, citations, gold levels; chunks, evidence, pairs, pools."""

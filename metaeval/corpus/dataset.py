@@ -21,7 +21,7 @@ class SourceFile:
 
 
 class Origin(TypedDict):
-    """Where a data set comes from, as its card names it."""
+    """The origin of a data set, as its card names it."""
 
     origin: str
     commit: str

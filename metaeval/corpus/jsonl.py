@@ -148,7 +148,7 @@ def citation_id(record: Record) -> str:
 
 
 def check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
-    """Yield the problems between lines. Lines with faults of their own still count as targets of a citation."""
+    """Yield the problems between lines. A line that is itself malformed still counts as the target of a citation."""
     firsts: dict[str, dict[str, Numbered]] = {"document": {}, "statement": {}, "citation": {}}
     for number, record in numbered:
         kind = record.get("type")
@@ -284,23 +284,13 @@ def _build(records: Sequence[Record]) -> Corpus:
 
 
 def _document(record: Record) -> Document:
-    return Document(
-        id=record["id"],
-        text=record.get("text", ""),
-        title=record.get("title", ""),
-        url=record.get("url", ""),
-        sentences=tuple(record.get("sentences", ())),
-        meta=record.get("meta", {}),
-    )
+    optional = _chosen(record, "text", "title", "url", "meta")
+    return Document(record["id"], sentences=tuple(record.get("sentences", ())), **optional)
 
 
 def _statement(record: Record) -> Statement:
     return Statement(
-        id=record["id"],
-        text=record["text"],
-        group=record["group"] if "group" in record else record["id"],
-        system=record.get("system", ""),
-        meta=record.get("meta", {}),
+        record["id"], record["text"], str(record.get("group", record["id"])), **_chosen(record, "system", "meta")
     )
 
 
@@ -312,8 +302,13 @@ def _citation(record: Record) -> Citation:
         document_id=record["document"],
         level=LEVELS[record["level"]],
         evidence=Evidence(tuple(evidence.get("sentences", ())), tuple(evidence.get("texts", ()))),
-        meta=record.get("meta", {}),
+        **_chosen(record, "meta"),
     )
+
+
+def _chosen(record: Record, *names: str) -> Record:
+    """The optional fields that a record has; the class has defaults for the others."""
+    return {name: record[name] for name in names if name in record}
 
 
 def _records(corpus: Corpus) -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""From a data set's card and the user's wishes to what is judged: split, options and files are checked here, once.
+"""Load a data set from its card and the user's settings: split, options and files are checked here, once.
 
 Published files are found in a local mirror or the cache, or fetched from their origin: streamed, hashed, and only then
 given their names. They are always checked and never changed.
@@ -11,11 +11,11 @@ import http.client
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from metaeval.cache import cache_folder
 from metaeval.corpus import loading
@@ -95,7 +95,7 @@ def locate(
 
 
 def verify(dataset: Dataset, data: Path | None, cache: Path | None = None) -> list[FileStatus]:
-    """The state of every file of every split, each once; nothing is fetched and a difference is no error."""
+    """The state of each file of all splits. Nothing is fetched, and a wrong checksum is not an error."""
     rows = []
     for file in dict.fromkeys(file for files in dataset.files.values() for file in files):
         if data is not None:
@@ -176,7 +176,7 @@ _BLOCK = 1 << 16
 
 
 class _Body(Protocol):
-    """What is needed of an HTTP response; `length` is in bytes, None where the server does not say."""
+    """The part of an HTTP response that is used; `length` is in bytes, or None if the server does not send it."""
 
     length: int | None
 
@@ -200,7 +200,7 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str, timeout: fl
                 target.write(block)
                 digest.update(block)
                 received += len(block)
-                progress.advance(len(block))
+                progress(len(block))
             if expected is not None and received < expected:
                 raise _failed(file, f"it stopped after {received:,} of {expected:,} bytes", by_hand)
             if file.sha256 and (digest.hexdigest() != file.sha256 or received != (file.size or received)):
@@ -236,36 +236,18 @@ def _failed(file: SourceFile, why: str, by_hand: str) -> UserError:
     return UserError(f"Cannot fetch {file.url}: {why}. Try again later. {by_hand}")
 
 
-class _Silent:
-    """Progress where nobody watches a bar."""
-
-    def advance(self, size: int) -> None:
-        """Show nothing."""
-
-
-class _Bar:
-    """A bar on the terminal."""
-
-    def __init__(self, label: str, size: int, stream: IO[str]) -> None:
+@contextmanager
+def _progress(label: str, file: SourceFile) -> Iterator[Callable[[int], None]]:
+    """Yield the function that reports downloaded bytes: a progress bar on a terminal, one line elsewhere."""
+    if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-        self.shown = Progress(*columns, console=Console(file=stream), transient=True)
-        self._task = self.shown.add_task(f"Fetching {label}", total=size or None)
-
-    def advance(self, size: int) -> None:
-        """Move by `size` bytes."""
-        self.shown.advance(self._task, size)
-
-
-@contextmanager
-def _progress(label: str, file: SourceFile) -> Iterator[_Bar | _Silent]:
-    if sys.stderr.isatty():
-        bar = _Bar(label, file.size, sys.stderr)
-        with bar.shown:
-            yield bar
+        with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+            task = bar.add_task(f"Fetching {label}", total=file.size or None)
+            yield lambda size: bar.advance(task, size)
         return
     size = f" ({file.size / 1e6:.1f} MB)" if file.size else ""
     sys.stderr.write(f"Fetching {label}{size} from {file.url}\n")
-    yield _Silent()
+    yield lambda size: None

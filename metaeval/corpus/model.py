@@ -17,7 +17,7 @@ Meta = Mapping[str, Any]
 
 
 class SupportLevel(IntEnum):
-    """How far a source supports a statement. The numbers are the gold values everywhere: more is more support.
+    """The degree to which a source supports a statement. The numbers are the gold values: higher is more support.
 
     The base paper (arXiv 2406.15264) maps {full, partial, none} to {0, 1, 2} in its section 3.2.1 and to {2, 1, 0} in
     3.2.3 while it reports positive correlations; 2 / 1 / 0 is the reading that its numbers follow.
@@ -78,7 +78,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the annotator marked in the document: 0-based indices into `Document.sentences`, or copied text.
+    """The evidence that the annotator marked: 0-based indices into `Document.sentences`, or copied text.
 
     Sentence indices of alternative evidence sets are united. Both empty: nothing was marked.
     """

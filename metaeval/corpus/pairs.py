@@ -97,7 +97,7 @@ class Pair(NamedTuple):
 
     @property
     def cited(self) -> bool:
-        """Whether the statement cites the chunk's document."""
+        """Return whether the statement cites the chunk's document."""
         return bool(self.citation_id)
 
 

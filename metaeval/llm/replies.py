@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from metaeval.cache import cache_folder
-from metaeval.errors import UserError
+from metaeval.files import Database
 from metaeval.llm.exchange import ChatRequest, Reply, read_reply
 
 _SCHEMA = """
@@ -28,25 +25,19 @@ def replies_path(given: Path | None) -> Path:
     return given.expanduser() if given else cache_folder() / "replies.sqlite"
 
 
-class ReplyStore:
+class ReplyStore(Database):
     """Raw replies on disk, each committed as soon as it came: a kill loses only what was in flight.
 
-    Runs at the same time may share the file. One connection, used by one thread at a time.
+    Runs at the same time may share the file.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        with self._sentences():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
-            # NORMAL survives the death of the process; only a power cut can take the last replies.
-            for pragma in ("journal_mode=WAL", "synchronous=NORMAL"):
-                self._connection.execute(f"PRAGMA {pragma}")
-            self._connection.executescript(_SCHEMA)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        super().__init__(
+            path,
+            _SCHEMA,
+            "Reply store {path}: {error}. The replies that it holds are kept; free space, or name another file "
+            "(-s replies=FILE), then run the same command again.",
+        )
 
     def has(self, key: bytes) -> bool:
         """Whether the reply to a request is kept."""
@@ -88,17 +79,6 @@ class ReplyStore:
         """Note that a request with these settings was answered."""
         with self._sentences():
             self._connection.execute("INSERT OR IGNORE INTO answered VALUES (?)", (_plain(settings),))
-
-    @contextmanager
-    def _sentences(self) -> Iterator[None]:
-        """Say a failure of the file in one sentence."""
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise UserError(
-                f"Reply store {self.path}: {error}. The replies that it holds are kept; free space, or name another "
-                "file (-s replies=FILE), then run the same command again."
-            ) from error
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What all figures share: the drawing surface, colours, names, and files that are the same bytes every time.
+"""Shared by all figures: the drawing surface, colours, names, and files that are reproducible byte for byte.
 
 Figures need matplotlib: pip install 'metaeval[report]'.
 """
@@ -94,7 +94,7 @@ def save_figure(figure: Figure, stem: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """The house style for as long as a figure is made or drawn; the program's own settings come back after it.
+    """Use the project's style while a figure is made or drawn; the program's own settings are restored afterwards.
 
     Raises `UserError` when matplotlib is not installed.
     """

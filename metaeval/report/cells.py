@@ -36,7 +36,7 @@ def lay_out(result: Result) -> Grid:
 
 
 def units(unit: Unit) -> str:
-    """What one row of the judged table is: chunk pairs, citation pairs, ratings."""
+    """The name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
     return plural(unit) if unit == "rating" else f"{unit} {plural(unit)}"
 
 
@@ -92,7 +92,7 @@ def rank(metrics: Sequence[Row], column: Column) -> dict[str, Rank]:
 
 
 def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
-    """What bold and underlined mean, as far as a table has them."""
+    """Explain bold and underlined numbers, if the table has any."""
     used = {rank for column in ranks for rank in column.values()}
     if "second" in used:
         return "Bold: best metric in the column; underlined: second best."

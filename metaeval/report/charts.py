@@ -162,7 +162,7 @@ def cost_quality(points: Sequence[CostPoint], cost: str, measure: str) -> Figure
     cost, measure: the axes' names. Raises `UserError` for a cost that a log axis cannot show, or no points.
     """
     if not points:
-        raise UserError("There is no metric to draw: cost against quality takes at least one.")
+        raise UserError("There is no metric to draw: a figure of cost against quality needs at least one.")
     for point in points:
         if not 0 < point.cost < float("inf"):
             raise UserError(f"{point.name} costs {point.cost}: a log axis shows costs above 0 only.")
@@ -241,7 +241,7 @@ def confusion_map(counts: Sequence[Sequence[int]], levels: Sequence[str], name: 
     """
     size = len(levels)
     if size == 0 or len(counts) != size or any(len(row) != size for row in counts):
-        raise UserError(f"A confusion matrix of {size} levels takes {size} rows of {size} counts.")
+        raise UserError(f"A confusion matrix of {size} levels needs {size} rows of {size} counts.")
     shares = [[count / total if (total := sum(row)) else 0.0 for count in row] for row in counts]
     figure, plot = axes(1.6 + 1.05 * size, 1.2 + 0.9 * size)
     plot.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
@@ -272,7 +272,7 @@ def reliability_curve(
     """
     if not len(predicted) == len(observed) == len(counts):
         lengths = f"{len(predicted)}, {len(observed)} and {len(counts)}"
-        raise UserError(f"A reliability curve takes as many predictions as shares and counts, got {lengths}.")
+        raise UserError(f"A reliability curve needs equal numbers of predictions, shares and counts, got {lengths}.")
     bins = [entry for entry in zip(predicted, observed, counts, strict=True) if entry[2] > 0]
     if not bins:
         raise UserError("No bin holds a pair: there is no reliability curve to draw.")

@@ -1,4 +1,4 @@
-"""How a grid fits a number of character columns: one line or two lines a cell, one table or several."""
+"""Fit a grid into a number of character columns: one or two lines a cell, one table or several."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Fit:
-    """How to print a grid: name width, stacked cells or not, each measure's widths, the measures of each table."""
+    """The layout of a grid: name width, stacked cells or not, each measure's widths, the measures of each table."""
 
     name: int
     stacked: bool
@@ -123,7 +123,7 @@ def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tup
 
 
 def _units(widths: Sequence[int], groups: Sequence[int], room: int) -> list[list[int]]:
-    """What is not parted: whole groups, and single columns of a group that is too wide for a table of its own."""
+    """Units that stay in one table: whole groups, and the single columns of a group that is too wide for one table."""
     units: list[list[int]] = []
     start = 0
     for size in groups or [1] * len(widths):

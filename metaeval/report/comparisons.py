@@ -1,4 +1,4 @@
-"""The table of pairs: how far two metrics are apart under each measure, and whether that can be told from chance."""
+"""The table of pairs: the difference between two metrics under each measure, and whether it is significant."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def _tested(result: Result) -> Significance:
     tested = result.significance
     if tested is None or not tested.comparisons:
         raise UserError(
-            f"The {result.protocol} result of {result.data.name!r} compares no metrics: it takes two metrics in one "
-            "run, and resampling."
+            f"The {result.protocol} result of {result.data.name!r} has no pairs of metrics: they need two metrics in "
+            "one run, and resampling."
         )
     return tested
 
@@ -84,7 +84,7 @@ def _sign(pair: Comparison, alpha: float) -> str:
 
 
 def _signed(value: float | None, column: Column) -> str:
-    """A difference carries its sign, unless it prints as nothing."""
+    """A difference with its sign, unless it is printed as zero."""
     text = numeral(value, column)
     return text if text == UNDEFINED or text.startswith("-") or float(text) == 0 else f"+{text}"
 

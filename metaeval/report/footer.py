@@ -1,4 +1,4 @@
-"""What every number of a table depends on: data, settings, counts of pairs, resampling, significance, truncation."""
+"""The footer of a table: data, settings, counts of pairs, resampling, significance, truncation, warnings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 3
 
 
 def footer(result: Result) -> tuple[Note, ...]:
-    """The footer lines in reading order; lines with nothing to say are left out."""
+    """The footer lines in reading order; empty lines are left out."""
     rows = in_blocks(result.rows)
     notes = (
         Note("data", _data(result.data)),
@@ -35,7 +35,7 @@ def footer(result: Result) -> tuple[Note, ...]:
 
 
 def plural(unit: Unit) -> str:
-    """What the rows of the judged table are called: a rating has one text and one source, and cites nothing."""
+    """The plural name of the judged rows. A rating has one text and one source, and no citation."""
     return "ratings" if unit == "rating" else "pairs"
 
 
@@ -131,7 +131,7 @@ def _warnings(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
 
 
 def _grouped(said: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:
-    """The names of the rows for each distinct text: what is true of many rows is said once."""
+    """The names of the rows for each distinct text, so that a text shared by many rows is printed once."""
     names: dict[str, list[str]] = {}
     for text, row in said:
         names.setdefault(plain(text), []).append(plain(row.metric))
@@ -143,12 +143,12 @@ _PAIRWISE = 6
 
 
 def differs(comparison: Comparison, alpha: float) -> bool:
-    """Whether a pair counts as different; an undefined p says nothing."""
+    """Return whether a pair differs significantly; False if p is undefined."""
     return comparison.holm is not None and comparison.holm <= alpha
 
 
 def settings(tested: Significance) -> str:
-    """What was tested, and how strictly."""
+    """The test and its settings."""
     return f"paired cluster permutation, {tested.permutations:,} permutations, Holm, alpha {tested.alpha:g}"
 
 

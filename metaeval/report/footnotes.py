@@ -1,4 +1,4 @@
-"""What qualifies single cells: footnotes behind a number, and asides below it.
+"""Notes to single cells: footnotes behind a number, and asides below it.
 
 Footnotes tell undefined values, controls that are not beaten, orders of ties and pairs without a score. Asides give a
 value's share of what it could have reached, and what others published for it.
@@ -77,7 +77,7 @@ def _rivals(row: Row, column: Column) -> list[str]:
 
 
 def _moves(ends: tuple[float, float] | None, value: Value, column: Column) -> bool:
-    """Whether a span says more than the printed value does."""
+    """Return whether an end of the span is printed differently from the value."""
     return ends is not None and any(numeral(end, column) != numeral(value.value, column) for end in ends)
 
 

@@ -144,7 +144,7 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text with a space for every character that is not shown as itself; all else stays as it is.
+    """Replace every character that cannot be printed by a space.
 
     Line breaks would leave a table cell or a LaTeX comment, escape sequences would drive the reader's terminal, and
     direction overrides would show another text than the one that is there.

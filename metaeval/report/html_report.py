@@ -73,7 +73,7 @@ _READING = ("ceiling", "perfect metric", "published", "significance", "paper", "
 
 
 def table_of(grid: Grid, titled: bool = True) -> str:
-    """The table in a frame of its own that scrolls, its notes, and the rest of the footer and the signatures folded.
+    """The table in a scrolling frame with its notes; the rest of the footer and the signatures are folded.
 
     titled: the caption holds the title, which a heading above the table may do instead.
     """

@@ -202,66 +202,25 @@ def _note(note: Note, colon: str) -> str:
     return f"{label} {' '.join(part for part in (escape(note.text), '; '.join(said)) if part)}"
 
 
-_ASCII = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "`": r"\`{}",
-    '"': r"{\char34}",
-    # Behind the \\ that ends a table row these two would be read as its arguments.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-}
-_OTHERS = {
-    "–": "--",
-    "—": "---",
-    "‐": "-",
-    "‑": "-",
-    "−": "$-$",
-    "†": r"\dag{}",
-    "‡": r"\ddag{}",
-    "§": r"\S{}",
-    "…": r"\dots{}",
+_MARKUP = {char: f"\\{char}" for char in "&%$#_{}"}
+_NAMED = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
+_NAMED |= {">": r"\textgreater{}", "|": r"\textbar{}", "`": r"\`{}", '"': r"{\char34}"}
+# Behind the \\ that ends a table row the brackets and the star would be read as its arguments.
+_ROW_ENDS = {"[": "{[}", "]": "{]}", "*": "{*}"}
+_DASHES = {"–": "--", "—": "---", "‐": "-", "‑": "-", "−": "$-$"}
+_QUOTES = {
     "‘": r"\textquoteleft{}",
     "’": r"\textquoteright{}",
     "“": r"\textquotedblleft{}",
     "”": r"\textquotedblright{}",
-    "×": r"$\times$",
-    "·": r"$\cdot$",
-    "±": r"$\pm$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "≠": r"$\neq$",
-    "≈": r"$\approx$",
-    "→": r"$\to$",
-    "∞": r"$\infty$",
-    "°": r"$^{\circ}$",
-    "²": r"$^{2}$",
-    "³": r"$^{3}$",
-    "Δ": r"$\Delta$",
-    "Σ": r"$\Sigma$",
+    "…": r"\dots{}",
     "\u00a0": "~",
-    "ß": r"\ss{}",
-    "æ": r"\ae{}",
-    "Æ": r"\AE{}",
-    "œ": r"\oe{}",
-    "Œ": r"\OE{}",
-    "ø": r"\o{}",
-    "Ø": r"\O{}",
-    "ł": r"\l{}",
-    "Ł": r"\L{}",
 }
+_RAISED = {"†": r"\dag{}", "‡": r"\ddag{}", "§": r"\S{}", "°": r"$^{\circ}$", "²": "$^{2}$", "³": "$^{3}$"}
+_MATHS = {"×": r"$\times$", "·": r"$\cdot$", "±": r"$\pm$", "≤": r"$\leq$", "≥": r"$\geq$", "≠": r"$\neq$"}
+_MATHS |= {"≈": r"$\approx$", "→": r"$\to$", "∞": r"$\infty$", "Δ": r"$\Delta$", "Σ": r"$\Sigma$"}
+_LETTERS = {"ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}", "Ø": r"\O{}"}
+_LETTERS |= {"ł": r"\l{}", "Ł": r"\L{}"}
 _GREEK = {
     chr(code): rf"$\{name}$"
     for code, name in zip(
@@ -272,21 +231,9 @@ _GREEK = {
     )
     if name != "omicron"
 } | {"ο": "o"}
-_ACCENTS = {
-    "\u0300": "`",
-    "\u0301": "'",
-    "\u0302": "^",
-    "\u0303": "~",
-    "\u0304": "=",
-    "\u0306": "u",
-    "\u0307": ".",
-    "\u0308": '"',
-    "\u030a": "r",
-    "\u030b": "H",
-    "\u030c": "v",
-    "\u0327": "c",
-}
-_KNOWN = _ASCII | _OTHERS | _GREEK
+_ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u"}
+_ACCENTS |= {"\u0307": ".", "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c"}
+_KNOWN = _MARKUP | _NAMED | _ROW_ENDS | _DASHES | _QUOTES | _RAISED | _MATHS | _LETTERS | _GREEK
 
 
 def escape(text: str) -> str:

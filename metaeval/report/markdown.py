@@ -33,7 +33,7 @@ def page_of(grid: Grid) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that Markdown and HTML print as it is, in a table cell too."""
+    """Escape text so that Markdown and HTML print it unchanged, also in a table cell."""
     text = re.sub(r"([\\`*_\[\]<>|~$&#])", r"\\\1", text)
     # These three mean something only where a line or a list item begins.
     text = re.sub(r"^([-+=])", r"\\\1", text)

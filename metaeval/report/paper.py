@@ -56,7 +56,7 @@ def named(results: Sequence[Result]) -> dict[str, Result]:
 
 
 def shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
-    """The footers as one: what is true of all data sets is said once, all else under the data set's name."""
+    """Merge the footers: a note shared by all data sets is printed once, others under the data set's name."""
     footers = {name: {note.label: note for note in footer(result)} for name, result in results.items()}
     notes = []
     for label in _SHARED:
@@ -203,7 +203,7 @@ def _footnotes(results: Sequence[Result], reasons: Mapping[str, str]) -> tuple[N
 
 
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
-    """What the raised numbers, the second columns and the blank cells mean, as far as the table has them."""
+    """Explain the raised numbers, the second columns and the blank cells, if the table has any."""
     tests = dict.fromkeys(settings(result.significance) for result in results if result.significance is not None)
     values = [value_of(row, column) for result in results for row in result.rows for column in result.columns]
     published = any(value.published is not None for value in values)
@@ -231,7 +231,7 @@ class Table(NamedTuple):
 def paper_tables(results: Sequence[Result], numbered: Mapping[str, Table] = MappingProxyType({})) -> dict[str, Grid]:
     """The tables by file stem: levels, the protocols of the numbered tables, then the others in the given order."""
     if not results:
-        raise UserError("No results are given: a paper's tables take at least one result file.")
+        raise UserError("No results are given: a paper's tables need at least one result file.")
     counts = level_counts(results)
     tables = {_FIRST: counts} if counts is not None else {}
     for stem, same in _by_protocol(results, numbered).items():

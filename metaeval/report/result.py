@@ -52,7 +52,7 @@ class Column(_Strict):
 
 
 class Ledger(_Strict):
-    """What a metric read: pairs, tokens given to it, and what its input limit cut off, over unique pairs."""
+    """The input of a metric: pairs, tokens given to it, and tokens cut by its input limit, over unique pairs."""
 
     pairs: int
     tokens: int
@@ -95,7 +95,7 @@ class Row(_Strict):
 
 
 class Data(_Strict):
-    """What was judged: corpus, split, content hash, counts of statements, citations and levels of the rows."""
+    """The judged data: corpus, split, content hash, counts of statements, citations and levels of the rows."""
 
     name: str
     split: str
@@ -110,7 +110,7 @@ class Data(_Strict):
 
 
 class Interval(_Strict):
-    """How the intervals were made: whole groups drawn `resamples` times from `seed`, percentile ends at `level`."""
+    """The settings of the intervals: whole groups drawn `resamples` times from `seed`, ends at `level`."""
 
     resamples: int
     seed: int
@@ -140,7 +140,7 @@ class Comparison(_Strict):
 
 
 class Significance(_Strict):
-    """How the metrics of the table differ: every pair under every shown measure, and the settings of the test.
+    """The comparisons of the metrics: every pair under every shown measure, and the settings of the test.
 
     Two metrics count as different where the Holm-adjusted p is at most `alpha`; `Row.clusters` follows from that.
     """

@@ -1,1 +1,1 @@
-"""How pairs get scores: the Metric contract, the engine, the score store, model backends."""
+"""Scoring of pairs: the Metric contract, the engine, the score store, model backends."""

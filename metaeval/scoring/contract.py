@@ -46,7 +46,7 @@ class ThreeWay(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricCard:
-    """What a metric is, declared once.
+    """The declaration of a metric.
 
     version: raise it with any change of code that can change a score; it is part of the metric's identity.
     low, high: the score's range (None: unbounded). direction: +1 when more is more support, else -1. neutral: the
@@ -114,12 +114,12 @@ class Metric(ABC):
 
     @property
     def corpus_dependent(self) -> bool:
-        """Whether a score also depends on the other sources of the job, with these options."""
+        """Whether, with these options, a score also depends on the other sources of the job."""
         return self.card.corpus_dependent
 
     @property
     def block_tokens(self) -> int:
-        """How much text (in tokens, a source counted once) the engine hands over and stores at a time."""
+        """The amount of text (in tokens, a source counted once) that the engine passes and stores at a time."""
         return 16_384
 
     def identity(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Metric(ABC):
         return {**identity, "origin": self.origin} if self.origin else identity
 
     def provenance(self) -> dict[str, str]:
-        """What the signature says of how the scores came about, beside the metric's name, version and options."""
+        """The fields of the signature that describe the computation, beside the metric's name, version and options."""
         card = self.card
         fields = {"checkpoint": f"{card.checkpoint}@{card.revision}"} if card.checkpoint else {}
         for key in ("dtype", "template", "truncation", "splitter"):
@@ -158,11 +158,11 @@ class Metric(ABC):
         """Score pairs: one answer per (source, statement), in order. A pair's answer does not depend on the others."""
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> object:
-        """What scoring these pairs would still cost, as something to print; None where it is only time."""
+        """Estimate the cost of scoring these pairs, as a printable object; None if it costs only time."""
         return None
 
     def note(self) -> str:
-        """One line on what the scoring took (requests, retries, money ...); empty where there is nothing to tell."""
+        """One line on the resources used for scoring (requests, retries, money ...); empty if there is none."""
         return ""
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
@@ -176,7 +176,7 @@ class Metric(ABC):
 
 
 class TwoStepMetric(Metric):
-    """A metric whose costly step can be shared: `observe` runs the model, `judge` makes scores of what it said.
+    """A metric whose costly step can be shared: `observe` runs the model, `judge` turns its output into scores.
 
     Metrics of one job whose `observed()` is equal observe each pair once, together: SummaC-ZS and SummaC-Conv read
     the same sentence-pair probabilities. `judge` works on a metric that was never prepared.
@@ -216,5 +216,5 @@ class Combination(Metric):
         """One answer per pair, from each member's answers to all pairs in the same order, higher is more support."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Refuse: there is nothing to score without the members' answers."""
+        """Raise TypeError: a combination has no score without the members' answers."""
         raise TypeError(f"{self.card.name} combines other metrics' answers; it has no score of a text of its own")

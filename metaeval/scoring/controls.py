@@ -1,4 +1,4 @@
-"""Controls: trivial scores that every table carries, so that a number can be read against what costs nothing."""
+"""Controls: trivial scores in every table, against which the metrics' numbers can be read."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def chunk_position(rows: Sequence[UnitRow]) -> Values:
 
 
 def statement_only(rows: Sequence[UnitRow]) -> Values:
-    """What can be told of the level without the source: ridge regression on the statement's words.
+    """The level predicted without the source: ridge regression on the statement's words.
 
     Out of fold: a row is scored by a model that saw no row of its group. Features are hashed word presences (1,024)
     and the target is the mean level of the statement's rows.

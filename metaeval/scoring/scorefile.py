@@ -37,7 +37,7 @@ class ScoreFile:
 
 
 def manifest_path(path: Path) -> Path:
-    """Where the manifest of a score file lies."""
+    """The path of a score file's manifest."""
     return path.with_name(path.name + ".manifest.json")
 
 
@@ -79,7 +79,7 @@ def read_scores(path: Path) -> ScoreFile:
         if not isinstance(pair_id, str) or not pair_id:
             raise UserError(f"{where}: pair_id is {pair_id!r}; it must be a non-empty string.")
         if pair_id in answers:
-            raise UserError(f"{where}: pair_id {pair_id!r} stands in the file twice; keep one row per pair.")
+            raise UserError(f"{where}: pair_id {pair_id!r} is in the file twice; keep one row per pair.")
         answers[pair_id] = _answer(row, where)
     if not answers:
         raise UserError(f"Score file {path} has no rows.")

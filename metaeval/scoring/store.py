@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from metaeval.errors import UserError
-from metaeval.files import canonical_json, sha256_json
+from metaeval.files import Database, canonical_json, sha256_json
 from metaeval.scoring.contract import PairScore, Status
 
 _SCHEMA = """
@@ -30,7 +27,7 @@ def pair_key(source: str, statement: str) -> bytes:
     return blake2b(b"".join(inner), digest_size=16).digest()
 
 
-class ScoreStore:
+class ScoreStore(Database):
     """Scores on disk. Every `put` is one transaction: after a kill, a block is there whole or not at all.
 
     Write-ahead logging lets several runs share the file. A metric's scores are found only under the identity that
@@ -38,14 +35,12 @@ class ScoreStore:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        with self._sentences():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
-            # NORMAL survives the death of the process; only a power cut can take the last blocks, never break the file.
-            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "temp_store=MEMORY"):
-                self._connection.execute(f"PRAGMA {pragma}")
-            self._connection.executescript(_SCHEMA)
+        super().__init__(
+            path,
+            _SCHEMA,
+            "Score store {path}: {error}. What it already holds is kept; free space, or name another file "
+            "with --store PATH, then run the same command again.",
+        )
 
     def __enter__(self) -> ScoreStore:
         return self
@@ -54,10 +49,6 @@ class ScoreStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
 
     def find(self, identity: Mapping[str, Any], pairs: Sequence[bytes]) -> dict[bytes, PairScore]:
         """The stored answers for these pair keys; pairs that were never scored are left out."""
@@ -109,14 +100,3 @@ class ScoreStore:
             )
             row = self._connection.execute("SELECT id FROM metrics WHERE key = ?", (key,)).fetchone()
         return int(row[0])
-
-    @contextmanager
-    def _sentences(self) -> Iterator[None]:
-        """Say a failure of the file in one sentence."""
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise UserError(
-                f"Score store {self.path}: {error}. What it already holds is kept; free space, or name another file "
-                "with --store PATH, then run the same command again."
-            ) from error

@@ -1,4 +1,4 @@
-"""Do metrics know different things? What a stack of them gains over the best one alone, on groups it never saw.
+"""Complementarity of metrics: the gain of a stack of them over the best single one, on held-out groups.
 
 Everything is chosen inside the training folds: the best single metric, the best pair, the weights, and the ranks that
 put the metrics on one scale. The held-out fold is only judged.

@@ -242,7 +242,7 @@ def _of_values(
 def _of_ranks(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
 ) -> tuple[Moments, int]:
-    """The same of the midranks that score and gold have in each resample."""
+    """As `_of_values`, of the midranks that score and gold have in each resample."""
     block, n_blocks = tie_blocks(score)
     level, n_levels = tie_blocks(gold)
     by_score, by_gold = block_sizes(block, group, n_blocks, n_groups), block_sizes(level, group, n_levels, n_groups)

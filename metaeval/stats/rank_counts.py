@@ -171,7 +171,7 @@ class Wins:
         return ratio(wins, 2.0 * self.rows[higher] * self.rows[lower])
 
     def orders(self) -> Orders:
-        """The same rows by what each level outranks, which is all that correlations read."""
+        """The same rows, counted by what each level outranks: all that correlations need."""
         levels = range(len(self.rows))
         nothing = np.zeros_like(self.squares)
         over = [sum((self._over(own, other) for other in levels), nothing) for own in levels]

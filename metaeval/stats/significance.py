@@ -136,7 +136,7 @@ def tost(difference: float, standard_error: float, margin: float) -> float:
 
 
 def equivalent_within(replicates: Floats, margin: float, alpha: float = 0.05) -> bool | None:
-    """Whether the 1 - 2 alpha percentile interval of bootstrap differences (R,) lies inside -margin .. margin.
+    """Return whether the 1 - 2 alpha percentile interval of bootstrap differences (R,) lies inside -margin .. margin.
 
     The interval form of two one-sided tests at alpha. None where the interval is undefined. Raises ValueError unless
     margin is positive and 0 < alpha < 0.5.

@@ -248,8 +248,8 @@ def test_idf_makes_the_identity_depend_on_the_jobs_sources(tiny):
     ("options", "sentence"),
     [
         ({"layer": 4}, "has 3 layers, not 4"),
-        ({"model": "someone/unheard-of", "layer": None}, "no tried layer for someone/unheard-of.*'layer'"),
-        ({"rescale": True}, "No baseline is known here for layer 2 of roberta-large.*'baseline'"),
+        ({"model": "someone/unheard-of", "layer": None}, "no recommended layer for someone/unheard-of.*'layer'"),
+        ({"rescale": True}, "No baseline is known for layer 2 of roberta-large.*'baseline'"),
         ({"folder": Path("nowhere")}, "no folder nowhere"),
     ],
 )

@@ -141,7 +141,7 @@ def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file):
 
 GOOD = {"pair_id": "good", "score": 0.5}
 FAULTS = {
-    "duplicate": ({"pair_id": "good", "score": 0.5}, "pair_id 'good' stands in the file twice; keep one row per pair"),
+    "duplicate": ({"pair_id": "good", "score": 0.5}, "pair_id 'good' is in the file twice; keep one row per pair"),
     "no id": ({"score": 1}, "pair_id is None; it must be a non-empty string"),
     "empty id": ({"pair_id": "", "score": 1}, "pair_id is ''; it must be a non-empty string"),
     "number as id": ({"pair_id": 7, "score": 1}, "pair_id is 7; it must be a non-empty string"),
@@ -181,7 +181,7 @@ def test_a_faulty_row_is_told_by_its_number(file, row, says):
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        ({"pair_id": ["a", "a"], "score": [1.0, 2.0]}, "row 2: pair_id 'a' stands in the file twice"),
+        ({"pair_id": ["a", "a"], "score": [1.0, 2.0]}, "row 2: pair_id 'a' is in the file twice"),
         ({"pair_id": ["a", "b"], "score": [1.0, float("nan")]}, "row 2: score is nan; it must be finite"),
         ({"pair_id": ["a"], "score": ["1.0"]}, "row 1: score is '1.0'; it must be a number or null"),
         ({"pair_id": ["a"], "score": [True]}, "row 1: score is True; it must be a number or null"),

@@ -102,7 +102,7 @@ def support_level(supported: int, questions: int) -> SupportLevel:
 
 
 def _is_supported(question: Row) -> bool:
-    """Whether less than half of the annotators found the answer hallucinated (published: 0 supported, 1 not)."""
+    """Return whether less than half of the annotators found the answer hallucinated (published: 0 supported, 1 not)."""
     votes = question.numbers("annotations")
     if not votes or any(vote not in (0, 1) for vote in votes):
         raise question.error("annotations", "a list of 0 (supported) and 1 (hallucinated), not empty")

@@ -1,4 +1,4 @@
-"""What the loaders share: published rows with every field checked where it is taken, and the corpus made of them."""
+"""Shared by the loaders: published rows whose fields are checked when they are read, and the corpus built from them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Row:
         return str(value)
 
     def choice(self, name: str, allowed: Mapping[Any, T]) -> T:
-        """What a value stands for, among the values that are known."""
+        """The meaning of a value among the known values."""
         value = self._value(name)
         if isinstance(value, list | dict) or value not in allowed:
             raise self.error(name, ", ".join(map(shown, allowed)))
@@ -113,7 +113,7 @@ FETCH = "fetch the published file again"
 
 
 def read_rows(path: Path, hint: str = FETCH) -> Iterator[Row]:
-    """Yield the rows of a published file; whether it is gzip and a list or lines is told from its content.
+    """Yield the rows of a published file: gzipped or not, JSON lines or a JSON list, as its content shows.
 
     hint: what to do about a file that cannot be read. Raises `UserError` when the file cannot be read, is not UTF-8 or
     JSON, or a row is no object.
@@ -251,7 +251,7 @@ class Draft:
         self.dropped[reason] += count
 
     def corpus(self) -> Corpus:
-        """The corpus as collected; its own checks apply."""
+        """Build the corpus; it checks itself."""
         return Corpus(self.name, self.documents, self.statements, tuple(self.citations), dict(self.dropped))
 
 

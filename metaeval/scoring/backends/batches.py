@@ -21,7 +21,7 @@ WASTE = 0.01
 
 @dataclass
 class Work:
-    """What a model was given so far: texts or pairs passed, their own tokens, and tokens with padding."""
+    """The work of a model so far: texts or pairs passed, their tokens without padding, and with padding."""
 
     passes: int = 0
     useful: int = 0
@@ -86,7 +86,7 @@ def pad(rows: Sequence[Sequence[int]], value: int, device: str) -> tuple[torch.T
 
 
 def workers(device: str) -> int:
-    """How many batches run side by side: the cores this process may use, and one on an accelerator."""
+    """The number of batches that run in parallel: the cores that this process may use, or one on an accelerator."""
     if device != "cpu":
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

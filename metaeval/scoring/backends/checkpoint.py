@@ -92,7 +92,7 @@ def find_model(checkpoint: Checkpoint, folder: Path | None = None, fetch: bool =
 
 
 def is_cached(checkpoint: Checkpoint) -> bool:
-    """Whether the hub's cache holds the checkpoint, so that nothing is downloaded for it."""
+    """Return whether the hub's cache holds the checkpoint, so that nothing has to be downloaded."""
     return _cached(checkpoint) is not None
 
 
@@ -109,7 +109,7 @@ def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
 
 
 def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
-    """What a transformers folder still lacks: a configuration, weights, or shards that its index names."""
+    """List what a transformers folder lacks: a configuration, weights, or shards that its index names."""
     missing = [] if "config.json" in files else ["config.json"]
     if not any(name.endswith(_WEIGHTS) for name in files):
         missing.append("its weights (model.safetensors or pytorch_model.bin)")
@@ -170,11 +170,11 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
         folder = snapshot_download(name, revision=checkpoint.revision, allow_patterns=wanted)
     except GatedRepoError as error:
         raise UserError(
-            f"{name} asks for its terms to be accepted on its page on the hub; then type 'hf auth login'."
+            f"{name} is gated: accept its terms on its page on the hub, then type 'hf auth login'."
         ) from error
     except RepositoryNotFoundError as error:
         raise UserError(
-            f"The hub knows no model {name!r} (or it is private): check the id, or type 'hf auth login'."
+            f"The hub has no model {name!r}, or it is private: check the id, or type 'hf auth login'."
         ) from error
     except RevisionNotFoundError as error:
         raise UserError(
@@ -222,7 +222,7 @@ def fetch_file(url: str, sha256: str, size: int, by_hand: str) -> Path:
 
 
 def file_is_here(url: str, sha256: str) -> bool:
-    """Whether `fetch_file` would find the file in the cache; its bytes are not looked at."""
+    """Return whether `fetch_file` would find the file in the cache; its content is not checked."""
     return _place(url, sha256).is_file()
 
 

@@ -73,16 +73,8 @@ class Encoder(Protocol):
         """One input per pair."""
 
 
-class Logits(NamedTuple):
-    """What the model said of one pair: logits, (classes,) fp32 on the CPU; tokens before the cut, and how many cut."""
-
-    values: torch.Tensor
-    tokens: int
-    cut: int
-
-
 class Table(NamedTuple):
-    """What the model said of pairs: logits, (pairs, classes) fp32 on the CPU; tokens before the cut; how many cut."""
+    """The model's output for pairs: logits, (pairs, classes) fp32 on the CPU; tokens before the cut; tokens cut."""
 
     values: torch.Tensor
     tokens: list[int]
@@ -105,11 +97,6 @@ class PairClassifier:
         self._segments = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self._batch_tokens = batch_tokens
         self._device = device
-
-    def logits(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[Logits]:
-        """Classify pairs, in order."""
-        table = self.table(firsts, seconds)
-        return [Logits(*row) for row in zip(table.values.unbind(), table.tokens, table.cut, strict=True)]
 
     def table(self, firsts: Sequence[str], seconds: Sequence[str]) -> Table:
         """Classify pairs, in order, as one table."""

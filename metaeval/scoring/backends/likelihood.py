@@ -1,4 +1,4 @@
-"""How likely one text is given another under an encoder-decoder (BART): each text encoded once, and nothing padded.
+"""Likelihood of a text given another under an encoder-decoder (BART): each text is encoded once, without padding.
 
 Texts of a batch lie end to end in one row. Every linear layer, layer norm and activation of transformers' own BART
 works on tokens one by one, so such a row is to them what a padded batch would be without its padding; attention alone
@@ -137,7 +137,7 @@ class BartLikelihood:
         return [[(number, next(means)) for number, _ in told.statements] for told in batch]
 
     def _embed(self, half: Any, texts: Sequence[list[int]]) -> torch.Tensor:
-        """What stands before the first layer of the encoder or decoder, (1, tokens, dimensions)."""
+        """The input of the first layer of the encoder or decoder, (1, tokens, dimensions)."""
         import torch
 
         ids = torch.tensor([[token for text in texts for token in text]], device=self._device)
@@ -250,7 +250,7 @@ def _attend(
 
 
 def _places(lengths: Sequence[int]) -> list[tuple[int, int]]:
-    """Where each text begins and ends in a row of texts of these lengths."""
+    """Start and end of each text in a row of texts of these lengths."""
     return list(pairwise(accumulate(lengths, initial=0)))
 
 

@@ -22,7 +22,7 @@ class EndedError(Exception):
 
 
 class SilentError(Exception):
-    """The program has said nothing for as long as it was waited for."""
+    """The program has written nothing before the timeout."""
 
 
 class LineProcess:

@@ -46,7 +46,7 @@ def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
 
 
 def is_here(files: ModelFiles) -> bool:
-    """Whether the package or the hub's cache holds the model's files; nothing is downloaded, nothing is checked."""
+    """Return whether the package or the hub's cache holds the model's files; nothing is downloaded or checked."""
     from huggingface_hub import try_to_load_from_cache
 
     cached = (try_to_load_from_cache(files.hub_id, name, revision=files.revision) for name in files.sha256)
@@ -115,7 +115,7 @@ _SHAPE = {
 
 
 def load_encoder(folder: Path | None, max_tokens: int, batch_tokens: int, device: str) -> TextEncoder:
-    """Load the encoder in fp32; `UserError` when the files are not to be had or are not the published ones."""
+    """Load the encoder in fp32; `UserError` if the files are not available or are not the published ones."""
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
     from transformers import BertConfig, BertModel

@@ -1,4 +1,4 @@
-"""What every metric on a checkpoint shares: the options that find and place its model, and its identity."""
+"""Shared by all metrics on a checkpoint: the options that find and place the model, and the identity."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class ModelMetric(Metric):
 
     @cached_property
     def model_folder(self) -> ModelFolder:
-        """The checkpoint's files on this machine, downloaded if need be; `UserError` when they are not to be had."""
+        """The checkpoint's files on this machine, downloaded if needed; `UserError` if they are not available."""
         return find_model(self.wanted, self.options.folder)
 
     @property
     def lacking(self) -> str:
-        """What would be downloaded for the first score, in words; empty when it is all on this machine.
+        """A description of what must be downloaded before the first score; empty if everything is on this machine.
 
         Raises `UserError` when the folder that the options name is not there or lacks files.
         """
@@ -62,7 +62,7 @@ class ModelMetric(Metric):
 
     @property
     def lacking_besides(self) -> str:
-        """What else would be downloaded once the checkpoint is here: files of a second origin, where there is one."""
+        """A description of files from a second origin that must be downloaded besides the checkpoint; empty if none."""
         return ""
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Models into memory: device and number type chosen, every weight accounted for, faults said in one sentence.
+"""Load models into memory: choose device and number type, account for every weight, report errors in one sentence.
 
 Modules are exchanged for faster ones with the same numbers: linear layers through oneDNN on CPUs, GELUs in one pass.
 """
@@ -107,6 +107,9 @@ def _gelu_behind(module: Any) -> tuple[str, str, str] | None:
 
 
 DType = Literal["float32", "bfloat16", "float16"]
+POOLER = ("pooler.dense.weight", "pooler.dense.bias", "pooler.weight", "pooler.bias")
+"""Weights of an encoder that no hidden state depends on."""
+_OFFSET = {"camembert", "roberta", "xlm-roberta", "mpnet"}  # positions are counted from behind the padding's id
 _BYTES: dict[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
@@ -149,6 +152,13 @@ def settle(model: Any, dtype: DType, device: str) -> Any:
     return pack_linears(model) if device == "cpu" and dtype == "float32" else model
 
 
+def position_limit(config: Any) -> int:
+    """The longest input that a model's positions allow, special tokens included; 0 where its configuration has none."""
+    positions = int(getattr(config, "max_position_embeddings", 0) or 0)
+    reserved = int(config.pad_token_id or 0) + 1 if config.model_type in _OFFSET else 0
+    return max(positions - reserved, 0)
+
+
 def load_tokenizer(found: ModelFolder, **given: Any) -> Any:
     """The fast tokenizer of a model's folder."""
     from transformers import AutoTokenizer
@@ -174,7 +184,7 @@ def broken_files(found: ModelFolder) -> Iterator[None]:
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Keep loading bars and advice off the terminal: what matters is checked and said in our own words."""
+    """Silence the progress bars and warnings of transformers: the checks here report what matters."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -234,7 +244,5 @@ def pick_device(wish: str) -> str:
     try:
         torch.empty(1, device=wish)
     except (RuntimeError, AssertionError) as error:
-        raise UserError(
-            f"The device {wish!r} is not to be had here: allowed are auto, cpu, cuda, cuda:0 ..."
-        ) from error
+        raise UserError(f"The device {wish!r} is not available here; allowed: auto, cpu, cuda, cuda:0 ...") from error
     return wish

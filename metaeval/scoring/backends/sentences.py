@@ -27,7 +27,7 @@ class Splitter:
 
 
 def find_splitter(wish: Wish = "auto") -> Splitter:
-    """NLTK's English punkt_tab, or the rules: `auto` is NLTK where package and data are here, and fetches nothing.
+    """NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed; it downloads nothing.
 
     Raises `UserError` when `nltk` is asked for and its data are neither here nor to be downloaded.
     """

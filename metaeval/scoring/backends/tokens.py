@@ -235,7 +235,7 @@ class PromptTokens:
         return Prompt(ids, tokens, tokens - len(ids))
 
     def _without_source_end(self, one: str, other: str) -> list[int]:
-        """The two parts within the limit, the source's part shortened; nothing if that is not enough."""
+        """The two parts within the limit, the source's part shortened; empty if that is not enough."""
         parts = [self._known(self._part(one)), self._known(self._last(other))]
         side = 0 if self._one == "source" else 1
         excess = len(parts[0]) + len(parts[1]) + len(self._ends) - (self._limit or 0)
@@ -263,7 +263,7 @@ class PromptTokens:
 
 
 def _stands_alone(text: str) -> bool:
-    """Whether a text begins and ends with a letter, a digit or plain punctuation: nothing that joins its neighbour."""
+    """Return whether a text begins and ends with a letter, a digit or plain punctuation, which join no neighbour."""
     return bool(text) and all(
         mark.isalnum() or (mark.isascii() and mark.isprintable() and mark not in " <>") for mark in (text[0], text[-1])
     )

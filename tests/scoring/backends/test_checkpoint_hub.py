@@ -70,9 +70,9 @@ def test_a_model_is_fetched_once_in_one_format_and_its_size_and_licence_are_said
 @pytest.mark.parametrize(
     ("name", "revision", "sentence"),
     [
-        ("someone/else", "main", "The hub knows no model 'someone/else'"),
+        ("someone/else", "main", "The hub has no model 'someone/else'"),
         ("someone/some-model", "v9", "has no revision 'v9'"),
-        ("someone/gated", "main", "asks for its terms to be accepted"),
+        ("someone/gated", "main", "is gated: accept its terms"),
     ],
 )
 def test_what_the_hub_refuses_is_one_sentence(hub, name, revision, sentence):

@@ -100,5 +100,5 @@ def test_free_memory_is_a_plausible_number():
 
 @pytest.mark.parametrize("device", ["cuda:77", "tpu", "nonsense"])
 def test_a_device_that_is_not_there(device):
-    with pytest.raises(UserError, match="is not to be had here"):
+    with pytest.raises(UserError, match="is not available here"):
         models.pick_device(device)
