@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 
-from metaeval.citation.citeeval.baselines import Open, response_triple, response_value
+from metaeval.citation.citeeval.baselines import Open, autoais, response_triple, response_value
 from metaeval.citation.citeeval.statement_questions import (
     KINDS,
+    LABEL,
     MODES,
     NO_PASSAGE,
     UNREAD,
     Aggregation,
+    AttrStatement,
+    Kind,
     LqacStatement,
+    attrscore_by_metric,
     lqac_response,
 )
 from metaeval.citation.measures import Estimate, estimate, group_codes, means
-from metaeval.experiment.citing.citeeval_run import Labelled, Rated, asked_fields
+from metaeval.citation.model import Pair
+from metaeval.experiment.citing.citeeval_run import Rated, asked_fields
 from metaeval.experiment.citing.claims import F1, PRECISION, RECALL
+from metaeval.experiment.citing.pipeline import MakeBackends
 from metaeval.experiment.citing.provenance import Provenance, truncation
+from metaeval.experiment.metrics import plug_in
 from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.experiment.verdicts import Backend, load_judge
 from metaeval.report.citation.layout import Entry, Frame, scores_grid
 from metaeval.report.grid import Cell, Grid, Note, count, numeral, plain
 from metaeval.report.result import Column
+from metaeval.scoring.contract import ThreeWay
 
+_PAIRS = 1024  # pairs between two reports of progress
 _TRIPLE = (RECALL, PRECISION, F1)
 _MODES = tuple(Column(key=mode, label=mode, scale=100, digits=1) for mode in MODES)
 
@@ -55,8 +65,8 @@ class Scored:
     """A baseline by one judge, or in one way. name: the judge, or the way. fields: of its signature.
 
     answers: the values of each answer, by the key of a column; statements: those of each of its statements (empty: the
-    rows have none), with further cells of the row before them in `words`. said: who judged, and how. prefix, ending:
-    of the columns of rows; bounded: the values whose bounds stand in the rows too.
+    rows have none), with further cells of the row before them in `words`. said: who judged, and how; unread: what it
+    did not read. prefix, ending: of the columns of rows; bounded: the values whose bounds stand in the rows too.
     """
 
     baseline: str
@@ -69,7 +79,8 @@ class Scored:
     ending: str
     bounded: Collection[str]
     statements: Sequence[Sequence[Mapping[str, Open]]] = ()
-    words: Sequence[Sequence[Record]] = field(default=())
+    words: Sequence[Sequence[Record]] = ()
+    unread: Sequence[tuple[str, str]] = ()
 
     def of_answer(self, number: int) -> Record:
         """The cells of an answer's row."""
@@ -101,27 +112,23 @@ class _Value:
     most: float | None
 
 
-def scored_baselines(rated: Rated) -> list[Scored]:
-    """The values of every baseline that was asked for, by each of its judges."""
-    scenario, number_of = rated.reading.scenario, range(len(rated.reading.splits))
-    found = [
-        Scored(
-            baseline="autoais",
-            name=backend.name,
-            columns=_TRIPLE,
-            answers=[response_triple(triples[n], rated.cited(n), scenario).parts for n in number_of],
-            fields=backend.fields,
-            said=f"supported from {backend.cutoff.value} on ({backend.cutoff.source})",
-            prefix="autoais_",
-            ending=f"_{backend.name}",
-            bounded=("f1",),
-            statements=[[one.parts for one in own] for own in triples],
-        )
-        for backend, triples in rated.autoais
-    ]
-    if rated.found.lqac is not None:
-        found += [_lqac(rated, rated.found.lqac, aggregation) for aggregation in AGGREGATIONS]
-    return [*found, *(_attrscore(rated, judge) for judge in rated.attrscore)]
+def judge_baselines(rated: Rated, backends: MakeBackends) -> list[Scored]:
+    """The values of every baseline that was asked for, by each of its judges.
+
+    AutoAIS is judged by the decisions of metrics, LQAC by the chat model, AttrScore by the chat model or by a metric
+    that gives probabilities of three classes.
+    """
+    reading, found = rated.reading, rated.found
+    labelled = [_by_metric(rated, name) for name in reading.labellers]
+    scored = [_autoais(rated, backend) for backend in backends()]
+    if found.lqac is not None:
+        scored += [_lqac(rated, found.lqac, aggregation) for aggregation in AGGREGATIONS]
+    if found.attrscore is not None:
+        otherwise = reading.baseline_options.otherwise
+        fields = {**_asked(rated, [LABEL]), "otherwise": otherwise}
+        said = f"as the chat model says; a reply with none of the three: {otherwise}"
+        scored.append(_attrscore(rated, reading.judge.asking.model, found.attrscore, fields, said))
+    return [*scored, *labelled]
 
 
 def baseline_questions(rated: Rated, numbers: Sequence[int]) -> dict[str, int]:
@@ -141,11 +148,33 @@ def baseline_sheets(
     return [_sheet(rated, [one for one in scored if one.baseline == name], around, judge_note) for name in names]
 
 
+def _autoais(rated: Rated, backend: Backend) -> Scored:
+    reading = rated.reading
+    triples = autoais(reading.run.answers, reading.splits, backend.entails)
+    return Scored(
+        baseline="autoais",
+        name=backend.name,
+        columns=_TRIPLE,
+        answers=[response_triple(own, rated.cited(n), reading.scenario).parts for n, own in enumerate(triples)],
+        fields=backend.fields,
+        said=f"supported from {backend.cutoff.value} on ({backend.cutoff.source})",
+        prefix="autoais_",
+        ending=f"_{backend.name}",
+        bounded=("f1",),
+        statements=[[one.parts for one in own] for own in triples],
+        unread=truncation([backend]).items,
+    )
+
+
+def _asked(rated: Rated, kinds: Sequence[Kind]) -> Mapping[str, Scalar]:
+    """Fields of a baseline that the chat model judges."""
+    prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in kinds]
+    limit = rated.reading.baseline_options.baseline_max_tokens
+    return asked_fields(rated.reading.judge.asking, rated.models, prompts, max_tokens=limit)
+
+
 def _lqac(rated: Rated, answers: Sequence[Sequence[LqacStatement]], aggregation: Aggregation) -> Scored:
     reading, (name, said) = rated.reading, AGGREGATIONS[aggregation]
-    prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in KINDS]
-    limit = reading.baseline_options.baseline_max_tokens
-    asked = asked_fields(reading.judge.asking, rated.models, prompts, max_tokens=limit)
     whole = Scored(
         baseline="lqac",
         name=name,
@@ -154,7 +183,7 @@ def _lqac(rated: Rated, answers: Sequence[Sequence[LqacStatement]], aggregation:
             lqac_response(own, rated.cited(number), reading.scenario, aggregation).parts
             for number, own in enumerate(answers)
         ],
-        fields={**asked, "aggregation": aggregation},
+        fields={**_asked(rated, KINDS), "aggregation": aggregation},
         said=said,
         prefix="lqac_longcite_",
         ending="",
@@ -179,22 +208,24 @@ def _lqac(rated: Rated, answers: Sequence[Sequence[LqacStatement]], aggregation:
     )
 
 
-def _attrscore(rated: Rated, judge: Labelled) -> Scored:
+def _attrscore(
+    rated: Rated,
+    name: str,
+    judged: Sequence[Sequence[AttrStatement]],
+    fields: Mapping[str, object],
+    said: str,
+    unread: Sequence[tuple[str, str]] = (),
+) -> Scored:
     otherwise = rated.reading.baseline_options.otherwise
-    labels = Counter(label for own in judge.statements for one in own for label in one.labels)
+    labels = Counter(label for own in judged for one in own for label in one.labels)
     reasons = {None: "got no label", UNREAD: "got none of the three", NO_PASSAGE: "of no passage with text"}
-    unlabelled = "".join(
-        f"; {count(labels[label], 'citation')} {why}" for label, why in reasons.items() if labels[label]
-    )
-    said = "the likeliest of its three classes"
-    if "prompts" in judge.fields:
-        said = f"as the chat model says; a reply with none of the three: {otherwise}"
+    unlabelled = [f"{count(labels[label], 'citation')} {why}" for label, why in reasons.items() if labels[label]]
     statements: list[list[dict[str, Open]]] = [
-        [{mode: one.value(mode, otherwise) for mode in MODES} for one in own] for own in judge.statements
+        [{mode: one.value(mode, otherwise) for mode in MODES} for one in own] for own in judged
     ]
     return Scored(
         baseline="attrscore",
-        name=judge.name,
+        name=name,
         columns=_MODES,
         answers=[
             {
@@ -203,17 +234,54 @@ def _attrscore(rated: Rated, judge: Labelled) -> Scored:
             }
             for number, own in enumerate(statements)
         ],
-        fields=judge.fields,
-        said=f"{said}{unlabelled}",
+        fields=fields,
+        said="; ".join([said, *unlabelled]),
         prefix="attrscore_",
-        ending=f"_{judge.name}",
+        ending=f"_{name}",
         bounded=MODES,
         statements=statements,
         words=[
-            [{f"attrscore_labels_{judge.name}": "; ".join(label or "?" for label in one.labels)} for one in own]
-            for own in judge.statements
+            [{f"attrscore_labels_{name}": "; ".join(label or "?" for label in one.labels)} for one in own]
+            for own in judged
         ],
+        unread=unread,
     )
+
+
+def _by_metric(rated: Rated, name: str) -> Scored:
+    """AttrScore with a metric's labels: the likeliest of its three classes, a citation at a time."""
+    run = rated.reading.run
+    metric = load_judge(name, run.config)
+
+    def label(pairs: Sequence[Pair]) -> list[str | None]:
+        metric.prepare(*([*dict.fromkeys(texts)] for texts in zip(*pairs, strict=True)))
+        found: list[str | None] = []
+        for start in range(0, len(pairs), _PAIRS):
+            sources, claims = zip(*pairs[start : start + _PAIRS], strict=True)
+            found += [_likeliest(ways) for ways in metric.entail(sources, claims)]
+            if run.progress:
+                run.progress(name, len(found), len(pairs))
+        return found
+
+    with plug_in(name):
+        options = metric.identity()["options"]
+        said = ",".join(f"{key}={value}" for key, value in options.items())
+        fields = {"backend": f"{name}@v{metric.card.version}" + (f"({said})" if said else ""), **metric.provenance()}
+        limit = options.get("max_tokens") or metric.card.input_limit
+        judged = attrscore_by_metric(run.answers, rated.reading.splits, label)
+    # A metric that labels gives its classes without a word on what it cut.
+    cut = f"pairs of more than {limit or 0:,} tokens may be cut; a metric that gives classes does not say how many were"
+    unread = [] if limit is None else [(plain(name), cut)]
+    return _attrscore(rated, name, judged, fields, "the likeliest of its three classes", unread)
+
+
+def _likeliest(ways: ThreeWay | None) -> str | None:
+    """The label of the most probable class; of equal ones, the first in the order of support."""
+    if ways is None:
+        return None
+    attributable, contradictory, extrapolatory = LABEL.choices
+    labels = (attributable, extrapolatory, contradictory)  # as the three classes stand: support, neither, against
+    return labels[max(range(3), key=lambda place: ways[place])]
 
 
 def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_note: Mapping[str, Note]) -> Sheet:
@@ -243,7 +311,7 @@ def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_not
     notes = [
         *([judge_note[name]] if name in judge_note else []),
         Note("judged", "", tuple((plain(one.name), one.said) for one in scored)),
-        _truncation(rated, name),
+        Note("truncation", "", tuple(item for one in scored for item in one.unread)),
         *([Note("could be", _COULD_BE, tuple(open_))] if open_ else []),
         Note("reading", _reading(rated, name)),
     ]
@@ -276,16 +344,6 @@ def _reading(rated: Rated, name: str) -> str:
         return said
     without = "a statement without citations" + (", which needs none" if name == "lqac" else "")
     return f"{said}; no answer was found in {count(refusals, 'answer')}: read as {without}"
-
-
-def _truncation(rated: Rated, name: str) -> Note:
-    """What metrics did not read. A metric that labels gives its classes without a word on what it cut."""
-    if name == "autoais":
-        return truncation(backend for backend, _ in rated.autoais)
-    said = "pairs of more than {limit:,} tokens may be cut; a metric that gives classes does not say how many were"
-    judges = rated.attrscore if name == "attrscore" else ()
-    items = [(plain(one.name), said.format(limit=one.limit)) for one in judges if one.limit is not None]
-    return Note("truncation", "", tuple(items))
 
 
 def _value(rated: Rated, values: Sequence[Open], numbers: Sequence[int]) -> _Value:

@@ -6,7 +6,7 @@ Nothing that differs between a run and its replay is kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from pydantic import Field
 from metaeval.citation.chat.opening import Chat, Spent, cost_of, estimate_for, spent_on
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.asking import Asking, load_prompts, part_prompt
-from metaeval.citation.citeeval.baselines import BASELINES, Baseline, Triple, autoais
+from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, read_coefficients
 from metaeval.citation.citeeval.evaluate import SCENARIOS, Evaluated, evaluate, questions
 from metaeval.citation.citeeval.options import (
@@ -26,15 +26,12 @@ from metaeval.citation.citeeval.options import (
     citeeval_options,
 )
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.statement_questions import LABEL, AttrStatement, attrscore_by_metric
 from metaeval.citation.citeeval.values import Scenario
-from metaeval.citation.model import Pair
 from metaeval.config import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
     JudgedByMetrics,
-    MakeBackends,
     Names,
     Profile,
     ReadsAnswers,
@@ -42,10 +39,8 @@ from metaeval.experiment.citing.pipeline import (
     one_of,
 )
 from metaeval.experiment.citing.pipeline import Scenario as ScenarioName
-from metaeval.experiment.metrics import plug_in
 from metaeval.experiment.sheet import Scalar
-from metaeval.experiment.verdicts import Backend, load_judge
-from metaeval.scoring.contract import ThreeWay
+from metaeval.experiment.verdicts import load_judge
 
 OWNERS: Mapping[str, type] = {
     "asking": Asking,
@@ -56,7 +51,6 @@ OWNERS: Mapping[str, type] = {
 """Whose options --set takes."""
 
 _OF_CITEEVAL = ("attribution_tag", "contexts", "statements_per_request")
-_PAIRS = 1024  # pairs between two reports of progress
 
 
 class CiteEvalCommand(ReadsAnswers, AsksChat, JudgedByMetrics):
@@ -111,30 +105,12 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
-    """AttrScore by one judge. name: the metric, or the chat model. fields: what the signature says of it.
-
-    limit: tokens of a pair beyond which a metric may cut it; None: it cuts nothing, or a chat model judged.
-    """
-
-    name: str
-    statements: Sequence[Sequence[AttrStatement]]
-    fields: Mapping[str, object]
-    limit: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class Rated:
-    """Answers as the judge rated them. models: the names that the replies came under.
-
-    autoais: each backend with AutoAIS of every statement of every answer. attrscore: AttrScore by each judge of it.
-    """
+    """Answers as the judge rated them. models: the names that the replies came under."""
 
     reading: Reading
     found: Evaluated
     models: Sequence[str]
-    autoais: Sequence[tuple[Backend, Sequence[Sequence[Triple]]]] = ()
-    attrscore: Sequence[Labelled] = ()
 
     @property
     def answered_as(self) -> str:
@@ -206,19 +182,6 @@ def ask_citeeval(reading: Reading, chat: Any) -> Rated:
     return Rated(reading, found, answering.models)
 
 
-def judge_citeeval(rated: Rated, backends: MakeBackends) -> Rated:
-    """What metrics say of the same statements: AutoAIS by their decisions, AttrScore's labels by three classes."""
-    reading, by_model = rated.reading, rated.found.attrscore
-    labelled = [_labelled(reading, name) for name in reading.labellers]
-    if by_model is not None:
-        prompts = [f"{LABEL.name}@{LABEL.prompt().fingerprint}"]
-        limit, otherwise = reading.baseline_options.baseline_max_tokens, reading.baseline_options.otherwise
-        fields = asked_fields(reading.judge.asking, rated.models, prompts, max_tokens=limit)
-        labelled.insert(0, Labelled(reading.judge.asking.model, by_model, {**fields, "otherwise": otherwise}))
-    judged = [(one, autoais(reading.run.answers, reading.splits, one.entails)) for one in backends()]
-    return replace(rated, autoais=judged, attrscore=labelled)
-
-
 def asked_fields(
     asking: Asking,
     models: Sequence[str],
@@ -280,35 +243,3 @@ def _baselines(run: Run) -> tuple[list[Baseline], list[str]]:
         else:
             labellers[metric] = None
     return list(by_model), list(labellers)
-
-
-def _labelled(reading: Reading, name: str) -> Labelled:
-    """AttrScore with a metric's labels: the likeliest of its three classes, a citation at a time."""
-    run = reading.run
-    metric = load_judge(name, run.config)
-
-    def label(pairs: Sequence[Pair]) -> list[str | None]:
-        metric.prepare(*([*dict.fromkeys(texts)] for texts in zip(*pairs, strict=True)))
-        found: list[str | None] = []
-        for start in range(0, len(pairs), _PAIRS):
-            sources, claims = zip(*pairs[start : start + _PAIRS], strict=True)
-            found += [_likeliest(ways) for ways in metric.entail(sources, claims)]
-            if run.progress:
-                run.progress(name, len(found), len(pairs))
-        return found
-
-    with plug_in(name):
-        options = metric.identity()["options"]
-        said = ",".join(f"{key}={value}" for key, value in options.items())
-        fields = {"backend": f"{name}@v{metric.card.version}" + (f"({said})" if said else ""), **metric.provenance()}
-        limit = options.get("max_tokens") or metric.card.input_limit
-        return Labelled(name, attrscore_by_metric(run.answers, reading.splits, label), fields, limit)
-
-
-def _likeliest(ways: ThreeWay | None) -> str | None:
-    """The label of the most probable class; of equal ones, the first in the order of support."""
-    if ways is None:
-        return None
-    attributable, contradictory, extrapolatory = LABEL.choices
-    labels = (attributable, extrapolatory, contradictory)  # as the three classes stand: support, neither, against
-    return labels[max(range(3), key=lambda place: ways[place])]

@@ -10,7 +10,7 @@ from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint
 from metaeval.citation.citeeval.evaluate import Measure as Key
 from metaeval.citation.citeeval.evaluate import StatementValues, Unread, bounds, counts, estimates, unread_marks
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.experiment.citing.citeeval_baselines import Scored, baseline_questions, baseline_sheets, scored_baselines
+from metaeval.experiment.citing.citeeval_baselines import Scored, baseline_questions, baseline_sheets, judge_baselines
 from metaeval.experiment.citing.citeeval_run import (
     OWNERS,
     CiteEvalCommand,
@@ -19,10 +19,9 @@ from metaeval.experiment.citing.citeeval_run import (
     ask_citeeval,
     asked_fields,
     estimate_citeeval,
-    judge_citeeval,
     read_citeeval,
 )
-from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline, Run
+from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Measure, Pipeline, Run
 from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.sheet import Record, Scalar, Sheet
@@ -67,8 +66,13 @@ def around(
     )
 
 
-def _lay_out(rated: Rated) -> Layout:
-    reading, scored = rated.reading, scored_baselines(rated)
+def _judge(rated: Rated, backends: MakeBackends) -> tuple[Rated, list[Scored]]:
+    return rated, judge_baselines(rated, backends)
+
+
+def _lay_out(judged: tuple[Rated, list[Scored]]) -> Layout:
+    rated, scored = judged
+    reading = rated.reading
     made = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
     whole = around(reading.run, reading.judge, reading.splits, made, ())
     coefficients = reading.coefficients
@@ -284,6 +288,6 @@ CITEEVAL = Pipeline(
     read=read_citeeval,
     estimate=estimate_citeeval,
     ask=ask_citeeval,
-    judge=judge_citeeval,
+    judge=_judge,
     lay_out=_lay_out,
 )
