@@ -100,7 +100,7 @@ def test_a_judge_of_whom_nothing_can_be_read_is_not_blamed_on_the_data(refused, 
     with fake.ChatServer(answer=lambda body: "I like it.") as server:
         said = refused("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK)
     assert said == (
-        "No statement of 10 answers was edited: of 10 requests 10 malformed; the first reply "
+        "No statement of 10 answers was edited: of 10 requests about their citations 10 malformed; the first reply "
         "begins 'I like it.'; ask another model (--model NAME)."
     )
     assert not (tmp_path / "results").exists()

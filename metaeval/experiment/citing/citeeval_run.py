@@ -12,12 +12,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat.opening import Chat, Spent, cost_of, estimate_for, spent_on
+from metaeval.citation.chat.opening import Chat, Spent, cost_of, estimate_for, spent_on, why_unread
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.asking import Asking, load_prompts, part_prompt
 from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, read_coefficients
-from metaeval.citation.citeeval.evaluate import SCENARIOS, Evaluated, evaluate, questions
+from metaeval.citation.citeeval.evaluate import SCENARIOS, Evaluated, ResponseValues, evaluate, questions
+from metaeval.citation.citeeval.judge import questions_of
 from metaeval.citation.citeeval.options import (
     PROFILES,
     BaselineOptions,
@@ -27,6 +28,7 @@ from metaeval.citation.citeeval.options import (
 )
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import Scenario
+from metaeval.citation.model import Answer
 from metaeval.config import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.pipeline import (
@@ -141,6 +143,24 @@ def read_judge(run: Run, **defaults: Any) -> Judge:
     asking = Asking(**{**defaults, **run.given["asking"], "model": chat.model})
     load_prompts(asking)
     return Judge(run.options.profile, options, asking, chat)
+
+
+def check_edited(
+    answers: Sequence[Answer],
+    splits: Sequence[Split],
+    judge: Judge,
+    chat: Chat,
+    results: Sequence[ResponseValues],
+    refusal: str,
+) -> None:
+    """Raise `UserError` where nothing that the judge said of the citations can be read. refusal: how it begins."""
+    if any(result.judged.edits for result in results):
+        return
+    asked = questions_of(answers, splits, judge.asking)
+    said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
+    if said:
+        why = why_unread(said, judge.asking.max_tokens)
+        raise UserError(f"{refusal}: of {len(said):,} requests about their citations {why}.")
 
 
 def read_citeeval(run: Run) -> Reading:

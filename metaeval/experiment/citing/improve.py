@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat.opening import Ask, Spent, cost_of, estimate_for, spent_on, why_unread
+from metaeval.citation.chat.opening import Ask, Spent, cost_of, estimate_for, spent_on
 from metaeval.citation.citeeval.editing import REASONS, Edit
 from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
 from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
@@ -25,7 +25,7 @@ from metaeval.citation.generation.writing import own_lines
 from metaeval.citation.model import Answer
 from metaeval.config import Flag
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, read_judge
+from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, check_edited, read_judge
 from metaeval.experiment.citing.citeeval_tables import MEASURES, around
 from metaeval.experiment.citing.generating.run import check_output
 from metaeval.experiment.citing.pipeline import (
@@ -120,14 +120,8 @@ def improve(read: ToImprove, chat: Any) -> Bettered:
     heard: dict[bytes, Any] = {}
     ask = _hearing(chat.ask, heard)
     first = judged_round(run.answers, read.splits, ask, judge.asking, judge.options)
-    if not any(result.judged.edits for result in first.results):
-        asked = questions_of(run.answers, read.splits, judge.asking)
-        said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
-        if said:
-            raise UserError(
-                f"None of {len(run.answers):,} answers was judged, and nothing is written: of {len(said):,} requests "
-                f"about their citations {why_unread(said, judge.asking.max_tokens)}."
-            )
+    refusal = f"None of {len(run.answers):,} answers was judged, and nothing is written"
+    check_edited(run.answers, read.splits, judge, chat, first.results, refusal)
     rounds, circling = further_rounds(first, run.options.rounds, ask, judge.asking, judge.options, run.splitter)
     return Bettered(read, rounds, circling, spent_on(heard.values()), chat.models)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from metaeval.citation.chat.opening import estimate_for, why_unread
+from metaeval.citation.chat.opening import estimate_for
 from metaeval.citation.citeeval.asking import load_prompts
 from metaeval.citation.citeeval.editing import PUBLISHED, coefficients_text
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
@@ -24,7 +24,7 @@ from metaeval.citation.measures import Interval, group_codes, interval_of, repli
 from metaeval.citation.model import Answer
 from metaeval.config import Flag, IntervalConfig
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, read_judge
+from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, check_edited, read_judge
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
     Layout,
@@ -145,13 +145,9 @@ def refit(read: ToRefit, chat: Any) -> Refitted:
     """Have the citations edited, and fit. Raises `UserError` where too little is left to learn from."""
     judge, interval = read.judge, read.run.config.interval
     results = evaluate(read.answers, read.splits, chat.ask, judge.asking, judge.options).results
-    asked = questions_of(read.answers, read.splits, judge.asking)
-    said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
-    if said and not any(result.judged.edits for result in results):  # no ratings would mend that
-        raise UserError(
-            f"No statement of {len(read.people):,} answers was edited: of {len(said):,} requests "
-            f"{why_unread(said, judge.asking.max_tokens)}."
-        )
+    # No ratings would mend it where nothing was edited.
+    refusal = f"No statement of {len(read.people):,} answers was edited"
+    check_edited(read.answers, read.splits, judge, chat, results, refusal)
     group, _ = group_codes(read.answers)
     statements, left_out = edited_statements(read.people, results, group, judge.options)
     try:
