@@ -118,11 +118,6 @@ _FACTS: Mapping[str, tuple[str, str]] = {
     "claims": ("claims that are rewritten: those cut out of a sentence, or all of the tree's", "--whole"),
     "mauve": ("model behind MAUVE, and the hash of its files", "--mauve-model"),
     "folds": ("folds of groups on which coefficients are tried", ""),
-    "profile": ("definitions: the paper's, or as the published code computes (released)", "--profile"),
-    "scenario": ("full: all statements; cited: those with citations", "--scenario"),
-    "strategy": ("what of the documents the model is shown", "--strategy"),
-    "rounds": ("the most rounds of edits", "--rounds"),
-    "coefficients": ("file of the edit distance's coefficients, by its hash", "--coefficients"),
 }
 """Fields that say what was read and done, and name no option; or that of a command's own option."""
 
@@ -157,6 +152,10 @@ def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
         return Meaning(option_words(name, value), name)  # cite meta has no flag for it
     if name == "protocol" and value in registry.names("protocol"):
         return Meaning(registry.find("protocol", value).about or value, "protocols")
+    if name == "pipeline" and value in registry.names("pipeline"):
+        return Meaning(_sentence(registry.find("pipeline", value).help.partition("\n")[0]), _FACTS[name][1])
+    if name == "measure" and (text := _measured(value)):
+        return Meaning(text)
     if found := _of_protocol(name, value, [fields.get("protocol", "")]):
         return found
     if name in COMPOSITE:
@@ -169,7 +168,7 @@ def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
     if name in _FACTS:
         return Meaning(*_FACTS[name])
     if text := option_words(name, value):
-        return Meaning(text, "--model" if name == "model" else name)
+        return Meaning(text, f"--{name}" if name in ("model", "strategy") else name)
     return _of_protocol(name, value, registry.names("protocol"))
 
 
@@ -204,6 +203,12 @@ def _of_command(name: str, command: str) -> Meaning | None:
         if field is not None and field.description and not argument:
             return Meaning(_sentence(field.description), f"--{name.replace('_', '-')}")
     return None
+
+
+def _measured(key: str) -> str:
+    """What a measure is, in the words of the pipeline that has it."""
+    pipelines = (registry.find("pipeline", name) for name in registry.names("pipeline"))
+    return next((one.meaning for each in pipelines for one in each.measures if one.key == key), "")
 
 
 def _of_run(path: str) -> str:

@@ -51,16 +51,8 @@ _ELSEWHERE = {
 }
 """Fields of other commands on scores, by the command."""
 
-_USUAL: Mapping[str, str] = {
-    "profile": "paper",
-    "units": "sentences",
-    "premise": "joint",
-    "parser": "small",
-    "scenario": "full",
-    "rounds": "1",
-    "strategy": "truncated",
-}
-"""Options that citation pipelines sign under the options' own names, with their defaults."""
+_OPTIONS = ("profile", "units", "premise", "parser", "scenario", "rounds", "strategy")
+"""Options that citation pipelines sign under the options' own names."""
 
 _REFIT = ("profile", "options", "prompts", "asking")
 _ASKED = ("asking", "facts", "rewrite")
@@ -335,17 +327,24 @@ def _chat(made: Recipe, fields: Mapping[str, str], asked: str) -> None:
 
 def _options(made: Recipe, fields: Mapping[str, str]) -> None:
     """The pipeline's own options; `cite meta` takes those of the pipelines that it runs behind --set."""
-    given = {name: fields[name] for name in _USUAL if name in fields}
+    given = {name: fields[name] for name in _OPTIONS if name in fields}
     if ", parser " in fields.get("facts", ""):
         given["parser"] = fields["facts"].rpartition(", parser ")[2]
     for name, value in given.items():
         said = value.partition("/")[0].removesuffix(" items") if name != "parser" else value.split(" ")[0]
         said = "chunks" if name == "premise" and value != "joint" else said
-        if said not in ("", _USUAL[name]):
+        if said not in ("", _usual(name)):
             flag = command_of(fields) != META or name not in MetaOptions.__dataclass_fields__
             made.words += [f"--{name}", said] if flag else ["--set", f"{name}={said}"]
         if name == "premise":
             made.chunks(value.rpartition(" ")[2])
+
+
+def _usual(name: str) -> str:
+    """The default of a pipeline's option: it is the same in all that have it."""
+    owners = [*(registry.find("pipeline", one).options for one in registry.names("pipeline"))]
+    found = next((owner.model_fields[name].default for owner in owners if name in owner.model_fields), None)
+    return defaults_of(GenerationOptions())[name] if found is None else str(found)
 
 
 def _choices(made: Recipe, fields: Mapping[str, str], asked: Mapping[str, Mapping[str, str]]) -> None:

@@ -1,0 +1,109 @@
+"""The page of all options, from where they are declared: `python -m metaeval.experiment.explaining.options_page`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from metaeval import registry
+from metaeval.citation.alce.options import AlceOptions
+from metaeval.citation.aliice.profile import Profile
+from metaeval.config import Flag, RunConfig
+from metaeval.experiment.explaining.fields import OWNERS, option_docs
+
+_HEAD = """# Options
+
+Made from the declarations by `python -m metaeval.experiment.explaining.options_page > docs/options.md`; a test holds it
+up to date. `metaeval COMMAND --help` lists the options of a command, `metaeval explain` those behind a number.
+"""
+_COLUMNS = ("option", "values", "default", "what it decides")
+_KINDS = {bool: "true, false", int: "whole number", float: "number", Path: "path", str: "text"}
+
+Row = tuple[str, str, str, str]
+
+
+def options_page() -> str:
+    """The page, as Markdown."""
+    parts = [_HEAD, "## Settings of a run", "On the command line, in a YAML file, or `--set NAME=VALUE`."]
+    parts.append(_table(_settings(RunConfig)))
+    parts += ["## Citation pipelines", "What the commands `metaeval cite NAME` take; each takes `--set` as well."]
+    for name in sorted(registry.names("pipeline")):
+        parts += [f"### cite {name}", _table(_flags(registry.find("pipeline", name).options))]
+    parts += [
+        "## Options of citation pipelines behind --set",
+        "`--set NAME=VALUE`; those of ALCE and ALiiCE in Python.",
+    ]
+    for owner in (*OWNERS, AlceOptions, Profile):
+        parts += [f"### {owner.__name__}", str(owner.__doc__).partition("\n")[0], _table(_settings(owner))]
+    parts += ["## Data sets", "`--set dataset_options.NAME=VALUE`."]
+    for name in sorted(registry.names("dataset")):
+        options = registry.find("dataset", name).options.items()
+        rows = [(key, ", ".join(map(str, one.allowed)) or "text", one.default, one.help) for key, one in options]
+        parts += [f"### {name}", _table(rows)] if rows else []
+    parts += ["## Protocols", "`--set protocol_options.PROTOCOL.NAME=VALUE`."]
+    for name in sorted(registry.names("protocol")):
+        rows = [
+            (key, ", ".join(one.values), one.default, "; ".join([one.about, *filter(None, one.values.values())]))
+            for key, one in registry.find("protocol", name).options.items()
+        ]
+        parts += [f"### {name}", _table(rows)] if rows else []
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _settings(owner: type, prefix: str = "") -> Iterator[Row]:
+    """An options class's options, those of a part under its name."""
+    words, hints = option_docs(owner), get_type_hints(owner)
+    for name in words:
+        if isinstance(hints[name], type) and issubclass(hints[name], BaseModel):
+            yield from _settings(hints[name], f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", _values(hints[name]), _default(owner, name), words[name]
+
+
+def _flags(options: type[BaseModel]) -> Iterator[Row]:
+    for name, field in options.model_fields.items():
+        flag = next((one for one in field.metadata if isinstance(one, Flag)), Flag())
+        option = flag.metavar if flag.argument else f"--{(flag.name or name).replace('_', '-')}"
+        yield option, _values(field.annotation), _default(options, name), str(field.description)
+
+
+def _values(kind: Any) -> str:
+    """The values that an option takes, in words."""
+    parts = [one for one in _parts(kind) if one is not type(None)]
+    named = [str(value) for one in parts if get_origin(one) is Literal for value in get_args(one)]
+    return ", ".join(named) or next((_KINDS[one] for one in parts if one in _KINDS), "NAME: VALUE")
+
+
+def _parts(kind: Any) -> Iterator[Any]:
+    if get_origin(kind) is Literal or not get_args(kind) or get_origin(kind) is dict:
+        yield kind
+        return
+    for part in get_args(kind):
+        yield from _parts(part)
+
+
+def _default(owner: type, name: str) -> Any:
+    if issubclass(owner, BaseModel):
+        field = owner.model_fields[name]
+        value = "required" if field.is_required() else field.get_default(call_default_factory=True)
+    else:
+        one = next(field for field in dataclasses.fields(owner) if field.name == name)  # type: ignore[arg-type]
+        given = one.default is not dataclasses.MISSING
+        value = one.default if given else "required" if one.default_factory is dataclasses.MISSING else ""
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return {None: "", True: "true", False: "false"}.get(value, value) if isinstance(value, bool | None) else value
+
+
+def _table(rows: Iterator[Row] | Sequence[Any]) -> str:
+    lines = [_COLUMNS, ("---",) * len(_COLUMNS)]
+    lines += [tuple(" ".join(str(cell).split()).replace("|", "\\|") for cell in row) for row in rows]
+    return "\n".join(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |") for cells in lines)
+
+
+if __name__ == "__main__":
+    print(options_page(), end="")  # noqa: T201
