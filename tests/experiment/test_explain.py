@@ -15,16 +15,23 @@ from metaeval.config import RunConfig, load_run
 from metaeval.errors import UserError
 from metaeval.experiment.citing.settings import fields_of, sort_settings
 from metaeval.experiment.explaining.comparing import compare, numbers_of
-from metaeval.experiment.explaining.explain import explain, read_signature, read_source
+from metaeval.experiment.explaining.explain import (
+    changed,
+    defaults_of,
+    explain,
+    metric_parts,
+    read_choices,
+    read_signature,
+    read_source,
+    typed,
+)
 from metaeval.experiment.explaining.fields import (
     OWNERS,
     meaning,
-    metric_parts,
     option_docs,
     option_words,
-    read_choices,
 )
-from metaeval.experiment.explaining.recipe import changed, defaults_of, recipe, typed
+from metaeval.experiment.explaining.recipe import recipe
 from metaeval.experiment.run import run, write_results
 
 QUICK = ("interval.resamples=5",)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from metaeval import signature as signatures
 from metaeval.errors import UserError
-from metaeval.experiment.explaining.explain import Source, is_file, read_signature, read_source
-from metaeval.experiment.explaining.fields import COMPOSITE, choice_meaning, meaning, read_choices
+from metaeval.experiment.explaining.explain import Source, is_file, read_choices, read_signature, read_source
+from metaeval.experiment.explaining.fields import COMPOSITE, choice_meaning, meaning
 from metaeval.experiment.sheet import Scalar, SheetFile
 from metaeval.report.result import Row, Value
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
 
 from metaeval import signature as signatures
+from metaeval.citation.marks import MarkStyles
 from metaeval.errors import UserError, unknown
 from metaeval.experiment import sheet as sheets
 from metaeval.experiment.explaining.fields import (
@@ -17,12 +23,14 @@ from metaeval.experiment.explaining.fields import (
     choice_meaning,
     command_of,
     meaning,
-    metric_parts,
-    read_choices,
 )
 from metaeval.experiment.sheet import SheetFile, load_sheet
 from metaeval.files import read_text
 from metaeval.report.result import Result, Row, load_result
+
+_METRIC = re.compile(r"(?P<known_as>.+?)(?:=(?P<base>[\w.-]+))?@v(?P<version>\d+)(?:\((?P<options>.*)\))?")
+_CHOICE = re.compile(r"(?P<name>\w+)[=@](?P<value>.*)", re.DOTALL)
+_NEXT = re.compile(r",\s*(?=\w+[=@])")
 
 _PACKAGES = ("metaeval", "numpy", "scipy")
 _TOLD_APART = ("column", "metric", "backend", "aggregation", "model")
@@ -138,3 +146,67 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
+
+
+def metric_parts(value: str) -> Mapping[str, str]:
+    """A metric field's parts: known_as, base, version, options; empty where it is a score file's or unreadable.
+
+    `base` is the registered metric behind a variant's name, and the name itself where there is no variant.
+    """
+    match = None if value.endswith(("@scores", "@published")) else _METRIC.fullmatch(value)
+    if match is None:
+        return {}
+    parts = match.groupdict(default="")
+    return {**parts, "base": parts["base"] or parts["known_as"]}
+
+
+def read_choices(text: str) -> dict[str, str]:
+    """The choices of a field by name, in order (`name=value,name=value`); empty for a text that is no list of them.
+
+    Values may hold commas: a choice ends at a comma outside brackets with a further name behind it.
+    """
+    found: dict[str, str] = {}
+    for part in _parts(text):
+        match = _CHOICE.fullmatch(part)
+        if match is None:
+            return {}
+        found[match["name"]] = match["value"]
+    return found
+
+
+def _parts(text: str) -> Iterator[str]:
+    start = 0
+    for match in _NEXT.finditer(text):
+        before = text[start : match.start()]
+        if sum(map(before.count, "([{")) == sum(map(before.count, ")]}")):
+            yield before
+            start = match.end()
+    yield text[start:]
+
+
+def typed(value: str) -> str:
+    """A value of a signature as --set reads it: Python's None, True and {'a': 1} as YAML, words as they are."""
+    try:
+        known = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return value
+    return value if isinstance(known, str | int | float) and not isinstance(known, bool) else json.dumps(known)
+
+
+def defaults_of(options: Any) -> dict[str, str]:
+    """What every option of one of an options class's values says in a signature."""
+    values = options.model_dump(mode="json") if isinstance(options, BaseModel) else asdict(options)
+    return {name: str(value) for name, value in values.items()}
+
+
+def changed(choices: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """The choices that are not the default, as they are typed. Marks that stand by name become one choice, `styles`."""
+    styles = {name: value for name, value in choices.items() if name in MarkStyles.__dataclass_fields__}
+    found = {
+        name: typed(value)
+        for name, value in choices.items()
+        if name in defaults and name not in styles and value != defaults[name]
+    }
+    if styles and "styles" in defaults:
+        found["styles"] = json.dumps({name: ast.literal_eval(value) for name, value in styles.items()})
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,10 +26,6 @@ from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_prompt
 from metaeval.config import Flag, RunConfig
 from metaeval.experiment.citing.meta.ratings import MetaOptions
-
-_METRIC = re.compile(r"(?P<known_as>.+?)(?:=(?P<base>[\w.-]+))?@v(?P<version>\d+)(?:\((?P<options>.*)\))?")
-_CHOICE = re.compile(r"(?P<name>\w+)[=@](?P<value>.*)", re.DOTALL)
-_NEXT = re.compile(r",\s*(?=\w+[=@])")
 
 RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
 """Commands; and what the signature calls the pipeline of `cite refit`."""
@@ -217,42 +212,6 @@ def _of_run(path: str) -> str:
         field = model.model_fields[name]
         model = field.annotation
     return str(field.description)
-
-
-def metric_parts(value: str) -> Mapping[str, str]:
-    """A metric field's parts: known_as, base, version, options; empty where it is a score file's or unreadable.
-
-    `base` is the registered metric behind a variant's name, and the name itself where there is no variant.
-    """
-    match = None if value.endswith(("@scores", "@published")) else _METRIC.fullmatch(value)
-    if match is None:
-        return {}
-    parts = match.groupdict(default="")
-    return {**parts, "base": parts["base"] or parts["known_as"]}
-
-
-def read_choices(text: str) -> dict[str, str]:
-    """The choices of a field by name, in order (`name=value,name=value`); empty for a text that is no list of them.
-
-    Values may hold commas: a choice ends at a comma outside brackets with a further name behind it.
-    """
-    found: dict[str, str] = {}
-    for part in _parts(text):
-        match = _CHOICE.fullmatch(part)
-        if match is None:
-            return {}
-        found[match["name"]] = match["value"]
-    return found
-
-
-def _parts(text: str) -> Iterator[str]:
-    start = 0
-    for match in _NEXT.finditer(text):
-        before = text[start : match.start()]
-        if sum(map(before.count, "([{")) == sum(map(before.count, ")]}")):
-            yield before
-            start = match.end()
-    yield text[start:]
 
 
 @cache

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
-
-from pydantic import BaseModel
 
 from metaeval import registry
 from metaeval.citation.aliice.rewriter import RewriteOptions
@@ -17,12 +13,12 @@ from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.options import baseline_options
 from metaeval.citation.generation.options import GenerationOptions
-from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, variants
 from metaeval.errors import UserError
 from metaeval.experiment.citing.meta.ratings import MetaOptions
+from metaeval.experiment.explaining.explain import changed, defaults_of, metric_parts, read_choices, typed
 from metaeval.experiment.explaining.fields import (
     GENERATE,
     META,
@@ -30,10 +26,8 @@ from metaeval.experiment.explaining.fields import (
     RUN,
     command_of,
     is_here,
-    metric_parts,
     prompt_setting,
     prompt_words,
-    read_choices,
 )
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.prepared_run import find_dataset
@@ -377,31 +371,3 @@ def _splitter(made: Recipe, name: str, command: str) -> None:
     made.words += ["--set", f"splitter={wish}"] if command == META else ["--splitter", wish]
     if wish == "nltk" or find_sentence_splitter("rules").name != name:
         made.caveats.append(f"The splitter has to be {name}.")
-
-
-def typed(value: str) -> str:
-    """A value of a signature as --set reads it: Python's None, True and {'a': 1} as YAML, words as they are."""
-    try:
-        known = ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return value
-    return value if isinstance(known, str | int | float) and not isinstance(known, bool) else json.dumps(known)
-
-
-def defaults_of(options: Any) -> dict[str, str]:
-    """What every option of one of an options class's values says in a signature."""
-    values = options.model_dump(mode="json") if isinstance(options, BaseModel) else asdict(options)
-    return {name: str(value) for name, value in values.items()}
-
-
-def changed(choices: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
-    """The choices that are not the default, as they are typed. Marks that stand by name become one choice, `styles`."""
-    styles = {name: value for name, value in choices.items() if name in MarkStyles.__dataclass_fields__}
-    found = {
-        name: typed(value)
-        for name, value in choices.items()
-        if name in defaults and name not in styles and value != defaults[name]
-    }
-    if styles and "styles" in defaults:
-        found["styles"] = json.dumps({name: ast.literal_eval(value) for name, value in styles.items()})
-    return found
