@@ -8,7 +8,6 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import registry
-from metaeval.cli import cite_meta
 from metaeval.cli import options as opt
 from metaeval.cli.output_summary import say_written
 from metaeval.cli.sheets import show_grids
@@ -44,7 +43,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-app.command("meta")(cite_meta.meta)
 
 
 def command_of(pipeline: Pipeline) -> Callable[..., None]:

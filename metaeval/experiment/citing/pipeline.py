@@ -29,7 +29,7 @@ from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.sheet import Sheet
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.grid import Grid
-from metaeval.report.result import Column
+from metaeval.report.result import Column, Result
 from metaeval.scoring.contract import Metric
 
 
@@ -103,6 +103,11 @@ class JudgedByMetrics(PipelineOptions):
         default=(), description="Thresholds that 'metaeval calibrate' wrote (calibration.json). Repeatable."
     )
 
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The metrics that are named, each once."""
+        return tuple(dict.fromkeys(self.nli))
+
 
 class AsksChat(PipelineOptions):
     """Options of a pipeline that asks a chat model."""
@@ -161,16 +166,25 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What a pipeline hands back: tables (by name, where one is not the table's own), rows and files."""
+    """What a pipeline hands back: tables (by name, where one is not the table's own), rows and files.
+
+    results: of protocols, by the folder below the run's that they go to; each folder then has a manifest. config: of
+    the results, where it is not the run's own.
+    """
 
     tables: Sequence[Sheet] | Mapping[str, Sheet]
     rows: Sequence[RowTable] = ()
     files: Mapping[Path, str] = field(default_factory=dict)
     shown: Sequence[Grid] | None = None
+    results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
+    config: RunConfig | None = None
 
 
 MakeBackends = Callable[..., Iterator[Backend]]
-"""Makes the run's backends, or those of other cut-offs, one after the other; each call makes new ones."""
+"""Makes the run's backends, one after the other; each call makes new ones.
+
+Arguments, all optional: the cut-offs, how a group's passages are read (`Premise`), and whom progress is told.
+"""
 
 
 def _pass_on(read: Any, asked: Any) -> Any:
@@ -204,7 +218,8 @@ class Pipeline:
 
     read: checks the options and reads the answers into what is judged. ask: puts to it what the chat model says.
     judge: the verdicts of the backends. lay_out: tables, rows and files. estimate: what asking would cost. cutoff: of
-    one backend. asks: whether a chat model is asked, where that is optional.
+    one backend (None: `read` finds them). asks: whether a chat model is asked, where that is optional. defaults: what a
+    run is set to where nothing else is said.
     """
 
     name: str
@@ -226,8 +241,9 @@ class Pipeline:
     model: str = ""
     prefix: str = ""
     decides: str = ""
-    cutoff: Callable[..., Cutoff] = _cutoff
+    cutoff: Callable[..., Cutoff] | None = _cutoff
     asks: Callable[[ChatChoice, Given], bool] = _asks
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 def find_pipeline(name: str) -> Pipeline:

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from metaeval.config import RunConfig
+from metaeval.experiment.manifest import write_manifests
 from metaeval.experiment.sheet import Record, Sheet, write_sheet
 from metaeval.files import safe_name, write_text
+from metaeval.report.formats import write_tables
 from metaeval.report.grid import Grid, Note
+from metaeval.report.result import Result, save_result
 from metaeval.report.terminal import text_of
 
 _ON_MISSING = frozenset({"not judged", "could be", "left out", "not read", "without facts"})
@@ -64,6 +67,7 @@ class PipelineResult:
     folder: where the files go. tables: by name, in the order in which they are read; each has `records`, one a line,
     and `grid`, as it is printed. A name with a slash puts the table in a folder below. row_tables: what was judged,
     record by record. files: further texts, by path. shown: the tables that the command prints; None: all of them.
+    results: of protocols, by the folder below that they go to.
     """
 
     pipeline: str
@@ -74,6 +78,7 @@ class PipelineResult:
     row_tables: Sequence[RowTable] = ()
     files: Mapping[Path, str] = field(default_factory=dict)
     shown: Sequence[Grid] | None = None
+    results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """The tables as the command prints them."""
@@ -111,12 +116,22 @@ class PipelineResult:
         return [note for note in self.notes if note.label in _ON_MISSING]
 
     def write(self) -> list[Path]:
-        """Write tables, rows and files; the paths. Same result, same bytes."""
-        written = []
+        """Write tables, rows, files and results; the paths. Same result, same bytes.
+
+        Where there are results, a manifest in each folder holds time and machine; it alone differs.
+        """
+        written: list[Path] = []
         for path, text in self.files.items():
             write_text(path, text)
             written.append(path)
         written += [path for table in self.row_tables for path in table.write(self.folder)]
         for name, sheet in self.tables.items():
             written += write_sheet(sheet, (self.folder / name).parent)
+        for place, results in self.results.items():
+            for result in results:
+                path = self.folder / place / result.protocol
+                save_result(result, path.with_name(f"{path.name}.json"))
+                written += [path.with_name(f"{path.name}.json"), *write_tables(result, path)]
+        if self.results:
+            write_manifests(self.config, [result for few in self.results.values() for result in few], written)
         return written

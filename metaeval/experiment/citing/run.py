@@ -61,13 +61,27 @@ def run_pipeline(
     the chat model cannot go on or the budget is spent, with every reply so far kept.
     """
     run = prepare(pipeline, options, settings, overrides, progress)
+    laid = pipeline.lay_out(judge(pipeline, run))
+    return PipelineResult(
+        pipeline=pipeline.name,
+        name=run.name,
+        config=laid.config or run.config,
+        folder=run.folder,
+        tables=laid.tables if isinstance(laid.tables, Mapping) else {sheet.name: sheet for sheet in laid.tables},
+        row_tables=laid.rows,
+        files=laid.files,
+        shown=laid.shown,
+        results=laid.results,
+    )
+
+
+def judge(pipeline: Pipeline, run: Run) -> Any:
+    """What a pipeline makes of a prepared run before it is laid out: read, asked and judged."""
     read = pipeline.read(run)
     with _answering(run) as chat:
         heard = pipeline.ask(read, chat)
     with backends_over_store(run) as backends:
-        laid = pipeline.lay_out(pipeline.judge(heard, backends))
-    tables = laid.tables if isinstance(laid.tables, Mapping) else {sheet.name: sheet for sheet in laid.tables}
-    return PipelineResult(pipeline.name, run.name, run.config, run.folder, tables, laid.rows, laid.files, laid.shown)
+        return pipeline.judge(heard, backends)
 
 
 def estimate_pipeline(
@@ -91,13 +105,14 @@ def prepare(
     given, of_run = _sorted(pipeline, overrides)
     metrics = _metrics(pipeline, options)
     # A budget is the run's too: a backend may cost money as well.
-    config = load_run(None, {**settings, **_set(given, "budget"), **({"metrics": metrics} if metrics else {})}, of_run)
+    of_metrics = {"metrics": metrics} if metrics else {}
+    config = load_run(None, {**pipeline.defaults, **settings, **_set(given, "budget"), **of_metrics}, of_run)
     choice, chat, cutoffs = _choice(options), None, {}
     if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, given)):
         usual = {"model": pipeline.model} if pipeline.model and choice.replay is None else {}
         values = {**usual, **given.get("chat", {}), **_set(given, "model")}
         chat = chat_options(pipeline.chat_options, choice, values, config.budget, pipeline.purpose)
-    if metrics and isinstance(options, JudgedByMetrics):
+    if metrics and pipeline.cutoff is not None and isinstance(options, JudgedByMetrics):
         find = partial(pipeline.cutoff, given=given)
         cutoffs = find_cutoffs(metrics, config, options.threshold, options.calibration, pipeline.decides, find)
     splitter = find_sentence_splitter(getattr(options, "splitter", "auto"))
@@ -168,10 +183,14 @@ def backends_over_store(run: Run) -> Iterator[MakeBackends]:
     with ExitStack() as stack:
         store = cache(lambda: stack.enter_context(ScoreStore(config.store_path)))
 
-        def made(cutoffs: Mapping[str, Cutoff] = run.cutoffs) -> Iterator[Backend]:
+        def made(
+            cutoffs: Mapping[str, Cutoff] = run.cutoffs,
+            premise: Premise = premise,
+            progress: MetricProgress | None = run.progress,
+        ) -> Iterator[Backend]:
             # Each is made when the one before it has judged: its model is then let go.
             for name, cutoff in cutoffs.items():
-                yield entailment(name, config, cutoff, store(), premise, run.progress)
+                yield entailment(name, config, cutoff, store(), premise, progress)
 
         yield made
 
@@ -203,7 +222,7 @@ def _sorted(pipeline: Pipeline, overrides: Sequence[str]) -> tuple[Given, list[s
 
 def _metrics(pipeline: Pipeline, options: PipelineOptions) -> tuple[str, ...]:
     """The metrics that judge; the default one where the pipeline needs one and none is named."""
-    names = tuple(dict.fromkeys(options.nli)) if isinstance(options, JudgedByMetrics) else ()
+    names = options.judges if isinstance(options, JudgedByMetrics) else ()
     if pipeline.backends == "one" and len(names) > 1:
         raise UserError(f"One metric judges here, and {len(names)} are named: give --nli once.")
     return names or ((DEFAULT_BACKEND,) if pipeline.backends in ("one", "many") else ())

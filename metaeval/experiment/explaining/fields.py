@@ -25,7 +25,7 @@ from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_prompt
 from metaeval.config import Flag, RunConfig
-from metaeval.experiment.citing.meta.ratings import MetaOptions
+from metaeval.experiment.citing.meta.model import MetaOptions
 
 RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
 """Commands; and what the signature calls the pipeline of `cite refit`."""

@@ -17,7 +17,7 @@ from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, variants
 from metaeval.errors import UserError
-from metaeval.experiment.citing.meta.ratings import MetaOptions
+from metaeval.experiment.citing.meta.model import MetaOptions
 from metaeval.experiment.explaining.explain import changed, defaults_of, metric_parts, read_choices, typed
 from metaeval.experiment.explaining.fields import (
     GENERATE,

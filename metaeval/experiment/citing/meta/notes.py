@@ -1,46 +1,95 @@
-"""What stands around the tables of a meta-evaluation: whose ratings, by which rules, what is left out, how made."""
+"""What stands around the tables of a meta-evaluation, and what missing verdicts leave open in its values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
-from metaeval.experiment.citing.meta.missing import could_be
-from metaeval.experiment.citing.meta.run import Meta
-from metaeval.experiment.citing.provenance import fingerprint, resampled, signed, uncertainty
-from metaeval.experiment.sheet import Scalar
+from metaeval.experiment.citing.meta.model import Ends, Level, Meta
+from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
-from metaeval.report.grid import Note, count, plain, share
-from metaeval.report.result import Data
+from metaeval.report.grid import Note, count, numeral, plain, share
+from metaeval.report.result import Column, Data
+
+_MEAN = Column(key="mean", label="mean")
+
+OpenValue = tuple[str, str, float | None, Ends | None]
+"""Answer, measure, its value (None: missing), and the ends; None where they are not known."""
 
 
-def data_of(meta: Meta) -> Data:
-    """What was judged, for the files."""
-    human = meta.prepared.human
-    answers = meta.prepared.answers
-    ratings = [[[one.start, one.end, *one.ratings] for one in own.statements] for own in human.answers]
-    return Data(
-        name=meta.prepared.asked.name,
-        split="people",
-        fingerprint=sha256_json([fingerprint(answers), ratings]),
-        statements=sum(len(own.statements) for own in human.answers),
-        documents=sum(len(answer.passages) for answer in answers),
-        citations=0,
-        groups=len({answer.group or answer.id for answer in answers}),
-        levels={},
+def open_values(meta: Meta, level: Level) -> Iterator[OpenValue]:
+    """The values of rated responses that lack a verdict, or leave one out, measure by measure.
+
+    Not known are the ends of scores that may be anything, and of means over the rated statements.
+    """
+    own_value, ids = meta.read.options.responses == "own", [row.id for row in level.ratings.rows]
+    for one in meta.measured if level.unit == "responses" else ():
+        values = level.values.get(one.name)
+        for answer, value in zip(ids, values, strict=True) if values is not None else ():
+            if value.state == "missing" or answer in level.partial[one.name]:
+                yield answer, one.name, value.value, one.ends.get(answer) if own_value else None
+
+
+def mean_ends(meta: Meta, level: Level, measure: str) -> tuple[float | None, float | None, float | None]:
+    """A measure's mean over the rows that have a value; and its least and most over those too whose verdicts are
+    missing: None at the level of statements, and where the ends of one value are not known.
+    """
+    said = {row.id: one for row, one in zip(level.ratings.rows, level.values[measure], strict=True)}
+    mean = _mean([one.value for one in said.values() if one.value is not None])
+    if level.unit == "statements":
+        return mean, None, None
+    open_ = {answer: ends for answer, name, _, ends in open_values(meta, level) if name == measure}
+    if None in open_.values():
+        return mean, None, None
+    settled = [one.value for name, one in said.items() if name not in open_ and one.value is not None]
+    known = [ends for ends in open_.values() if ends is not None]
+    return mean, _mean([*settled, *(least for least, _ in known)]), _mean([*settled, *(most for _, most in known)])
+
+
+def could_be(meta: Meta) -> tuple[tuple[str, str], ...]:
+    """Of each measure that lacks verdicts: its mean over responses, and between what that mean could be."""
+    said = []
+    for level in (level for level in meta.levels if level.unit == "responses"):
+        touched = {name: ends for _, name, _, ends in open_values(meta, level)}
+        assumed = {one.name: one.assumed for one in meta.measured}
+        for name in touched:
+            number = sum(own == name for _, own, _, _ in open_values(meta, level))
+            mean, least, most = mean_ends(meta, level, name)
+            text = f"mean {numeral(mean, _MEAN)}; "
+            if least is None:
+                text += "how far it could move is not known"
+            else:
+                text += "with every missing verdict against it or for it "
+                text += f"{numeral(least, _MEAN)} to {numeral(most, _MEAN)}"
+                text += f", {assumed[name]}" if assumed[name] else ""
+            said.append((plain(name), f"{text} ({number:,} of {len(level.ratings.rows):,} responses)"))
+    return tuple(said)
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def provenance(meta: Meta) -> Provenance:
+    """Whose ratings, by which rules, what is left out, and how the numbers were made: a signature for each measure."""
+    read, answers = meta.read, meta.read.answers
+    ratings = [[[one.start, one.end, *one.ratings] for one in own.statements] for own in read.human.answers]
+    data = data_of(read.run.name, "people", answers, sum(map(len, ratings)), citations=0)
+    data = data.model_copy(update={"fingerprint": sha256_json([data.fingerprint, ratings])})
+    return Provenance(
+        data=data,
+        kind="meta",
+        subtitle=f"{plain(data.name)}, citation pipelines against people",
+        fields={**read.options.rules, "scenario": read.scenario},
+        interval=read.run.config.interval,
+        judges=[{"column": one.name, **one.fields} for one in meta.measured],
+        after=_notes(meta, data),
     )
 
 
-def settings_of(meta: Meta) -> Mapping[str, Scalar]:
-    """What the numbers depend on beside the answers and the measures."""
-    prepared = meta.prepared
-    return {**prepared.options.rules, "scenario": prepared.scenario, **resampled(prepared.config.interval)}
-
-
-def notes_of(meta: Meta) -> tuple[Note, ...]:
+def _notes(meta: Meta, data: Data) -> tuple[Note, ...]:
     """The footer: ratings, rules, what was left out, verdicts, truncation, resampling."""
-    prepared, data = meta.prepared, data_of(meta)
-    human = prepared.human
+    read, human = meta.read, meta.read.human
     rated = sum(rating is not None for own in human.answers for rating in own.ratings)
     said = (
         f"{count(len(human.answers), 'answer')}, {count(data.groups, 'group')}; {count(rated, 'rated statement')} of "
@@ -49,12 +98,12 @@ def notes_of(meta: Meta) -> tuple[Note, ...]:
     if human.annotators < 2:
         said += ", so that no agreement between annotators is known"
     dropped = [f"{plain(name)} {number:,}" for name, number in human.dropped.items()]
-    rules = f"a statement without a value {_none(prepared.options.none)}; "
-    rules += f"a response without any {_unrated(prepared.options.unrated)}; a response's value is "
-    rules += "the pipeline's own" if prepared.options.responses == "own" else "the mean over its rated statements"
+    rules = f"a statement without a value {_none(read.options.none)}; "
+    rules += f"a response without any {_unrated(read.options.unrated)}; a response's value is "
+    rules += "the pipeline's own" if read.options.responses == "own" else "the mean over its rated statements"
     rules += "; correlations leave out rows without a value, and their bounds (§) give values to all of these: where a "
     rules += "verdict is missing, and where the pipeline gives none"
-    if prepared.scenario == "cited":
+    if read.scenario == "cited":
         rules += "; scenario cited: statements without citations have no rating, and CiteEval gives them no value"
     verdicts = tuple((_label(use, one), _verdict(one.cutoff.value, one.cutoff.source)) for use, one in meta.backends)
     cut = tuple(
@@ -62,23 +111,15 @@ def notes_of(meta: Meta) -> tuple[Note, ...]:
         for use, one in meta.backends
         if one.ledger.cut_pairs
     )
-    notes = (
+    return (
         Note("data", said),
         Note("left out", ", ".join([*dropped, *(f"{unit}: {plain(why)}" for unit, why in meta.left_out)])),
         Note("rules", rules),
         Note("verdicts", "", verdicts),
         Note("truncation", "", cut),
         Note("could be", "", could_be(meta)),
-        uncertainty(prepared.config.interval),
+        uncertainty(read.run.config.interval),
     )
-    return tuple(note for note in notes if note.text or note.items)
-
-
-def signatures_of(meta: Meta) -> tuple[str, ...]:
-    """One line for each measure that pins every choice."""
-    data, config = data_of(meta), meta.prepared.config
-    named = config.dataset_options
-    return tuple(signed(data, {**named, "column": one.name, **one.fields}, config.interval) for one in meta.measured)
 
 
 def _label(use: str, backend: Backend) -> str:

@@ -8,16 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from metaeval.citation.citeeval.human_agreement import Correlation, correlations
-from metaeval.citation.measures import Interval, interval_of, replicates
+from metaeval.citation.measures import Interval, interval_of, means, replicates
 from metaeval.config import RunConfig
-from metaeval.experiment.citing.meta.ratings import Level
-from metaeval.experiment.citing.quantities import mean_of
-from metaeval.report.result import Column
+from metaeval.experiment.citing.meta.model import Level
 from metaeval.stats.agreement import rank_agreement
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.resampling import Draws, bootstrap
-
-_MEAN = Column(key="mean", label="mean")
 
 
 @dataclass(frozen=True)
@@ -93,8 +89,8 @@ def over_systems(level: Level, config: RunConfig) -> tuple[tuple[float | None, .
 
 def _means(values: Sequence[float | None], system: Ints, n_systems: int, group: Ints, draws: Draws) -> Floats:
     """Means of the systems under each weighting, (n_systems, R)."""
-    quantity = mean_of(_MEAN, values)
-    own = [replicates(quantity, np.flatnonzero(system == code), group, draws) for code in range(n_systems)]
+    mean = means(values)
+    own = [replicates(mean, np.flatnonzero(system == code), group, draws) for code in range(n_systems)]
     return np.array(own, dtype=np.float64).reshape(n_systems, draws.n)
 
 

@@ -1,75 +1,24 @@
-"""People's ratings as rated sets, of statements and of responses, with every pipeline's values as its columns."""
+"""People's ratings as rated sets, of statements and of responses, with every pipeline's values as their columns."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from metaeval.citation.human.model import (
     NO_VALUE,
-    Aligned,
     HumanAnswer,
     HumanSet,
-    Nothing,
     Valued,
     align,
     filled,
     response_rating,
 )
 from metaeval.corpus.model import Rating, Ratings
-from metaeval.experiment.citing.meta.values import Measured
-from metaeval.experiment.columns import Column, column_of
+from metaeval.experiment.citing.meta.model import Alignment, Level, Measured, MetaOptions, Unit
+from metaeval.experiment.columns import column_of
 from metaeval.scoring.contract import PairScore, Status
-
-Unit = Literal["statements", "responses"]
-
-
-@dataclass(frozen=True)
-class MetaOptions:
-    """How values are held against ratings, and how pipelines read answers."""
-
-    none: Literal["left out", "response"] = "left out"
-    """Value of a statement to which one side gives none: left out, or its response's (CiteEval's rule); a missing
-    verdict is always left out."""
-    unrated: Nothing = "left out"
-    """Value of a response none of whose statements has one: left out, or full marks."""
-    responses: Literal["own", "rated statements"] = "own"
-    """Value of a response: the pipeline's own, or the mean over the rated statements."""
-    tested: Literal["headline", "all"] = "headline"
-    """Measures that are tested against each other: each pipeline's headline measure, or all."""
-    profile: str = "paper"
-    """Profile of the pipelines, as in 'cite alce' and 'cite aliice'."""
-    parser: str = "small"
-    """Parser of the sentences, as in 'cite aliice'."""
-    splitter: Literal["auto", "nltk", "rules"] = "auto"
-    """Sentence splitter."""
-    premise: Literal["joint", "chunks"] = "joint"
-    """How a group's passages are read: as one text (joint), or by their best chunk (chunks)."""
-
-    @property
-    def rules(self) -> dict[str, str]:
-        """The options that decide how the two sides meet, for signatures."""
-        return {"none": self.none, "unrated": self.unrated, "responses": self.responses}
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """A rated set with what each measure says of it. values: of every row, in the rows' order, by measure.
-
-    partial: by measure the ids of the rows whose value leaves out what has no verdict.
-    """
-
-    unit: Unit
-    ratings: Ratings
-    values: Mapping[str, Sequence[Valued]]
-    columns: Sequence[Column]
-    partial: Mapping[str, frozenset[str]]
-
-
-Alignment = Mapping[str, Mapping[str, Aligned]]
-"""By measure and answer."""
 
 _DIGITS = 12
 """Decimals of ratings and of the pipelines' values, which are means of few numbers: two that are equal on paper differ

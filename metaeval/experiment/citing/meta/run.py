@@ -1,98 +1,222 @@
-"""Meta-evaluation of citation pipelines: do their values agree with people's ratings of the same statements?"""
+"""The pipeline `meta`: do citation pipelines agree with people's ratings of the same statements and answers?"""
 
 from __future__ import annotations
 
-import logging
+import json
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from metaeval.citation.chat.opening import Chat, open_chat
-from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
-from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.errors import UserError
-from metaeval.experiment.citing.meta.judges import citeeval_measures, read_facts, scifi_measure
-from metaeval.experiment.citing.meta.ratings import (
-    Alignment,
-    Level,
-    alignment,
-    response_level,
-    statement_level,
+from metaeval.citation.chat.opening import Chat, estimate_for
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.citeeval.asking import Asking, load_prompts
+from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues, evaluate
+from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
+from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.human.model import cited_alone
+from metaeval.citation.human.readers import read_human_set
+from metaeval.citation.parsers.find import find_parser
+from metaeval.citation.scifi.chunks import counter
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.sentences import read_sentences
+from metaeval.citation.scifi.with_model import facts_signature, requests_for
+from metaeval.citation.scifi.with_parser import PROFILE
+from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.corpus.model import Ratings
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.citing.claims import read_claims
+from metaeval.experiment.citing.meta.measures import (
+    autoais_measures,
+    citation_measures,
+    citeeval_measures,
+    read_facts,
+    read_measures,
+    scifi_measure,
 )
-from metaeval.experiment.citing.meta.settings import PIPELINES, MetaPrepared
-from metaeval.experiment.citing.meta.values import Measured, autoais_measures, citation_measures
+from metaeval.experiment.citing.meta.model import (
+    BY_METRIC,
+    PIPELINES,
+    USUAL,
+    Alignment,
+    Heard,
+    Level,
+    Measured,
+    Meta,
+    MetaCommand,
+    MetaOptions,
+    ToMeasure,
+)
+from metaeval.experiment.citing.meta.ratings import alignment, response_level, statement_level
+from metaeval.experiment.citing.meta.sheets import meta_sheets
+from metaeval.experiment.citing.meta.summary_table import brief_grids
+from metaeval.experiment.citing.pipeline import Given, Layout, MakeBackends, Pipeline, Run
+from metaeval.experiment.citing.run import find_cutoffs
+from metaeval.experiment.citing.settings import ChatChoice, chat_options
+from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
+from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.run import evaluate_rated
 from metaeval.experiment.scoring import MetricProgress
-from metaeval.experiment.verdicts import Backend, entailment
+from metaeval.experiment.verdicts import Backend, load_judge
+from metaeval.report.grid import count
 from metaeval.report.result import Result
-from metaeval.scoring.store import ScoreStore
 
-_log = logging.getLogger(__name__)
+RATINGS = "ratings.jsonl"
+"""The ratings and every measure's scores, which `metaeval evaluate -d ratings --data FILE` reads."""
 
 
-@dataclass(frozen=True, eq=False)
-class Meta:
-    """Every measure held against people's ratings.
+def _read(run: Run) -> ToMeasure:
+    """Read ratings, answers and scores, and check all that is asked; no model is asked, nothing is scored."""
+    asked: MetaCommand = run.options
+    names, options = asked.names, MetaOptions(**run.given["meta"])
+    if wrong := next((name for name in names if name not in PIPELINES), None):
+        raise unknown("pipeline", wrong, PIPELINES)
+    if asked.scenario not in SCENARIOS:
+        raise unknown("scenario", asked.scenario, SCENARIOS)
+    find_protocols(run.config)
+    run = replace(run, config=run.config.model_copy(update={"dataset_options": _rules(asked, options)}))
+    scifi = ScifiOptions(**run.given["scifi"])
+    asking, chat = _chat(names, run, scifi)
+    profile = options.profile if options.profile in ("paper", "released") else "paper"
+    by_decision = {*names} & {*BY_METRIC} - {"scifi"}
+    decides = "AutoAIS is made of decisions" if "autoais" in names else ""
+    by_metric = asked.judges, run.config, asked.threshold, asked.calibration
+    cutoffs = find_cutoffs(*by_metric, decides) if by_decision else {}
+    parser = find_parser(options.parser, PROFILE.one_root) if "scifi" in names and scifi.facts == "parser" else None
+    if "scifi" in names:
+        # A prompt that cannot be read, and a tokenizer that cannot be loaded, are refused here.
+        facts_signature(scifi, parser, None if parser else chat), counter(scifi.window_unit)
+    graded = {name: _graded(name, run, scifi) for name in asked.judges} if "scifi" in names else {}
+    human = read_human_set(asked.files, asked.format, asked.human)
+    if asked.scenario == "cited":
+        human = cited_alone(human)
+    answers = [own.answer for own in human.answers]
+    if names and not any(answer.passages for answer in answers):
+        raise UserError(f"No answer of {run.name} comes with passages: there is nothing that its citations point at.")
+    citeeval = citeeval_options(profile, **run.given["citeeval"])
+    splitter = find_sentence_splitter(options.splitter)
+    splits = [human.splits[answer.id] for answer in answers] if human.splits else []
+    if not splits and {"citeeval", "autoais"} & {*names}:
+        splits = [split_response(answer, citeeval, splitter) for answer in answers]
+    return ToMeasure(
+        run=replace(run, chat=chat),
+        names=names,
+        options=options,
+        scenario="cited" if asked.scenario == "cited" else "full",
+        citeeval=citeeval,
+        asking=asking,
+        scifi=scifi,
+        parser=parser,
+        splitter=splitter,
+        human=human,
+        splits=splits,
+        pipelines=[
+            read_claims(name, answers, options.profile, options.parser, options.splitter, measures=("length",))
+            for name in names
+            if name in USUAL
+        ],
+        cutoffs=cutoffs,
+        graded=graded,
+        given=read_measures(asked.scores, answers),
+    )
 
-    levels: statements, then responses; one that cannot be judged stands in `left_out` with the reason. results: of
-    each level, by protocol. backends: with the one pipeline that uses it, or nothing where several do. rated: what
-    CiteEval's judge said; empty where it was not asked.
+
+def _rules(asked: MetaCommand, options: MetaOptions) -> dict[str, str]:
+    return {**options.rules, "scenario": asked.scenario}
+
+
+def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
+    """What the chat model is asked with; `UserError` for a model that nobody asks, and for nobody who answers."""
+    if "citeeval" not in names and not ("scifi" in names and scifi.facts == "model"):
+        if run.chat is not None or run.choice.base_url or run.choice.record:
+            raise UserError(
+                "No pipeline here asks a chat model: add citeeval to --pipelines, or set facts=model with scifi, or "
+                "leave the model out."
+            )
+        return None, None
+    # What both CiteEval's judge and SCiFi's model are asked with was sorted to the judge.
+    shared = {name: value for name, value in run.given["asking"].items() if name in ChatOptions.model_fields}
+    chat = chat_options(ChatOptions, run.choice, {**run.given["chat"], **shared}, run.config.budget)
+    asking = Asking(**{**run.given["asking"], "model": chat.model})
+    load_prompts(asking)
+    return asking, chat
+
+
+def _graded(name: str, run: Run, options: ScifiOptions) -> Cutoff:
+    """SCiFi's reading of a backend: its scores as they are, where they run from 0 to 1 and no threshold is given."""
+    asked: MetaCommand = run.options
+    metric, given = load_judge(name, run.config), read_thresholds(asked.threshold, asked.judges)
+    card = metric.card
+    graded = (card.low, card.high, card.direction) == (0.0, 1.0, 1) and options.entailment != "binary"
+    if graded and name not in given and not asked.calibration:
+        return Cutoff(None, "as it is")
+    return find_cutoff(name, metric, given, asked.calibration)
+
+
+def _estimate(read: ToMeasure) -> str:
+    """A line for each pipeline that asks; sends nothing, and needs no key.
+
+    What SCiFi asks secondly depends on the replies to its first requests, which alone are reckoned.
     """
+    chat = read.chat
+    if chat is None:
+        return "No pipeline here asks a chat model: nothing is sent, and nothing is paid."
+    if read.run.choice.replay is not None:
+        return f"The replies are in {read.run.choice.replay}: no chat model is asked, and nothing is paid."
+    lines = []
+    if "citeeval" in read.names and read.asking is not None:
+        asked = [one.request for one in questions_of(read.answers, read.splits, read.asking)]
+        lines.append(f"citeeval, {count(len(read.answers), 'answer')} to judge: {estimate_for(asked, chat)}")
+    if "scifi" in read.names and read.scifi.facts == "model":
+        options, splitter = read.scifi, read.splitter
+        asked = requests_for(read.answers, options, chat, splitter)
+        sentences = [one for answer in read.answers for one in read_sentences(answer, options, splitter)]
+        several = sum(options.map_all or len(one.groups) > 1 for one in sentences)
+        line = f"scifi, {count(len(asked), 'sentence')} to decompose: {estimate_for(asked, chat)}"
+        if several:
+            line += f"; then one request more for each fact of {count(several, 'sentence')}"
+            line += "" if options.map_all else " with several citations"
+        lines.append(line)
+    return "\n".join(lines)
 
-    prepared: MetaPrepared
-    measured: Sequence[Measured]
-    aligned: Alignment
-    levels: Sequence[Level]
-    left_out: Sequence[tuple[str, str]]
-    results: Sequence[Sequence[Result]]
-    backends: Sequence[tuple[str, Backend]] = ()
-    rated: Sequence[ResponseValues] = field(default_factory=tuple)
 
-
-def run_meta(prepared: MetaPrepared, progress: MetricProgress | None = None) -> Meta:
-    """Judge the rated answers with every pipeline, and hold what it says against the ratings.
-
-    Nothing is written but the reply store, the score store and the file of `choice.record`. Raises `UserError` where
-    no level of ratings can be judged, before anything is sent or scored, and when a chat model cannot go on.
-    """
-    _levels(prepared, prepared.given, alignment(prepared.human, prepared.given))
-    splits = splits_of(prepared)
-    measured = list(prepared.given)
+def _ask(read: ToMeasure, chat: Chat | None) -> Heard:
+    """What CiteEval's judge says, and the facts; `UserError` first where no level of ratings can be judged."""
+    _levels(read, read.given, alignment(read.human, read.given))
     rated: Sequence[ResponseValues] = ()
-    with ExitStack() as stack:
-        chat = _opened(prepared, stack, progress)
-        if "citeeval" in prepared.names and chat is not None and prepared.asking is not None:
-            rated = evaluate(prepared.answers, splits, chat.ask, prepared.asking, prepared.citeeval).results
-            measured += citeeval_measures(prepared, prepared.asking, rated, chat.models)
-        facts, fields = read_facts(prepared, chat) if "scifi" in prepared.names else ([], {})
-        if chat is not None and prepared.chat is not None:
-            _log.info("%s: %s", prepared.chat.model, chat.note())
+    measured: list[Measured] = []
+    if "citeeval" in read.names and chat is not None and read.asking is not None:
+        rated = evaluate(read.answers, read.splits, chat.ask, read.asking, read.citeeval).results
+        measured = citeeval_measures(read, read.asking, rated, chat.models)
+    facts, fields = read_facts(read, chat) if "scifi" in read.names else ([], {})
+    return Heard(read, rated, measured, facts, fields)
+
+
+def _judge(heard: Heard, make: MakeBackends) -> Meta:
+    """Every measure of every pipeline, held against the ratings."""
+    read, measured = heard.read, [*heard.read.given, *heard.measured]
     backends: list[tuple[str, Backend]] = []
     asking = [""]
-    told = _naming(progress, asking)
-    premise = "max over chunks" if prepared.options.premise == "chunks" else "joint"
-    with ScoreStore(prepared.config.store_path) as store:
-        for name, cutoff in prepared.cutoffs.items():
-            backend = entailment(name, prepared.config, cutoff, store, premise, told)  # type: ignore[arg-type]
-            backends.append(("", backend))
-            for pipeline in prepared.pipelines:
-                asking[0] = pipeline.name
-                measured += citation_measures(pipeline, backend, prepared.config)
-            if "autoais" in prepared.names:
-                asking[0] = "autoais"
-                how = {"splitter": "as published" if prepared.human.splits else prepared.splitter.name}
-                measured += autoais_measures(prepared.answers, splits, how, backend)
-        for name, cutoff in prepared.graded.items():
-            backend = entailment(name, prepared.config, cutoff, store, "joint", told)
-            backends.append(("scifi", backend))
-            asking[0] = "scifi"
-            measured.append(scifi_measure(prepared, facts, fields, backend))
+    told = _naming(read.run.progress, asking)
+    premise = "max over chunks" if read.options.premise == "chunks" else "joint"
+    for backend in make(read.cutoffs, premise, told):
+        backends.append(("", backend))
+        for pipeline in read.pipelines:
+            asking[0] = pipeline.name
+            measured += citation_measures(pipeline, backend, read.run.config)
+        if "autoais" in read.names:
+            asking[0] = "autoais"
+            how = {"splitter": "as published" if read.human.splits else read.splitter.name}
+            measured += autoais_measures(read.answers, read.splits, how, backend)
+    for backend in make(read.graded, "joint", told):
+        backends.append(("scifi", backend))
+        asking[0] = "scifi"
+        measured.append(scifi_measure(read, heard.facts, heard.fields, backend))
     measured.sort(key=_place)
-    aligned = alignment(prepared.human, measured)
-    levels, left_out = _levels(prepared, measured, aligned)
-    results = [_results(prepared, level, tested_of(prepared, measured)) for level in levels]
-    return Meta(prepared, measured, aligned, levels, left_out, results, backends, rated)
+    aligned = alignment(read.human, measured)
+    levels, left_out = _levels(read, measured, aligned)
+    results = [_results(read, level, read.tested(measured)) for level in levels]
+    return Meta(read, measured, aligned, levels, left_out, results, backends, heard.rated)
 
 
 def _naming(progress: MetricProgress | None, asking: Sequence[str]) -> MetricProgress | None:
@@ -106,23 +230,6 @@ def _naming(progress: MetricProgress | None, asking: Sequence[str]) -> MetricPro
     return told
 
 
-def _opened(prepared: MetaPrepared, stack: ExitStack, progress: MetricProgress | None) -> Chat | None:
-    if prepared.chat is None:
-        return None
-    choice = prepared.choice
-    return stack.enter_context(open_chat(prepared.chat, choice.record, choice.replay, progress))
-
-
-def splits_of(prepared: MetaPrepared) -> list[Split]:
-    """The statements that CiteEval and AutoAIS judge: those that people judged, where they are published."""
-    published = prepared.human.splits
-    if published:
-        return [published[answer.id] for answer in prepared.answers]
-    if not {"citeeval", "autoais"} & set(prepared.names):
-        return []
-    return [split_response(answer, prepared.citeeval, prepared.splitter) for answer in prepared.answers]
-
-
 def _place(one: Measured) -> int:
     """Pipelines in the order of their list, and scores that were given behind them; the sort keeps all else."""
     pipeline = one.name.partition(":")[0]
@@ -130,14 +237,14 @@ def _place(one: Measured) -> int:
 
 
 def _levels(
-    prepared: MetaPrepared, measured: Sequence[Measured], aligned: Alignment
+    read: ToMeasure, measured: Sequence[Measured], aligned: Alignment
 ) -> tuple[list[Level], list[tuple[str, str]]]:
     """The levels that can be judged, and why another cannot; `UserError` where none can."""
     levels: list[Level] = []
     left_out: list[tuple[str, str]] = []
     for unit, of in (("statements", statement_level), ("responses", response_level)):
         try:
-            level = of(prepared.asked.name, prepared.human, measured, aligned, prepared.options)
+            level = of(read.run.name, read.human, measured, aligned, read.options)
         except UserError as error:
             left_out.append((unit, str(error)))
             continue
@@ -150,21 +257,15 @@ def _levels(
     return levels, left_out
 
 
-def tested_of(prepared: MetaPrepared, measured: Sequence[Measured]) -> frozenset[str]:
-    """The names of the measures that are tested against each other."""
-    every = prepared.options.tested == "all"
-    return frozenset(one.name for one in measured if every or one.headline)
-
-
-def _results(prepared: MetaPrepared, level: Level, tested: frozenset[str]) -> list[Result]:
+def _results(read: ToMeasure, level: Level, tested: frozenset[str]) -> list[Result]:
     """All measures under each protocol; the tests are those of the measures to be tested alone."""
-    rated = RatedSet(prepared.config, prepared.asked.name, level.unit, level.ratings)
+    rated = RatedSet(read.run.config, read.run.name, level.unit, level.ratings)
     few = [column for column in level.columns if column.name in tested]
     if len(few) in (len(level.columns), 0):
         return [_titled(one) for one in evaluate_rated(rated, level.columns)]
-    untested = prepared.config.comparison.model_copy(update={"permutations": 0})
-    every = replace(rated, config=prepared.config.model_copy(update={"comparison": untested}))
-    alone = replace(rated, config=prepared.config.model_copy(update={"controls": False}))
+    untested = read.run.config.comparison.model_copy(update={"permutations": 0})
+    every = replace(rated, config=read.run.config.model_copy(update={"comparison": untested}))
+    alone = replace(rated, config=read.run.config.model_copy(update={"controls": False}))
     both = zip(evaluate_rated(every, level.columns), evaluate_rated(alone, few), strict=True)
     return [_titled(_with_tests(one, other)) for one, other in both]
 
@@ -179,3 +280,72 @@ def _with_tests(result: Result, tested: Result) -> Result:
     clusters = {row.metric: row.clusters for row in tested.rows}
     rows = [row.model_copy(update={"clusters": clusters.get(row.metric, {})}) for row in result.rows]
     return result.model_copy(update={"rows": rows, "significance": tested.significance})
+
+
+def _lay_out(meta: Meta) -> Layout:
+    """Results and tables by level, and the ratings with every score, to be read again."""
+    tables, folder = meta_sheets(meta), meta.read.run.folder
+    return Layout(
+        tables=tables,
+        files={folder / level.unit / RATINGS: _ratings_lines(level.ratings) for level in meta.levels},
+        shown=brief_grids(meta, tables),
+        results={level.unit: few for level, few in zip(meta.levels, meta.results, strict=True)},
+        config=meta.read.run.config,
+    )
+
+
+def _ratings_lines(ratings: Ratings) -> str:
+    """The ratings as JSON lines with every measure's score, as `metaeval.corpus.loaders.ratings` reads them."""
+    lines: Sequence[str] = [
+        json.dumps(
+            {
+                "id": row.id,
+                "group": row.group,
+                "gold": row.gold,
+                **({"system": row.system} if row.system else {}),
+                **({"text": row.text} if row.text else {}),
+                "scores": {metric: scores.get(row.id) for metric, scores in ratings.scores.items()},
+            },
+            allow_nan=False,
+        )
+        for row in ratings.rows
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _asks(choice: ChatChoice, given: Given) -> bool:
+    return choice.given or "model" in given["asking"]
+
+
+META = Pipeline(
+    name="meta",
+    title="Meta-evaluation",
+    paper="ratings of ExpertQA (arXiv 2309.07852), CiteBench (arXiv 2506.01829), or your own",
+    help="""Do citation pipelines agree with people's ratings?
+
+    \b
+    Examples:
+      metaeval cite meta expertqa/*.jsonl --nli overlap,minilm-bertscore
+      metaeval cite meta mine.jsonl --scores theirs.jsonl --pipelines alce
+      metaeval cite meta test.citeeval --human test.json --pipelines citeeval
+        --replay judge.jsonl
+    """,
+    options=MetaCommand,
+    defaults={"protocols": ("correlation", "classification"), "dataset": "ratings"},
+    owners={
+        "meta": MetaOptions,
+        "citeeval": CiteEvalOptions,
+        "asking": Asking,
+        "scifi": ScifiOptions,
+        "chat": ChatOptions,
+    },
+    backends="optional",
+    chat="optional",
+    cutoff=None,
+    asks=_asks,
+    read=_read,
+    estimate=_estimate,
+    ask=_ask,
+    judge=_judge,
+    lay_out=_lay_out,
+)

@@ -1,22 +1,38 @@
-"""A meta-evaluation of citation pipelines as sheets: what was measured, and agreement by system."""
+"""A meta-evaluation as tables: what was measured, agreement by system and between annotators, CiteEval's own way."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from metaeval.citation.human.model import Valued
-from metaeval.citation.measures import Interval
-from metaeval.experiment.citing.meta.annotators import alphas
-from metaeval.experiment.citing.meta.missing import mean_ends, open_values
-from metaeval.experiment.citing.meta.notes import data_of, notes_of, settings_of, signatures_of
+import numpy as np
+
+from metaeval.citation.citeeval.evaluate import SCENARIOS
+from metaeval.citation.citeeval.human_agreement import (
+    Agreement,
+    agreement,
+    agreement_of,
+    agreement_on_contexts,
+    annotator_agreement,
+)
+from metaeval.citation.citeeval.values import Scenario
+from metaeval.citation.human.model import HumanSet, Valued
+from metaeval.citation.measures import Interval, interval_of
+from metaeval.experiment.citing.meta.model import Level, Measured, Meta
+from metaeval.experiment.citing.meta.notes import mean_ends, open_values, provenance
 from metaeval.experiment.citing.meta.per_system import over_systems, systems_of, within_systems
-from metaeval.experiment.citing.meta.ratings import Level
-from metaeval.experiment.citing.meta.run import Meta
-from metaeval.experiment.sheet import Record, Scalar, Sheet
-from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
+from metaeval.experiment.citing.provenance import Provenance
+from metaeval.experiment.sheet import Record, Scalar, Sheet, known
+from metaeval.report.citation.layout import interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.result import Column
+from metaeval.stats.agreement import Distance, alpha_by_groups
+from metaeval.stats.resampling import bootstrap, replicate
+
+_JUDGED = {"citeeval:auto": "auto", "citeeval:rating": "rating", "citeeval:edits": "edits"}
+_SHARE = Column(key="share", label="", digits=3)
+_RETRIEVAL = 2.0
 
 CORRELATIONS = (
     Column(key="pearson", label="Pearson"),
@@ -31,7 +47,23 @@ _ALPHA = Column(key="alpha", label="alpha")
 _PEOPLE = "people"
 
 
-def measures_sheet(meta: Meta) -> Sheet:
+def meta_sheets(meta: Meta) -> dict[str, Sheet]:
+    """Every table in the order in which it is read, by its folder and name; those of the run's own folder are last."""
+    around, found = provenance(meta), dict[str, Sheet | None]()
+    for level in meta.levels:
+        found[f"{level.unit}/within-systems"] = within_sheet(meta, around, level)
+        if level.unit == "responses":
+            found["responses/systems"] = systems_sheet(meta, around, level)
+    found["responses/could-be"] = open_sheet(meta, around)
+    if meta.read.human.people:
+        found["citebench"] = _agreements(meta, around)
+        found["citebench-contexts"] = _contexts(meta, around) if meta.rated else None
+    found["annotators"] = annotators_sheet(meta, around)
+    found["measures"] = measures_sheet(meta, around)
+    return {name: sheet for name, sheet in found.items() if sheet is not None}
+
+
+def measures_sheet(meta: Meta, around: Provenance) -> Sheet:
     """Of how many rated statements and responses every measure has a value, and why not of the others."""
     blocks: list[tuple[str, list[tuple[str, list[Cell]]]]] = []
     records: list[Record] = []
@@ -60,30 +92,28 @@ def measures_sheet(meta: Meta) -> Sheet:
         "leaves out missing verdicts; outside: sentences of a pipeline that share no character with a statement",
     )
     headings = ("value", "no value", "missing", "in part", "outside")
-    return sheet_of(
-        meta, "measures", "What the pipelines give a value to", records, "measure", headings, blocks, [reading]
-    )
+    title = "What the pipelines give a value to"
+    return _sheet(around, "measures", title, records, "measure", headings, blocks, [reading])
 
 
-def annotators_sheet(meta: Meta) -> Sheet | None:
+def annotators_sheet(meta: Meta, around: Provenance) -> Sheet | None:
     """Krippendorff's alpha among the annotators; None with one."""
     found = alphas(meta)
     if not found:
         return None
     rows = [
-        (name, [interval_cell((one.value, one.low, one.high), _ALPHA, signed=True), Cell(f"{number:,}")])
+        (name, [interval_cell(one.ends, _ALPHA, signed=True), Cell(f"{number:,}")])
         for name, (one, number) in found.items()
     ]
     records: list[Record] = [
-        {"what": name, "alpha": one.value, "alpha_low": one.low, "alpha_high": one.high, "statements": number}
-        for name, (one, number) in found.items()
+        {"what": name, **one.named("alpha"), "statements": number} for name, (one, number) in found.items()
     ]
     title = "Agreement between annotators (Krippendorff's alpha)"
-    return sheet_of(meta, "annotators", title, records, "of", ("alpha", "statements"), [("", rows)])
+    return _sheet(around, "annotators", title, records, "of", ("alpha", "statements"), [("", rows)])
 
 
-def open_sheets(meta: Meta) -> list[Sheet]:
-    """Each rated response whose value lacks a verdict, and what the value could be; none where nothing is missing."""
+def open_sheet(meta: Meta, around: Provenance) -> Sheet | None:
+    """Each rated response whose value lacks a verdict, and what the value could be; None where nothing is missing."""
     records: list[Record] = []
     blocks: dict[str, list[tuple[str, list[Cell]]]] = {}
     for level in meta.levels:
@@ -93,19 +123,19 @@ def open_sheets(meta: Meta) -> list[Sheet]:
             cells = [interval_cell((one, None, None), _MEAN) for one in (value, least, most)]
             blocks.setdefault(plain(measure), []).append((answer, cells))
     if not records:
-        return []
+        return None
     title = "Responses whose value lacks a verdict, and what it could be"
     headings = ("value", "least", "most")
-    return [sheet_of(meta, "could-be", title, records, "response", headings, list(blocks.items()))]
+    return _sheet(around, "could-be", title, records, "response", headings, list(blocks.items()))
 
 
-def within_sheet(meta: Meta, level: Level) -> Sheet | None:
+def within_sheet(meta: Meta, around: Provenance, level: Level) -> Sheet | None:
     """Correlations with people within each system; None with fewer than two."""
     if len(systems_of(level)) < 2:
         return None
     blocks: dict[str, list[tuple[str, list[Cell]]]] = {}
     records: list[Record] = []
-    for one in within_systems(level, meta.prepared.config):
+    for one in within_systems(level, meta.read.run.config):
         cells: list[Cell] = []
         record: dict[str, Scalar] = {
             "system": one.system,
@@ -122,22 +152,21 @@ def within_sheet(meta: Meta, level: Level) -> Sheet | None:
         records.append(record)
     headings = [column.label for column in CORRELATIONS]
     title = f"Agreement with people within each system, over {level.unit}"
-    return sheet_of(meta, "within-systems", title, records, "measure", headings, list(blocks.items()))
+    return _sheet(around, "within-systems", title, records, "measure", headings, list(blocks.items()))
 
 
-def systems_sheet(meta: Meta, level: Level) -> Sheet | None:
+def systems_sheet(meta: Meta, around: Provenance, level: Level) -> Sheet | None:
     """Mean rating and mean values of the systems, and how far their rankings agree; None with fewer than two."""
     systems = systems_of(level)
     if len(systems) < 2:
         return None
-    people, found = over_systems(level, meta.prepared.config)
+    people, found = over_systems(level, meta.read.run.config)
     rows = [(one.measure, [*_means(one.means), _tau_cell(one.tau)]) for one in found]
     records: list[Record] = [
-        {"measure": _PEOPLE, **dict(zip(systems, people, strict=True)), "tau": None, "tau_low": None, "tau_high": None}
+        {"measure": _PEOPLE, **dict(zip(systems, people, strict=True)), **Interval(None).named("tau")}
     ]
     for one in found:
-        tau = one.tau
-        ends = {"tau": tau.value, "tau_low": tau.low, "tau_high": tau.high} if tau else {}
+        ends = one.tau.named("tau") if one.tau else {}
         records.append({"measure": one.measure, **dict(zip(systems, one.means, strict=True)), **ends})
     pairs = len(systems) * (len(systems) - 1) // 2
     reading = Note(
@@ -148,24 +177,7 @@ def systems_sheet(meta: Meta, level: Level) -> Sheet | None:
     headings = (*map(plain, systems), RANKS_DIGITS.label)
     blocks = [("", [(_PEOPLE, [*_means(people), Cell("")])]), ("measures", rows)]
     title = "Systems as people and as measures rate them"
-    return sheet_of(meta, "systems", title, records, "mean of", headings, blocks, [reading])
-
-
-def sheet_of(
-    meta: Meta,
-    name: str,
-    title: str,
-    records: Sequence[Record],
-    stub: str,
-    headings: Sequence[str],
-    blocks: Sequence[tuple[str, Sequence[tuple[str, Sequence[Cell]]]]],
-    notes: Sequence[Note] = (),
-) -> Sheet:
-    """A table of the run with what stands around it."""
-    data = data_of(meta)
-    subtitle = f"{plain(data.name)}, citation pipelines against people"
-    frame = Frame((name, data.name, "meta"), title, subtitle, (*notes, *notes_of(meta)), signatures_of(meta))
-    return Sheet(name, data, settings_of(meta), records, lines_grid(frame, stub, headings, blocks))
+    return _sheet(around, "systems", title, records, "mean of", headings, blocks, [reading])
 
 
 def _states(values: Sequence[Valued]) -> dict[str, int]:
@@ -178,4 +190,139 @@ def _means(values: Sequence[float | None]) -> list[Cell]:
 
 
 def _tau_cell(tau: Interval | None) -> Cell:
-    return interval_cell(None if tau is None else (tau.value, tau.low, tau.high), RANKS_DIGITS, signed=True)
+    return interval_cell(None if tau is None else tau.ends, RANKS_DIGITS, signed=True)
+
+
+def _sheet(
+    around: Provenance,
+    name: str,
+    title: str,
+    records: Sequence[Record],
+    stub: str,
+    headings: Sequence[str],
+    blocks: Sequence[tuple[str, Sequence[tuple[str, Sequence[Cell]]]]],
+    notes: Sequence[Note] = (),
+) -> Sheet:
+    return around.sheet(name, title, records, lambda frame: lines_grid(frame, stub, headings, blocks), notes)
+
+
+def _agreements(meta: Meta, around: Provenance) -> Sheet:
+    blocks, records = [], []
+    for scenario in SCENARIOS:
+        rows = []
+        for one in (one for one in meta.measured if one.name in meta.aligned):
+            found = _found(meta, one, scenario)
+            cells: list[Cell] = []
+            for unit, values in (("statements", found.statements), ("responses", found.responses)):
+                record: dict[str, Scalar] = {"scenario": scenario, "measure": one.name, "level": unit}
+                for column in CORRELATIONS:
+                    own = {str(name): value for name, value in values.items()}[column.key]
+                    cells.append(interval_cell((own.value, own.low, own.high), column, signed=True))
+                    record |= {column.key: own.value, f"{column.key}_low": own.low, f"{column.key}_high": own.high}
+                statements = unit == "statements"
+                record["rows"] = found.n_statements if statements else found.n_responses
+                record["left_out"] = found.statements_left_out if statements else found.responses_left_out
+                records.append(record)
+            left = f"{found.statements_left_out:,}, {found.responses_left_out:,}"
+            rows.append((one.name, [*cells, Cell(left)]))
+        blocks.append((f"scenario {scenario}", rows))
+    labels = [f"{column.label}, {unit}" for unit in ("statements", "responses") for column in CORRELATIONS]
+    reading = Note(
+        "reading",
+        "as CiteEval publishes: the statements of all responses together; one without a value takes its response's, on "
+        "each side by itself; a response is the mean over its statements, 1 without any; cited: statements without "
+        "citations are masked on both sides; left out: responses with a value that a judge left missing, and the "
+        "statements that would take it",
+    )
+    title = "Agreement with people, by CiteEval's procedure"
+    return _sheet(around, "citebench", title, records, "measure", (*labels, "left out"), blocks, [reading])
+
+
+def _found(meta: Meta, one: Measured, scenario: Scenario) -> Agreement:
+    read, interval = meta.read, meta.read.run.config.interval
+    how = scenario, interval.resamples, interval.seed, interval.level
+    people = read.human.people
+    if one.name in _JUDGED:
+        measure = _JUDGED[one.name]
+        return agreement(read.answers, meta.rated, people, measure, *how)  # type: ignore[arg-type]
+    values = [meta.aligned[one.name][answer.id].values for answer in read.answers]
+    cited = [
+        [bool(statement.citations) for statement in read.human.splits[answer.id].statements] for answer in read.answers
+    ]
+    return agreement_of(
+        read.answers,
+        [[value.value for value in own] for own in values],
+        [[value.state == "missing" for value in own] for own in values],
+        cited,
+        people,
+        *how,
+    )
+
+
+def _contexts(meta: Meta, around: Provenance) -> Sheet:
+    rows: list[tuple[str, Sequence[Cell]]] = []
+    records: list[Record] = []
+    for forced, name in ((True, "statements with citations need them, as published"), (False, "as the judge says")):
+        found = agreement_on_contexts(meta.rated, meta.read.human.people, forced)
+        shares = [interval_cell((found[key], None, None), _SHARE) for key in ("precision", "recall", "f1")]
+        rows.append((name, [*shares, Cell(f"{found['statements'] or 0:,.0f}")]))
+        records.append({"forced": forced, **found})
+    title = "Does a statement need a citation? The judge against most people"
+    headings = ("precision", "recall", "F1", "statements")
+    return _sheet(around, "citebench-contexts", title, records, "judge", headings, [("", rows)])
+
+
+class _Judged(NamedTuple):
+    """What annotators said of each statement, and the group of each."""
+
+    said: list[Sequence[float | None]]
+    groups: list[str]
+    distance: Distance
+
+
+def alphas(meta: Meta) -> dict[str, tuple[Interval, int]]:
+    """Krippendorff's alpha among the annotators with its interval, and of how many statements two or more judged.
+
+    Empty with one annotator. The interval is of resampled groups; none from a single group.
+    """
+    human = meta.read.human
+    if human.annotators < 2:
+        return {}
+    of = {own.answer.id: own.answer.group or own.answer.id for own in human.answers}
+    ratings = _Judged(
+        [one.ratings for own in human.answers for one in own.statements],
+        [of[own.answer.id] for own in human.answers for _ in own.statements],
+        "interval",
+    )
+    found = {"ratings, interval": (_alpha(meta, ratings), _pairable(ratings.said))}
+    return {**found, **_published(meta, human, of)} if human.people else found
+
+
+def _published(meta: Meta, human: HumanSet, of: dict[str, str]) -> dict[str, tuple[Interval, int]]:
+    """As CiteEval publishes it: of ratings with their gaps filled, which has no interval here, and of contexts."""
+    filled = annotator_agreement(human.people)["ratings"]
+    said = [(one.contexts, of[answer]) for answer, own in human.people.items() for one in own]
+    groups = [group for _, group in said]
+    contexts = [[None if one is None else float(one) for one in own] for own, _ in said]
+    needs = [[None if one is None else float(one == _RETRIEVAL) for one in own] for own in contexts]
+    number = _pairable(contexts)
+    return {
+        "ratings, interval, gaps filled as published": (Interval(known(filled)), len(said)),
+        "contexts, nominal": (_alpha(meta, _Judged(list(contexts), groups, "nominal")), number),
+        "needs a citation, nominal": (_alpha(meta, _Judged(list(needs), groups, "nominal")), number),
+    }
+
+
+def _alpha(meta: Meta, judged: _Judged) -> Interval:
+    width, interval = meta.read.human.annotators, meta.read.run.config.interval
+    wide = [[*own, *[None] * (width - len(own))] for own in judged.said]
+    # Numbered in the order of the names: a resample draws the same groups in any row order.
+    names, group = np.unique(np.array(judged.groups, dtype=object).astype(str), return_inverse=True)
+    ratings = np.array(wide, dtype=np.float64).reshape(len(wide), width)
+    prepared = alpha_by_groups(ratings, group.astype(np.int64), names.size, judged.distance)
+    resamples = interval.resamples if prepared.groups > 1 else 0
+    return interval_of(replicate(prepared, bootstrap(names.size, resamples, interval.seed)), interval.level)
+
+
+def _pairable(ratings: Sequence[Sequence[float | None]]) -> int:
+    return sum(sum(one is not None for one in own) >= 2 for own in ratings)

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from metaeval.experiment.citing.meta.run import Meta, tested_of
+from metaeval.experiment.citing.meta.model import Meta
 from metaeval.experiment.citing.meta.sheets import CORRELATIONS, RANKS_DIGITS
-from metaeval.experiment.citing.meta.summary_rows import cleared, few_rows, told_apart, unmarked
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.report.cells import lay_out
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
-from metaeval.report.grid import Block, Cell, Grid, Note, plain
-from metaeval.report.result import Result
+from metaeval.report.footer import differs, settings, standing
+from metaeval.report.grid import Block, Cell, Grid, Note, plain, value_of
+from metaeval.report.result import Column, Result, Row
 
 _KEPT = ("perfect metric",)
 """Of the footer of a result; the rest is told for all tables at once, or stands in the files."""
@@ -24,19 +24,19 @@ _PEOPLE = "people"
 _WITHIN = "spearman"
 
 
-def brief_grids(meta: Meta, sheets: Mapping[str, Sequence[Sheet]]) -> list[Grid]:
-    """The tables to print, in the order in which they are read. sheets: all of the run, by folder."""
-    names = tested_of(meta.prepared, meta.measured)
+def brief_grids(meta: Meta, sheets: Mapping[str, Sheet]) -> list[Grid]:
+    """The tables to print, in the order in which they are read. sheets: all of the run, by folder and name."""
+    names = meta.read.tested(meta.measured)
     grids: list[Grid] = []
     of_statements = any(level.unit == "statements" for level in meta.levels)
     for level, results in zip(meta.levels, meta.results, strict=True):
         grids += _results(results, names)
-        for sheet in sheets[level.unit]:
-            if sheet.name == "within-systems" and (level.unit == "statements" or not of_statements):
-                grids.append(_within(sheet, names, level.unit))
-            if sheet.name == "systems":
-                grids.append(_few(sheet, names))
-    rest = {sheet.name: sheet for sheet in sheets[""]}
+        within, systems = (sheets.get(f"{level.unit}/{name}") for name in ("within-systems", "systems"))
+        if within is not None and (level.unit == "statements" or not of_statements):
+            grids.append(_within(within, names, level.unit))
+        if systems is not None:
+            grids.append(_few(systems, names))
+    rest = {name: sheet for name, sheet in sheets.items() if "/" not in name}
     measures = rest.pop("measures")
     whole = [one for one in measures.records if _has_all(one)]
     grids += [sheet.grid for sheet in rest.values()]
@@ -129,3 +129,73 @@ def _more(meta: Meta, names: frozenset[str]) -> str:
 def _number(record: Record, name: str) -> float | None:
     value = record[name]
     return None if value is None else float(value)
+
+
+_YARDSTICKS = ("constant", "oracle", "inverted oracle")
+"""Controls whose correlations are known beforehand."""
+
+
+def few_rows(result: Result, names: frozenset[str]) -> Result:
+    """The result with these measures and the controls that say something, without the shares of ceilings."""
+    keys = [column.key for column in result.columns]
+    rows = []
+    for row in result.rows:
+        if row.metric in names if row.kind == "metric" else row.metric not in _YARDSTICKS:
+            values = {key: row.values[key].model_copy(update={"ceiling": None}) for key in keys}
+            rows.append(row.model_copy(update={"values": values}))
+    ceilings = {key: own for key, own in result.ceilings.items() if key in keys}
+    return result.model_copy(update={"rows": rows, "ceilings": ceilings})
+
+
+def unmarked(result: Result) -> Result:
+    """The result without the marks of controls, and without raised numbers where all would be the same."""
+    own: dict[str, object] = {} if _differ(result) else {"clusters": {}}
+    return result.model_copy(
+        update={"rows": [row.model_copy(update={"not_above": {}, **own}) for row in result.rows], "significance": None}
+    )
+
+
+def cleared(result: Result) -> Note:
+    """Which measures each control is cleared by: their interval lies wholly above its own."""
+    metrics = [row for row in result.rows if row.kind == "metric"]
+    items = []
+    for control in (row for row in result.rows if row.kind == "control"):
+        columns = [column for column in result.columns if value_of(control, column).low is not None]
+        said: dict[str, list[str]] = {}
+        for column in columns:
+            said.setdefault(_cleared_by(control, column, metrics), []).append(plain(column.label))
+        texts = [text if len(said) == 1 else f"{', '.join(labels)}: {text}" for text, labels in said.items()]
+        if texts:
+            items.append((plain(control.metric), "; ".join(texts)))
+    return Note(
+        "controls", "a measure clears a control where its interval lies wholly above the control's", tuple(items)
+    )
+
+
+def _cleared_by(control: Row, column: Column, metrics: Sequence[Row]) -> str:
+    names = [
+        plain(row.metric)
+        for row in metrics
+        if value_of(row, column).low is not None and control.metric not in row.not_above.get(column.key, [])
+    ]
+    if not names:
+        return "no measure clears it"
+    return "every measure clears it" if len(names) == len(metrics) else f"cleared by {', '.join(names)}"
+
+
+def told_apart(result: Result) -> Note:
+    """Which measures differ; in one sentence where none do."""
+    tested = result.significance
+    if tested is None or not tested.comparisons:
+        return Note("significance", "")
+    if _differ(result):
+        return Note("significance", standing(result).text)  # which have the same number, the table shows
+    return Note("significance", f"no two of these measures are told apart ({settings(tested)})")
+
+
+def _differ(result: Result) -> bool:
+    """Whether any two measures differ under a column that is shown."""
+    tested, keys = result.significance, {column.key for column in result.columns}
+    if tested is None:
+        return False
+    return any(differs(one, tested.alpha) for one in tested.comparisons if one.measure in keys)
