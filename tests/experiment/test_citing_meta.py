@@ -20,13 +20,13 @@ from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
 from metaeval.experiment.citing.claims import read_claims
-from metaeval.experiment.citing.meta.files import folder_of, meta_sheets, write_meta
-from metaeval.experiment.citing.meta.notes import notes_of
-from metaeval.experiment.citing.meta.ratings import MetaOptions, response_level
-from metaeval.experiment.citing.meta.run import run_meta
-from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
-from metaeval.experiment.citing.meta.values import Measured, citation_measures
-from metaeval.experiment.citing.settings import ChatChoice
+from metaeval.experiment.citing.meta.measures import citation_measures
+from metaeval.experiment.citing.meta.model import Measured, MetaCommand, MetaOptions
+from metaeval.experiment.citing.meta.notes import provenance
+from metaeval.experiment.citing.meta.ratings import response_level
+from metaeval.experiment.citing.meta.run import META
+from metaeval.experiment.citing.meta.sheets import meta_sheets
+from metaeval.experiment.citing.run import judge, prepare, run_pipeline
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.exchange import read_reply
@@ -59,20 +59,30 @@ def rows(answers=ANSWERS):
 
 
 @pytest.fixture
-def meta(tmp_path):
-    """Write rated answers and run on them."""
+def asked(tmp_path):
+    """Write rated answers, and what is asked of them: options, settings and overrides."""
 
-    def made(*overrides, answers=ANSWERS, files=None, choice=None, progress=None, **asked):
+    def made(*overrides, answers=ANSWERS, files=None, **options):
         path = tmp_path / "rated.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows(answers)))
-        given = {"pipelines": ("alce",), "nli": ("overlap",), "threshold": "0.5", **asked}
-        settings = {"results": tmp_path / "results"}
-        prepared = prepare_meta(
-            MetaAsked(files or (path,), **given), choice or ChatChoice(), settings, [*QUICK, *overrides]
-        )
-        return run_meta(prepared, progress)
+        given = {"pipelines": ("alce",), "nli": ("overlap",), "threshold": "0.5", **options}
+        return MetaCommand(files=files or (path,), **given), {"results": tmp_path / "results"}, [*QUICK, *overrides]
 
     return made
+
+
+@pytest.fixture
+def meta(asked):
+    """Judge rated answers."""
+
+    def made(*overrides, progress=None, **options):
+        return judge(META, prepare(META, *asked(*overrides, **options), progress))
+
+    return made
+
+
+def notes_of(found):
+    return [note for note in provenance(found).after if note.text or note.items]
 
 
 def values(found, unit, measure):
@@ -161,7 +171,7 @@ def test_the_scenario_of_cited_statements_masks_the_others_ratings(meta):
         name: one for name, one in golds(full, "statements").items() if name != "c1#2"
     }
     assert golds(cited, "responses")["c1"] == 1.0
-    assert cited.prepared.human.dropped == {"ratings that the scenario cited masks": 1}  # a2's has no rating to mask
+    assert cited.read.human.dropped == {"ratings that the scenario cited masks": 1}  # a2's has no rating to mask
     assert "|scenario:cited|" in cited.results[0][0].rows[0].signature
 
 
@@ -274,8 +284,7 @@ def test_two_files_of_scores_for_one_measure_are_refused(meta, tmp_path):
 
 
 def sheet(found, name, place):
-    (one,) = [one for one in meta_sheets(found)[place] if one.name == name]
-    return one
+    return meta_sheets(found)[f"{place}/{name}" if place else name]
 
 
 def test_systems_as_people_and_as_measures_rate_them(meta):
@@ -309,18 +318,17 @@ def test_annotators_and_what_is_valued(meta):
     counted = sheet(found, "measures", "").records
     assert {one["valued"] for one in counted if one["level"] == "statements"} == {6}
     one = meta(answers={name: (*own[:3], [few[:1] for few in own[3]]) for name, own in ANSWERS.items()})
-    assert "annotators" not in [each.name for each in meta_sheets(one)[""]]
+    assert "annotators" not in meta_sheets(one)
     assert "1 annotator each, so that no agreement" in {note.label: note.text for note in notes_of(one)}["data"]
 
 
-def test_the_files_can_be_read_again_and_are_the_same_bytes(meta, tmp_path):
+def test_the_files_can_be_read_again_and_are_the_same_bytes(asked, meta, tmp_path):
     contents = []
     for _ in range(2):
-        found = meta(pipelines=("alce", "scifi"))
-        written = write_meta(found, meta_sheets(found))
-        contents.append({path: path.read_bytes() for path in written})
+        result = run_pipeline(META, *asked(pipelines=("alce", "scifi")))
+        contents.append({path: path.read_bytes() for path in result.write()})
     assert contents[0] == contents[1]
-    folder = folder_of(found)
+    found, folder = meta(pipelines=("alce", "scifi")), result.folder
     assert folder == tmp_path / "results" / "cite" / "meta" / "rated"
     for level in found.levels:
         again = read_ratings(folder / level.unit / "ratings.jsonl")
@@ -356,14 +364,14 @@ def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_i
 
 
 @pytest.mark.parametrize(
-    ("asked", "overrides", "says"),
+    ("options", "overrides", "says"),
     [
         ({"pipelines": ("acle",)}, (), "Did you mean 'alce'"),
         ({"nli": ("overlpa",)}, (), "Did you mean 'overlap'"),
         ({"scenario": "ful"}, (), "Did you mean 'full'"),
         ({"pipelines": ("autoais",), "threshold": "soft"}, (), "AutoAIS is made of decisions"),
         ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is named"),
-        ({"choice": ChatChoice("tiny")}, (), "No pipeline here asks a chat model"),
+        ({"model": "tiny"}, (), "No pipeline here asks a chat model"),
         ({"pipelines": ("scifi",)}, ("facts=model", "own_group=true"), "own_group=true keeps the citation groups"),
         ({"pipelines": ("scifi",)}, ("window_unit=/nowhere",), "The tokenizer window_unit=/nowhere cannot be loaded"),
         ({}, ("none=repsonse",), "none should be 'left out' or 'response'"),
@@ -373,9 +381,9 @@ def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_i
         ({"answers": {"a": ("Ships.", "s", "g", [(None,)])}}, (), "holds 0 ratings"),
     ],
 )
-def test_what_cannot_be_done_is_said_before_any_scoring(meta, tmp_path, asked, overrides, says):
+def test_what_cannot_be_done_is_said_before_any_scoring(meta, tmp_path, options, overrides, says):
     with pytest.raises(UserError, match=says):
-        meta(*overrides, **asked)
+        meta(*overrides, **options)
     assert not (tmp_path / "results").exists()
 
 
@@ -441,7 +449,7 @@ def test_citebench_by_citeevals_own_procedure(meta, tmp_path):
     replies = tmp_path / "judge.jsonl"
     results = evaluate(answers, splits, recording(ask, replies), Asking(model="t")).results
     asked = {"files": (statements,), "human": people, "pipelines": ("citeeval", "autoais")}
-    found = meta(choice=ChatChoice(replay=replies), **asked)
+    found = meta(replay=replies, **asked)
     records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}
     for scenario in ("full", "cited"):
         for measure in ("auto", "rating", "edits"):

@@ -1,18 +1,20 @@
 """Missing facts and missing scores in a meta-evaluation: missing or in part, never "no value", never full marks."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.citation.sentences import SentenceSplitter
-from metaeval.experiment.citing.meta import run
-from metaeval.experiment.citing.meta.judges import read_facts, scifi_measure
-from metaeval.experiment.citing.meta.missing import could_be
-from metaeval.experiment.citing.meta.ratings import MetaOptions, alignment, response_level, statement_level
-from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
-from metaeval.experiment.citing.settings import ChatChoice
+from metaeval.experiment.citing.meta.measures import read_facts, scifi_measure
+from metaeval.experiment.citing.meta.model import MetaCommand, MetaOptions
+from metaeval.experiment.citing.meta.notes import could_be
+from metaeval.experiment.citing.meta.ratings import alignment, response_level, statement_level
+from metaeval.experiment.citing.meta.run import META
+from metaeval.experiment.citing.run import judge
+from metaeval.experiment.citing.run import prepare as prepared_run
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.llm.errors import Cause
@@ -48,7 +50,7 @@ BACKEND = Backend(
 def prepare(tmp_path):
     """A run on rated answers, before anything is asked."""
 
-    def made(*overrides, texts=TEXTS, choice=None, **asked):
+    def made(*overrides, texts=TEXTS, **asked):
         rows = []
         for name, text in texts.items():
             ends = [place + 1 for place, letter in enumerate(text) if letter == "."]
@@ -63,7 +65,7 @@ def prepare(tmp_path):
         given = {"pipelines": ("scifi",), "nli": ("overlap",), **asked}
         quick = ("interval.resamples=20", "comparison.permutations=0", "controls=false", "splitter=rules")
         settings = {"results": tmp_path / "results"}
-        return prepare_meta(MetaAsked((path,), **given), choice or ChatChoice(), settings, [*quick, *overrides])
+        return prepared_run(META, MetaCommand(files=(path,), **given), settings, [*quick, *overrides])
 
     return made
 
@@ -71,9 +73,9 @@ def prepare(tmp_path):
 @pytest.fixture
 def lost(prepare):
     """Levels of SCiFi by a model that does not decompose everything, by the rules of `MetaOptions`."""
-    prepared = prepare("facts=model", choice=ChatChoice(model="tiny"))
-    read = read_with_model(prepared.answers, prepared.scifi, ask, prepared.chat, prepared.splitter)
-    measure = scifi_measure(prepared, read, {}, BACKEND)
+    prepared = META.read(prepare("facts=model", model="tiny"))
+    facts = read_with_model(prepared.answers, prepared.scifi, ask, prepared.chat, prepared.splitter)
+    measure = scifi_measure(prepared, facts, {}, BACKEND)
 
     def made(**rules):
         aligned = alignment(prepared.human, [measure])
@@ -126,7 +128,7 @@ def test_a_statement_that_would_take_a_missing_value_is_missing(lost):
 
 
 def test_passages_are_cut_by_the_splitter_of_the_run(prepare):
-    prepared = prepare("window=2", texts={"whole": TEXTS["whole"]})
+    prepared = META.read(prepare("window=2", texts={"whole": TEXTS["whole"]}))
     lines_in = []
 
     def entails(pairs):
@@ -139,8 +141,7 @@ def test_passages_are_cut_by_the_splitter_of_the_run(prepare):
     assert {*lines_in} == {"A dam.", "Of coal."}
     lines_in.clear()
     whole = SentenceSplitter("whole", lambda text: [text])
-    vars(prepared)["splitter"] = whole
-    scifi_measure(prepared, read, fields, backend)
+    scifi_measure(replace(prepared, splitter=whole), read, fields, backend)
     assert {*lines_in} == {"A dam. Of coal."}
 
 
@@ -153,7 +154,7 @@ def test_scores_made_elsewhere_that_leave_out_sentences_are_values_in_part(prepa
     rows[-1]["value"] = 0.5
     rows.append({"answer": "none", "value": 0.9})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = run.run_meta(prepare(pipelines=(), nli=(), scores=(path,)))
+    found = judge(META, prepare(pipelines=(), nli=(), scores=(path,)))
     level = next(one for one in found.levels if one.unit == "responses")
     assert level.partial == {"scores:theirs": {"part"}}
     ((name, text),) = could_be(found)

@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from metaeval.experiment.citing.meta.files import meta_sheets
-from metaeval.experiment.citing.meta.run import run_meta
-from metaeval.experiment.citing.meta.settings import MetaAsked, prepare_meta
-from metaeval.experiment.citing.meta.summary_rows import cleared, few_rows, told_apart, unmarked
-from metaeval.experiment.citing.meta.summary_table import brief_grids
-from metaeval.experiment.citing.settings import ChatChoice
+from metaeval.experiment.citing.meta.model import MetaCommand
+from metaeval.experiment.citing.meta.run import META
+from metaeval.experiment.citing.meta.sheets import meta_sheets
+from metaeval.experiment.citing.meta.summary_table import brief_grids, cleared, few_rows, told_apart, unmarked
+from metaeval.experiment.citing.run import judge, prepare
 from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Value
 
 COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]
@@ -115,7 +114,7 @@ def meta(tmp_path):
         given = {"pipelines": ("alce", "scifi"), "nli": ("overlap",), "threshold": "0.6", **asked}
         quick = ("interval.resamples=40", "comparison.permutations=20", "splitter=rules", *overrides)
         settings = {"results": tmp_path / "results", "store": tmp_path / "scores.sqlite"}
-        return run_meta(prepare_meta(MetaAsked((path,), **given), ChatChoice(), settings, quick))
+        return judge(META, prepare(META, MetaCommand(files=(path,), **given), settings, quick))
 
     return made
 
