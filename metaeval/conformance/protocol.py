@@ -31,6 +31,11 @@ def judgements(n: int = 300, *, seed: int = 0, missing: float = 0.0) -> Judgemen
     return Judgements(gold, np.where(rng.random(n) < missing, np.nan, score), pool // 3, pool)
 
 
+def copied(rows: Judgements) -> Judgements:
+    """The same rows in arrays of their own."""
+    return rows.rows(np.ones(rows.score.size, dtype=np.bool_))
+
+
 def _edges() -> dict[str, Judgements]:
     plain, lacking = judgements(), judgements(missing=0.1)
     return {
@@ -76,7 +81,7 @@ class ProtocolSubject:
     def run(self, given: Judgements, n: int = 20, seed: int = 0, options: Mapping[str, str] | None = None) -> Outcome:
         """Its outcome, whatever comes."""
         asked = self.options if options is None else options
-        return self.protocol.evaluate(given, Resampling(n=n, seed=seed), asked)
+        return self.protocol.evaluate(copied(given), Resampling(n=n, seed=seed), asked)
 
 
 def declares_itself(subject: ProtocolSubject) -> None:
@@ -122,12 +127,15 @@ def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
     """On every edge of its input, with and without resamples: counts that add up, numbers or a note, no exception."""
     for edge, given in EDGES.items():
         for n in (0, 20):
-            kept = [np.copy(column) for column in (given.gold, given.score, given.group, given.pool)]
-            outcome = runs(f"evaluate on the input {edge!r}", partial(subject.run, given, n))
+            mine = copied(given)
+            outcome = runs(
+                f"evaluate on the input {edge!r}",
+                partial(subject.protocol.evaluate, mine, Resampling(n), subject.options),
+            )
             _check_outcome(subject.protocol, given, outcome, edge)
             changed = any(
-                not np.array_equal(before, after, equal_nan=True)
-                for before, after in zip(kept, (given.gold, given.score, given.group, given.pool), strict=True)
+                not np.array_equal(getattr(given, name), getattr(mine, name), equal_nan=True)
+                for name in ("gold", "score", "group", "pool")
             )
             need(
                 not changed,
@@ -222,7 +230,7 @@ def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
     outcome = subject.run(given, n=20)
     keys = [key for key, estimate in outcome.estimates.items() if estimate.value is not None]
     n_groups = np.unique(given.group).size
-    rows = protocol.judge(given, subject.options) if protocol.judge else given
+    rows = protocol.judge(copied(given), subject.options) if protocol.judge else copied(given)
     found = runs(
         "replicate", lambda: protocol.replicate(rows, n_groups, bootstrap(n_groups, 20, 0), subject.options, keys)
     )
@@ -246,7 +254,7 @@ def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
 
 def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
     """A metric against a worse one and against itself, as `compare` and `power` do."""
-    protocol, one = subject.protocol, EDGES["plain"]
+    protocol, one = subject.protocol, copied(EDGES["plain"])
     other = one.with_score(one.score + np.random.default_rng(5).normal(size=one.score.size))
     resampling = Resampling(n=20)
     keys = [key for key in protocol.shown(one) if protocol.measure(key).normal]

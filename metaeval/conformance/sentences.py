@@ -49,4 +49,4 @@ def runs(what: str, call: Callable[[], Found]) -> Found:
     except UserError as error:
         refuse(f"{what} ended with: {error}", error)
     except Exception as error:  # noqa: BLE001
-        refuse(f"{what} raised {type(error).__name__}: {error}. The traceback is above; it has to run.", error)
+        refuse(f"{what} raised {type(error).__name__}: {error}: see the traceback.", error)

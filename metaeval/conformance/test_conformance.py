@@ -19,7 +19,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each check of each thing that is named."""
     cases = list(_cases(metafunc.config))
     if not cases:
-        raise pytest.UsageError("Nothing to check: give --metric, --dataset or --protocol, as module:NAME.")
+        pytest.exit("Nothing to check: give --metric, --dataset or --protocol, as module:NAME.", returncode=4)
     metafunc.parametrize(("check", "subject"), [case[1:] for case in cases], ids=[case[0] for case in cases])
 
 
@@ -45,16 +45,19 @@ def _find(kind: registry.Kind, name: str) -> Any:
     try:
         return registry.find(kind, name)
     except UserError as error:
-        raise pytest.UsageError(str(error)) from None
+        pytest.exit(str(error), returncode=4)
 
 
 def test_contract(check: Callable[[Any], None], subject: Any) -> None:
     """One check; where it fails, one sentence says what to do."""
     try:
         check(subject)
+        return
     except NotCheckedError as error:
         pytest.skip(str(error))
     except ContractError as error:
-        if error.__cause__ is not None and not isinstance(error.__cause__, UserError):
-            print("".join(traceback.format_exception(error.__cause__)[-12:]))  # noqa: T201 (pytest shows it with the failure)
-        pytest.fail(str(error), pytrace=False)
+        broken = error
+    cause = broken.__cause__
+    if cause is not None and not isinstance(cause, UserError):
+        print("".join(traceback.format_exception(cause)[-12:]))  # noqa: T201 (pytest shows it with the failure)
+    pytest.fail(str(broken), pytrace=False)

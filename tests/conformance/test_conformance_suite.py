@@ -1,0 +1,114 @@
+"""`pytest --pyargs metaeval.conformance` on a package of one's own: what is right passes, what is wrong is told how."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+BROKEN = {
+    "metric": {
+        "NoMetric": "is not a metric: give a subclass of metaeval.scoring.contract.Metric",
+        "NoCard": "NoCard has no card: set `card = MetricCard(",
+        "NoLicence": "The card's licence is empty: fill it",
+        "Two": "score returned 2 answers for 42 pairs: return one PairScore for each pair, in the order given.",
+        "Numbers": "score returned 0.5, not a PairScore: return PairScore(score).",
+        "NotFinite": "score returned PairScore(nan): a score is a finite number; where there is none, return "
+        "PairScore(None",
+        "Percent": ", outside the card's range 0.0 to 1.0: correct low and high, or the score.",
+        "ZeroForEmpty": "has no words and got 0.0 with status 'ok': return PairScore(None, Status.EMPTY) for it.",
+        "Uncounted": "A pair of 701 words is answered with 0 tokens: give the number of input tokens before any cut",
+        "Cumulative": "a pair's score must not depend on the other pairs of the call (mask the padding, keep no "
+        "state).",
+        "Inverted": "the first has to be lower, as the card's direction is -1.",
+        "Raising": "score raised KeyError: 'lost': see the traceback.",
+        "Pathed": "Two instances with the same options have different identities",
+    },
+    "dataset": {
+        "NO_SPLIT": "The default split is 'test', and files has all: list it there.",
+        "NO_TITLE": "The card's title is empty: fill it",
+        "ODD_DEFAULT": "Option 'kind' has the default 'c', which is not among the values allowed.",
+        "ONE_GROUP": "All of the split 'all' is in one group: set `group` to the question, answer or article",
+        "LISTED": "The split 'all' is a list and the card says kind='corpus': return a Corpus, or change the card.",
+        "LOST": "Loading the split 'all' raised KeyError: 'rivers.jsonl'. Raise metaeval.errors.UserError",
+    },
+    "protocol": {
+        "CHANGING": "evaluate changed its input on 'plain': work on copies",
+        "ZERO": "gap is 0.0 on the input 'all unscored': return Estimate(None, note='no scored pairs').",
+        "UNCOUNTED": "excluded rows are not the 300 given: count every row once.",
+        "UNSEEDED": "Two runs with one seed differ: draw with metaeval.stats.resampling.bootstrap, from the seed "
+        "given.",
+        "UNCHECKED": "A score of inf has to raise a ValueError of one sentence",
+        "TWO_WAYS": "both have to compute the same.",
+        "MUTE": "title or about is empty: say in one sentence what it measures, for `explain`.",
+        "OLD_OPTIONS": "Option 'form' is not whole: give Option(about, {value: what it means, ...})",
+        "HEADLESS": "The headline is 'gapp', which is no measure: choose among gap.",
+        "EMPTY_TIES": "tie_orders is set and no estimate has `ties`",
+        "LISTS": "evaluate returned list: return a protocols.contract.Outcome.",
+    },
+}
+
+
+def conformance(*arguments):
+    """Exit code and output of the suite, run as an outsider does: beside the package, away from the project."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", "metaeval.conformance", *arguments]
+    done = subprocess.run(
+        command, cwd=HERE, env={**os.environ, "COLUMNS": "300"}, capture_output=True, text=True, timeout=600
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_metric_a_data_set_and_a_protocol_that_keep_their_contracts_pass():
+    code, said = conformance(
+        "--metric=scratch:SharedWords", "--dataset=scratch:RIVERS", "--protocol=scratch:GAP", "--metric=overlap"
+    )
+
+    assert code == 0, said
+    assert re.search(r"\b\d+ passed", said)
+    assert "skipped" not in said
+
+
+@pytest.fixture(scope="module")
+def told():
+    """What the suite says of everything that is broken, by kind and name."""
+    arguments = [f"--{kind}=scratch:{name}" for kind, names in BROKEN.items() for name in names]
+    code, said = conformance(*arguments)
+    assert code == 1, said
+    parts = re.split(r"^_+ test_contract\[scratch:(\w+)-\w+\] _+$", said.partition("short test summary")[0], flags=re.M)
+    found = {}
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        found[name] = found.get(name, "") + text
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"), [(name, sentence) for names in BROKEN.values() for name, sentence in names.items()]
+)
+def test_what_is_broken_is_told_what_to_do(told, name, sentence):
+    assert sentence in told[name]
+
+
+def test_every_check_of_a_broken_thing_ends_in_a_sentence_and_none_in_an_assertion(told):
+    for text in told.values():
+        assert "assert " not in text
+        assert "Error: assert" not in text
+
+
+def test_without_a_name_or_with_a_wrong_one_the_suite_says_what_to_give():
+    assert "Nothing to check: give --metric, --dataset" in conformance()[1]
+    code, said = conformance("--metric=overlapp")
+    assert code != 0
+    assert "Did you mean 'overlap'" in said
+
+
+def test_options_are_known_to_the_suite_alone(tmp_path):
+    (tmp_path / "test_mine.py").write_text("def test_mine(): pass\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--metric=overlap", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    assert done.returncode == 4
+    assert "unrecognized arguments: --metric=overlap" in done.stderr
