@@ -127,7 +127,7 @@ class RunConfig(_Strict):
     controls: bool = True
     """Add rows of scores that cost nothing, for comparison."""
     protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
-    """correlation, classification, retrieval (commas), or all."""
+    """Protocols, with commas: correlation, classification, retrieval; or all."""
     protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
     """Options of each protocol."""
     interval: IntervalConfig = IntervalConfig()
@@ -139,7 +139,7 @@ class RunConfig(_Strict):
     store: Annotated[Path | None, Flag("FILE")] = None
     """Score store (default: scores.sqlite in the results folder)."""
     budget: Annotated[float | None, Flag("USD")] = Field(default=None, gt=0)
-    """The most that a metric which costs money may spend, in USD; stops there."""
+    """Most that a paid metric may spend, in USD; the run stops there."""
 
     @field_validator("pool")
     @classmethod

@@ -21,24 +21,28 @@ def compare(
     given: opt.Given,
     by: Annotated[
         str | None,
-        typer.Option(help="Parts of the data: system, length, position, or dataset (name several).", metavar="PART"),
+        typer.Option(help="Subgroups: system, length, position, or dataset (name several).", metavar="PART"),
     ] = None,
-    bias: Annotated[bool, typer.Option("--bias", help="Preference for length and place at one human level.")] = False,
-    agreement: Annotated[bool, typer.Option("--agreement", help="How alike the metrics rank the rows.")] = False,
+    bias: Annotated[
+        bool, typer.Option("--bias", help="Preference for length and position at one human level.")
+    ] = False,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Agreement of the metrics' rankings of the rows.")
+    ] = False,
     complementarity: Annotated[
-        bool, typer.Option("--complementarity", help="What a stack gains over the best metric alone.")
+        bool, typer.Option("--complementarity", help="Gain of a stack of metrics over the best metric.")
     ] = False,
     margin: Annotated[
-        float, typer.Option(help="Within this, raw, two metrics count as equally good.", metavar="DIFFERENCE")
+        float, typer.Option(help="Largest raw difference at which metrics count as equally good.", metavar="DIFFERENCE")
     ] = 0.02,
     full: Annotated[
-        bool, typer.Option("--full", help="Print every measure and pair, of more than two metrics too.")
+        bool, typer.Option("--full", help="Print every measure and pair, also for more than two metrics.")
     ] = False,
 ) -> None:
-    """Tell metrics apart: differences, agreement, joint gain.
+    """Compare metrics: differences, agreement, joint gain.
 
-    Plain: every pair under every protocol, then agreement and the gain of
-    stacks. --by, --bias, --agreement, --complementarity: those alone.
+    By default every pair is compared under every protocol. --by, --bias,
+    --agreement and --complementarity give these analyses alone.
 
     \b
     Examples:
@@ -146,14 +150,14 @@ def power(
         typer.Option("--protocol", "-p", help="Protocol to plan for, by its headline measure.", metavar="NAME"),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option(help="Measure, by its key: overall, spearman, ndcg@5 ...", metavar="KEY")
+        str | None, typer.Option(help="Key of the measure: overall, spearman, ndcg@5 ...", metavar="KEY")
     ] = None,
 ) -> None:
     """Plan how many citations it takes to tell two metrics apart.
 
-    The data are the pilot: the spread of the two metrics' difference over its
-    groups. Without --difference: for the difference that the pilot shows.
-    Without --protocol and --measure: for the mean ROC-AUC.
+    The data are the pilot: they show how much the two metrics' difference
+    varies over groups. The default difference is that of the pilot, and the
+    default measure the mean ROC-AUC.
 
     \b
     Examples:

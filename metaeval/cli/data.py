@@ -139,7 +139,7 @@ def verify(given: opt.Given, name: Name) -> None:
 def convert(
     given: opt.Given,
     name: Name,
-    out: Annotated[Path, typer.Argument(help="The .jsonl file to write.", metavar="FILE")],
+    out: Annotated[Path, typer.Argument(help="File to write (.jsonl).", metavar="FILE")],
 ) -> None:
     """Write a data set as a corpus file, to read, edit or judge.
 
@@ -162,7 +162,7 @@ def convert(
 
 @app.command("validate")
 def validate(
-    file: Annotated[Path, typer.Argument(help="A corpus in metaeval's JSONL format.", metavar="FILE")],
+    file: Annotated[Path, typer.Argument(help="Corpus in metaeval's JSONL format.", metavar="FILE")],
 ) -> None:
     """Check a corpus file and list every problem with its line.
 
@@ -176,7 +176,7 @@ def validate(
     for problem in problems:
         typer.echo(str(problem))
     if problems:
-        typer.echo(f"metaeval: {file} cannot be used before this is mended.", err=True)
+        typer.echo(f"metaeval: {file} cannot be used until this is fixed.", err=True)
         raise typer.Exit(2)
     typer.echo(f"{file}: no problem found. Judge it with: metaeval run --dataset jsonl --data {file}")
 

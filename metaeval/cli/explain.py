@@ -12,18 +12,20 @@ if TYPE_CHECKING:
     from metaeval.experiment.explaining.comparing import Change
     from metaeval.experiment.explaining.explain import Explained
 
-_OF = Annotated[str, typer.Argument(help="A signature (in quotes), or a result file.", metavar="SIGNATURE|RESULT")]
+_OF = Annotated[str, typer.Argument(help="Signature (in quotes), or result file.", metavar="SIGNATURE|RESULT")]
 
 
 def explain(
     of: _OF,
-    metric: Annotated[str | None, typer.Argument(help="One row of the file: its metric.", metavar="[METRIC]")] = None,
+    metric: Annotated[
+        str | None, typer.Argument(help="Metric whose row of the file is explained.", metavar="[METRIC]")
+    ] = None,
 ) -> None:
-    """Spell out a signature, and the command that repeats it.
+    """Explain a signature, and print the command that repeats it.
 
-    Each field with what it means and the setting that changes it. Of a result
-    file or sheet: what all rows share once, then what each row has of its own,
-    and whether the file is as it was written.
+    Each field is shown with its meaning and the setting that changes it. A
+    result file or sheet shows what all rows share, then what differs by row,
+    and whether the file was changed since it was written.
 
     \b
     Examples:
@@ -62,11 +64,10 @@ def diff(
         str | None, typer.Option("--metric", "-m", help="Compare this row only.", metavar="METRIC")
     ] = None,
 ) -> None:
-    """Name what two signatures, or two result files, differ in.
+    """Show the differences between two signatures or two result files.
 
-    Of files (sheets too): rows of the same name, their choices and their
-    numbers. Exit code 0: the same in every choice (and number), 1: different,
-    2: cannot be read.
+    In files (sheets too), rows of the same name are compared: their choices and
+    their numbers. Exit code 0: no difference, 1: differences, 2: not readable.
 
     \b
     Examples:

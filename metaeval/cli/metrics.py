@@ -26,9 +26,7 @@ app = typer.Typer(
 Name = Annotated[str, typer.Argument(help="Metric ('metaeval metrics list').", metavar="NAME")]
 Options = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", "-s", help="An option of the metric: --set folder=models/it. Repeatable.", metavar="KEY=VALUE"
-    ),
+    typer.Option("--set", "-s", help="Option of the metric, as folder=models/it. Repeatable.", metavar="KEY=VALUE"),
 ]
 
 
@@ -116,10 +114,10 @@ def verify(
     """Check a metric's scores on this machine.
 
     \b
-    Thirteen pairs, scored in batches and one by one, and published scores where
-    there are any. With --official also the official package, on the same weights:
-    it is installed once, into an environment of its own in the cache. Ends with
-    code 1 where a difference is larger than allowed.
+    Thirteen pairs are scored in batches and one by one, and compared with
+    published scores where there are any. --official also runs the official
+    package on the same weights; it is installed once, into an environment of its
+    own in the cache. Exit code 1: a difference is larger than allowed.
 
     \b
     Examples:
@@ -199,9 +197,9 @@ def _small(value: float) -> str:
 
 @app.command("doctor")
 def doctor(
-    json_: Annotated[bool, typer.Option("--json", help="Everything as JSON, for machines.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Say what this machine has, and what each metric needs of it.
+    """Show what this machine has, and what each metric needs.
 
     \b
     Examples:
@@ -285,8 +283,8 @@ def serve(name: Name, set_: Options = None) -> None:
     """Serve a metric to a metaeval elsewhere (metric 'worker').
 
     \b
-    Reads pairs and writes scores as JSON lines, in the protocol that the metric
-    'worker' speaks: pins that fight ours, or a GPU that stands elsewhere.
+    It reads pairs and writes scores as JSON lines, in the protocol of the metric
+    'worker': for a metric whose dependencies conflict, or a GPU elsewhere.
 
     \b
     Examples:

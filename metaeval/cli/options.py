@@ -21,17 +21,17 @@ class CommandOptions(BaseModel):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     config: Annotated[Path | None, Flag("FILE", "-c")] = None
-    """A YAML file, or the name of a shipped experiment."""
+    """YAML file, or name of a shipped experiment."""
     names: Annotated[tuple[str, ...], Flag("METRIC", multiple=True, argument=True)] = ()
     """Metrics by name, or score files (.jsonl, .parquet)."""
     datasets: Annotated[Names, Flag("NAMES", "-d", "dataset")] = ()
     """Data sets, by name, with commas."""
     dry_run: bool = False
-    """Say what is left to score, fetch and pay for, and do none of it."""
+    """Estimate only: what is left to score, download and pay for."""
     set: Annotated[tuple[str, ...], Flag("KEY=VALUE", "-s", multiple=True)] = ()
-    """Any other setting: --set interval.resamples=10000. Repeatable."""
+    """Any other setting, as interval.resamples=10000. Repeatable."""
     quiet: Annotated[bool, Flag(short="-q")] = False
-    """No progress, no tables: write files only."""
+    """Write files only: no progress, no tables."""
 
 
 class Given(CommandOptions):

@@ -69,7 +69,9 @@ def score(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the score files.", metavar="FOLDER")] = Path(
         "results"
     ),
-    format: Annotated[str, typer.Option(help="parquet or jsonl.", metavar="FORMAT")] = "parquet",
+    format: Annotated[
+        str, typer.Option(help="Format of the score files: parquet or jsonl.", metavar="FORMAT")
+    ] = "parquet",
 ) -> None:
     """Score the data and write one score file per metric.
 
@@ -115,8 +117,10 @@ def pairs(
 
 
 def table(
-    file: Annotated[Path, typer.Argument(help="A result file (results/.../*.json).", metavar="RESULT")],
-    format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown, latex or csv.")] = "terminal",
+    file: Annotated[Path, typer.Argument(help="Result file (results/.../*.json).", metavar="RESULT")],
+    format: Annotated[
+        str, typer.Option("--format", "-f", help="Format: terminal, markdown, latex or csv.")
+    ] = "terminal",
 ) -> None:
     """Print a result file as a table.
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def tables(given: opt.Given) -> None:
     """Run a suite and write its tables, as in a paper.
 
-    One run for each data set; a metric that cannot be run here is left out and
-    named. Without -c and -d: the shipped mini corpus.
+    There is one run for each data set. A metric that cannot run here is left
+    out and named. The default is the shipped mini corpus.
 
     \b
     Examples:
@@ -42,7 +42,7 @@ def tables(given: opt.Given) -> None:
 def figures(
     given: opt.Given,
     cost: Annotated[
-        bool, typer.Option("--cost", help="Measure each metric's speed too (scores at most 200 pairs afresh).")
+        bool, typer.Option("--cost", help="Also measure each metric's speed (scores at most 200 pairs again).")
     ] = False,
 ) -> None:
     """Write a suite's figures, from its tables' files or a run.
@@ -168,14 +168,14 @@ def multiverse(
     given: opt.Given,
     axes: Annotated[
         list[str] | None,
-        typer.Option("--axes", "-a", help="A choice and its values: chunk.size=100,150. Repeatable.", metavar="AXIS"),
+        typer.Option("--axes", "-a", help="Choice with its values: chunk.size=100,150. Repeatable.", metavar="AXIS"),
     ] = None,
 ) -> None:
     """Rank the metrics under every combination of open choices.
 
-    Chunk size, evidence rule, unit, pool and tie policy, without intervals.
-    An axis that is given takes the place of its default values; one value
-    holds it fixed. Any setting of a run can be an axis.
+    The choices are chunk size, evidence rule, unit, pool and tie policy; there
+    are no intervals. An axis that is given replaces its default values, and one
+    value fixes it. Any setting of a run can be an axis.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ def decide(
         str | None, typer.Option(help="Unit of that data set (default: --unit).", metavar="UNIT")
     ] = None,
 ) -> None:
-    """Turn scores into three-way decisions, and judge those.
+    """Turn scores into three-way decisions, and evaluate them.
 
     Thresholds come from the other folds of the data (--set
     protocol_options.decision.folds=10, ...objective=balanced-accuracy).
@@ -94,14 +94,17 @@ def calibrate(
         str, typer.Option(help="Lowest human level that counts as supported: full or partial.", metavar="LEVEL")
     ] = "full",
     objective: Annotated[
-        str, typer.Option(help="What the threshold maximises: macro-f1 or balanced-accuracy.", metavar="NAME")
+        str, typer.Option(help="Objective of the threshold: macro-f1 or balanced-accuracy.", metavar="NAME")
     ] = "macro-f1",
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation, by groups.", metavar="NUMBER")] = 5,
+    folds: Annotated[
+        int, typer.Option(help="Number of folds of the cross-validation over groups.", metavar="NUMBER")
+    ] = 5,
 ) -> None:
     """Learn a metric's threshold from human labels.
 
-    From it on, a score means "supported". It is that of all rows; how well it does is told by rows whose
-    fold took no part in choosing it. Unit: citation, unless --unit says chunk.
+    A score from the threshold on means "supported". The threshold is learnt from
+    all rows, and evaluated by cross-validation over groups. The unit is citation,
+    unless --unit says chunk.
 
     \b
     Examples:
