@@ -39,7 +39,17 @@ from metaeval.experiment.citing.pipeline import (
     Run,
     one_of,
 )
-from metaeval.experiment.citing.provenance import Provenance, data_of, shortened, truncation, uncertainty
+from metaeval.experiment.citing.provenance import (
+    Provenance,
+    by_backend,
+    by_system,
+    counted,
+    data_of,
+    listed,
+    shortened,
+    truncation,
+    uncertainty,
+)
 from metaeval.experiment.citing.quantities import Quantity
 from metaeval.experiment.citing.rankings import Rankings, flip_sheets, ranking_sheets
 from metaeval.experiment.citing.result import RowTable
@@ -126,20 +136,18 @@ def rankings(cited: Cited) -> Rankings:
 def provenance_of(cited: Cited, name: str) -> Provenance:
     """What stands around the tables: data, settings, backends, what they did not read or could not judge, problems."""
     reading, panel, lines = cited.reading, cited.panel, cited.judged[0].lines
-    counted, kind = counts(lines), _TITLES[reading.name]
-    data = data_of(name, reading.name, reading.answers, counted["claims"], counted["marks"])
+    marks, kind = counts(lines), _TITLES[reading.name]
+    data = data_of(name, reading.name, reading.answers, marks["claims"], marks["marks"])
     said = f"{count(len(reading.answers), 'answer')} of {count(len(panel.systems), 'system')}, "
-    said += (
-        f"{count(data.groups, 'group')}; {count(data.statements, 'claim')}, {count(data.citations, 'citation mark')}"
-    )
+    said += f"{count(data.groups, 'group')}; {count(data.statements, 'claim')}, "
     unread = [one for one in cited.judged if unjudged(one.lines)]
     notes = (
-        Note("data", said),
-        Note("settings", ", ".join(f"{key} {plain(str(value))}" for key, value in reading.fields.items())),
-        Note("verdicts", "", tuple((plain(one.backend.name), _verdicts(one.backend)) for one in cited.judged)),
+        Note("data", said + count(data.citations, "citation mark")),
+        Note("settings", listed(reading.fields)),
+        by_backend("verdicts", ((one.backend, _verdicts(one.backend)) for one in cited.judged)),
         truncation(one.backend for one in cited.judged),
-        Note("not judged", "", tuple((plain(one.backend.name), _unjudged(one)) for one in unread)),
-        Note("could be", "", tuple((plain(one.backend.name), _bounds(cited, one)) for one in unread)),
+        by_backend("not judged", ((one.backend, _unjudged(one)) for one in unread)),
+        by_backend("could be", ((one.backend, _bounds(cited, one)) for one in unread)),
         Note("marks", _marks(lines)),
         uncertainty(cited.config.interval, data.groups),
     )
@@ -266,40 +274,38 @@ def _verdicts(backend: Backend) -> str:
 def _unjudged(one: Judged) -> str:
     """The lines without a verdict by reason, and the first of them."""
     lines = unjudged(one.lines)
-    reasons = Counter(line.reason for line in lines)
-    said = ", ".join(f"{reason} {number:,}" for reason, number in sorted(reasons.items()))
-    examples = "; ".join(
-        f"{line.answer}, sentence {line.sentence}: {shortened(line.claim)}" for line in lines[:_EXAMPLES]
-    )
-    return f"{said} (of {len(one.lines):,} lines); first: {examples}"
+    reasons = counted(Counter(line.reason for line in lines))
+    examples = [f"{line.answer}, sentence {line.sentence}: {shortened(line.claim)}" for line in lines[:_EXAMPLES]]
+    return f"{reasons} (of {len(one.lines):,} lines); first: {'; '.join(examples)}"
 
 
 def _bounds(cited: Cited, one: Judged) -> str:
     """What recall and precision of each system could be, were all missing verdicts against it, or for it."""
-    said = []
-    for number, system in enumerate(cited.panel.systems):
-        ends = [
-            f"{key} {numeral(worst, RECALL)} to {numeral(best, RECALL)}"
-            for key, (worst, best) in bounds_of(cited, one, number).items()
-        ]
-        if ends:
-            said.append(f"{plain(system)} {', '.join(ends)}" if len(cited.panel.systems) > 1 else ", ".join(ends))
-    return "; ".join(said)
+
+    def said(system: int) -> list[str]:
+        ends = bounds_of(cited, one, system).items()
+        return [f"{key} {numeral(worst, RECALL)} to {numeral(best, RECALL)}" for key, (worst, best) in ends]
+
+    return by_system(cited.panel, said)
 
 
 def _marks(lines: Sequence[Line]) -> str:
     """Marks that take no part as they stand, by what became of them and by what is wrong with them."""
-    counted = counts(lines)
-    kinds = [(key.removeprefix("marks: "), value) for key, value in counted.items() if key.startswith("marks: ")]
-    wrong = [(key.removeprefix("problem: "), value) for key, value in counted.items() if key.startswith("problem: ")]
-    said = ", ".join(f"{plain(key)} {value:,}" for key, value in kinds if key not in ("judged", "unjudged"))
-    problems = ", ".join(f"{plain(key)} {value:,}" for key, value in wrong)
-    first = next((line for line in lines if line.problem), None)
+    found = counts(lines)
+    states, problems = (
+        {key.removeprefix(kind): value for key, value in found.items() if key.startswith(kind)}
+        for kind in ("marks: ", "problem: ")
+    )
+    wrong, first = counted(problems), next((line for line in lines if line.problem), None)
     if first is not None:
-        problems += f" (first: {first.answer}, offset {first.start})"
-    uncited = counted["claims uncited"]
-    parts = [f"uncited {uncited:,} of {count(counted['claims'], 'claim')}" if uncited else "", said]
-    return "; ".join(part for part in [*parts, f"problems: {problems}" if problems else ""] if part)
+        wrong += f" (first: {first.answer}, offset {first.start})"
+    uncited = found["claims uncited"]
+    parts = (
+        f"uncited {uncited:,} of {count(found['claims'], 'claim')}" if uncited else "",
+        counted({key: value for key, value in states.items() if key not in ("judged", "unjudged")}),
+        f"problems: {wrong}" if wrong else "",
+    )
+    return "; ".join(part for part in parts if part)
 
 
 def _read(run: Run) -> tuple[Run, Reading]:
@@ -318,10 +324,25 @@ def _lay_out(judged: tuple[Run, Cited]) -> Layout:
     return Layout(citation_sheets(cited, run.name), row_tables(cited))
 
 
-ALCE = Pipeline(
+def _pipeline(name: str, paper: str, options: type[ClaimOptions], help: str) -> Pipeline:
+    return Pipeline(
+        name=name,
+        title=_TITLES[name],
+        paper=paper,
+        help=help,
+        options=options,
+        measures=(*MEASURES, *TEXT_MEASURES.values(), MAUVE),
+        backends="many",
+        read=_read,
+        judge=_judge,
+        lay_out=_lay_out,
+    )
+
+
+ALCE = _pipeline(
     name="alce",
-    title="ALCE",
     paper="Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations",
+    options=AlceCommand,
     help="""Citation recall and precision of whole sentences (ALCE).
 
     \b
@@ -331,18 +352,12 @@ ALCE = Pipeline(
       metaeval cite alce one.json two.json --nli minilm-bertscore --nli overlap
       metaeval cite alce answers.jsonl --nli nli --threshold 0.5
     """,
-    options=AlceCommand,
-    measures=(*MEASURES, *TEXT_MEASURES.values(), MAUVE),
-    backends="many",
-    read=_read,
-    judge=_judge,
-    lay_out=_lay_out,
 )
 
-ALIICE = Pipeline(
+ALIICE = _pipeline(
     name="aliice",
-    title="ALiiCE",
     paper="Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation",
+    options=AliiceCommand,
     help="""Citation recall and precision within sentences (ALiiCE).
 
     A sentence is cut into one claim for each of its citation groups, by the
@@ -354,10 +369,4 @@ ALIICE = Pipeline(
       metaeval cite aliice answers.json --parser spacy:en_core_web_sm
       metaeval cite aliice answers.json --nli rouge,overlap --profile released
     """,
-    options=AliiceCommand,
-    measures=(*MEASURES, *TEXT_MEASURES.values(), MAUVE),
-    backends="many",
-    read=_read,
-    judge=_judge,
-    lay_out=_lay_out,
 )

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.config import IntervalConfig
+from metaeval.experiment.citing.quantities import Panel
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
@@ -83,6 +84,28 @@ def shortened(text: str, most: int = 60) -> str:
     return flat if len(flat) <= most else f"{flat[: most - 1]}…"
 
 
+def counted(counts: Mapping[str, int]) -> str:
+    """Counts by name, sorted: failed 1, too long 2."""
+    return ", ".join(f"{plain(name)} {number:,}" for name, number in sorted(counts.items()))
+
+
+def listed(fields: Mapping[str, object]) -> str:
+    """Settings as a note has them: profile paper, splitter rules."""
+    return ", ".join(f"{name} {plain(str(value))}" for name, value in fields.items())
+
+
+def by_backend(label: str, said: Iterable[tuple[Backend, str]]) -> Note:
+    """A note that says something of each backend; of one with an empty text, nothing."""
+    return Note(label, "", tuple((plain(backend.name), text) for backend, text in said if text))
+
+
+def by_system(panel: Panel, said: Callable[[int], Sequence[str]]) -> str:
+    """What is said of each system, by its number; its name stands before it where there are several."""
+    found = [(plain(name), ", ".join(said(number))) for number, name in enumerate(panel.systems)]
+    alone = len(panel.systems) == 1
+    return "; ".join(text if alone else f"{name} {text}" for name, text in found if text)
+
+
 def resampled(interval: IntervalConfig) -> dict[str, Scalar]:
     """The resampling as settings of a sheet."""
     return {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
@@ -121,13 +144,12 @@ def versions() -> dict[str, str]:
 
 def truncation(backends: Iterable[Backend]) -> Note:
     """What metrics did not read, as a note; it has no items where they read everything."""
-    said = [
+    said = "{} of pairs are longer than the metric reads; {} of tokens cut"
+    return by_backend(
+        "truncation",
         (
-            plain(one.name),
-            f"{share(one.ledger.cut_pairs, one.ledger.pairs)} of pairs are longer than the metric reads; "
-            f"{share(one.ledger.cut_tokens, one.ledger.tokens)} of tokens cut",
-        )
-        for one in backends
-        if one.ledger.cut_pairs
-    ]
-    return Note("truncation", "", tuple(said))
+            (one, said.format(share(own.cut_pairs, own.pairs), share(own.cut_tokens, own.tokens)))
+            for one in backends
+            if (own := one.ledger).cut_pairs
+        ),
+    )

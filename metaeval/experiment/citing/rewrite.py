@@ -38,7 +38,7 @@ from metaeval.experiment.citing.pipeline import (
     ReadsAnswers,
     Run,
 )
-from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
+from metaeval.experiment.citing.provenance import Provenance, data_of, listed, uncertainty
 from metaeval.experiment.citing.quantities import Quantity
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.sheet import Record, Scalar
@@ -330,7 +330,7 @@ def _provenance(rejudged: Rejudged) -> Provenance:
     left = f"{count(out, 'claim')} without a new wording or without a verdict, in neither recall nor precision; "
     notes = (
         Note("data", said + count(data.citations, "citation mark")),
-        Note("settings", ", ".join(f"{key} {plain(str(value))}" for key, value in source.fields.items())),
+        Note("settings", listed(source.fields)),
         Note("verdicts", f"{plain(backend.name)}: supported from {cutoff.value:g} on ({cutoff.source})"),
         Note("truncation", f"{share(ledger.cut_pairs, ledger.pairs)} of pairs cut" if ledger.cut_pairs else ""),
         Note("left out", left + f"with them, {_bounds(rejudged)}" if out else ""),

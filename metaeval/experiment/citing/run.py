@@ -195,14 +195,6 @@ def backends_over_store(run: Run) -> Iterator[MakeBackends]:
         yield made
 
 
-def backends_of(
-    cutoffs: Mapping[str, Cutoff], config: RunConfig, store: ScoreStore, premise: Any, progress: MetricProgress | None
-) -> Iterator[Backend]:
-    """The backends of a pipeline that is not declared yet."""
-    for name, cutoff in cutoffs.items():
-        yield entailment(name, config, cutoff, store, premise, progress)
-
-
 @contextmanager
 def _answering(run: Run) -> Iterator[Chat | None]:
     """The chat model of the run; None where none is asked."""

@@ -24,7 +24,16 @@ from metaeval.citation.scifi.shares import (
 from metaeval.citation.scifi.with_model import facts_signature
 from metaeval.experiment.citing import scifi
 from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline
-from metaeval.experiment.citing.provenance import Provenance, data_of, shortened, truncation, uncertainty
+from metaeval.experiment.citing.provenance import (
+    Provenance,
+    by_backend,
+    by_system,
+    counted,
+    data_of,
+    shortened,
+    truncation,
+    uncertainty,
+)
 from metaeval.experiment.citing.quantities import Quantity, micro_of
 from metaeval.experiment.citing.rankings import Rankings, ranking_sheets
 from metaeval.experiment.citing.result import RowTable
@@ -43,23 +52,13 @@ _COUNTS = (
     Column(key="count_reference", label="reference", digits=0),
 )
 _TEXTS = (
-    Column(key="density", label="density", digits=2),
-    Column(key="density_sub", label="density (sub)", digits=2),
-    Column(key="facts_per_sentence", label="facts per sentence", digits=2),
-    Column(key="uncited", label="uncited %", scale=100, digits=1),
-    Column(key="citations_without_facts", label="unused %", scale=100, digits=1),
-    Column(key="not_found", label="not found %", scale=100, digits=1),
+    Measure("density", "density", "density: citations per sentence", digits=2),
+    Measure("density_sub", "density (sub)", "sub: those with a further word of their sentence behind them", digits=2),
+    Measure("facts_per_sentence", "facts per sentence", "", digits=2),
+    Measure("uncited", "uncited %", "uncited: facts of sentences without a citation", 100, 1),
+    Measure("citations_without_facts", "unused %", "unused: citations that no fact is held against", 100, 1),
+    Measure("not_found", "not found %", "not found: facts whose segment is not in their sentence", 100, 1),
 )
-_READING: Mapping[str, str] = {
-    "density": "density: citations per sentence",
-    "density_sub": "sub: those with a further word of their sentence behind them",
-    "uncited": "uncited: facts of sentences without a citation",
-    "citations_without_facts": "unused: citations that no fact is held against",
-    "not_found": "not found: facts whose segment is not in their sentence",
-}
-"""What the columns of the answers say, by their keys."""
-
-
 _COUNTED = ("sentences cited", "facts: ", "segments: ", "marks: ", "problem: ")
 """Beginnings of the counts that no other note tells."""
 
@@ -92,7 +91,7 @@ def text_shares(assessed: Assessed) -> Mapping[str, list[Share]]:
         citations_without_facts(read, lines, options),
         unmapped(read),
     )
-    return {column.key: shares for column, shares in zip(_TEXTS, found, strict=True)}
+    return {measure.key: shares for measure, shares in zip(_TEXTS, found, strict=True)}
 
 
 def _scores(assessed: Assessed, around: Provenance) -> Sheet:
@@ -123,18 +122,19 @@ def _read_as(one: Scored) -> str:
 
 def _texts(assessed: Assessed, around: Provenance) -> Sheet:
     shares = text_shares(assessed)
-    quantities = [micro_of(column, shares[column.key]) for column in _TEXTS]
+    columns = [measure.column for measure in _TEXTS]
+    quantities = [micro_of(column, shares[column.key]) for column in columns]
     entries = [
         Entry(system, "", _values(assessed, quantities, number))
         for number, system in enumerate(assessed.run.panel.systems)
     ]
-    said = [text for key, text in _READING.items() if any(entry.values[key][0] is not None for entry in entries)]
+    shown = [one for one in _TEXTS if any(entry.values[one.key][0] is not None for entry in entries)]
     return around.sheet(
         "scifi-answers",
         "The answers",
         entry_records(entries),
-        lambda frame: scores_grid(frame, _TEXTS, entries),
-        [Note("reading", "; ".join(said))],
+        lambda frame: scores_grid(frame, columns, entries),
+        [Note("reading", "; ".join(one.meaning for one in shown if one.meaning))],
     )
 
 
@@ -204,21 +204,18 @@ def provenance_of(assessed: Assessed) -> Provenance:
     said = f"{count(len(read), 'answer')} of {count(len(run.panel.systems), 'system')}, {count(data.groups, 'group')}; "
     said += f"{count(sum(len(own.sentences) for own in read), 'sentence')}, {count(facts, 'fact')}, "
     said += count(marks, "citation mark")
-    named = [(plain(one.backend.name), one) for one in assessed.scored]
-    missing = [(name, missing_values(one)) for name, one in named]
-    open_ends = [(name, _bounds(assessed, one)) for name, one in named]
     settings = f"{source.options.signature}, splitter={run.splitter.name}".replace(",", ", ")
     notes = (
         Note("data", said),
         Note("settings", plain(settings)),
         Note("facts", plain(made) + (f", answered as {plain(models)}" if models else "")),
-        Note("verdicts", "", tuple((name, _verdicts(one)) for name, one in named)),
+        by_backend("verdicts", ((one.backend, _verdicts(one)) for one in assessed.scored)),
         truncation(one.backend for one in assessed.scored),
-        Note("not judged", "", tuple(each for each in missing if each[1])),
-        Note("could be", "", tuple(each for each in open_ends if each[1])),
+        by_backend("not judged", ((one.backend, missing_values(one)) for one in assessed.scored)),
+        by_backend("could be", ((one.backend, _bounds(assessed, one)) for one in assessed.scored)),
         Note("without facts", _lost_sentences(assessed)),
         Note("assignment", _assignment(assessed)),
-        Note("problems", _counted(sum((own.problems for own in read), Counter()))),
+        Note("problems", counted(sum((own.problems for own in read), Counter()))),
         Note("counts", _other_counts(assessed)),
         uncertainty(run.config.interval, data.groups),
     )
@@ -236,7 +233,7 @@ def missing_values(one: Scored) -> str:
     for lines, total, noun in ((facts, len(one.facts), "fact"), (references, len(one.references), "reference fact")):
         first = [f"{plain(line.answer)}, fact {line.fact_number}: {shortened(line.fact)}" for line in lines[:_EXAMPLES]]
         if lines:
-            reasons = _counted(Counter(line.reason for line in lines))
+            reasons = counted(Counter(line.reason for line in lines))
             said.append(f"{reasons} (of {count(total, noun)}); first: {'; '.join(first)}")
     return "; ".join(said)
 
@@ -247,19 +244,17 @@ def _bounds(assessed: Assessed, one: Scored) -> str:
     A sentence without facts is taken as one fact, and the note says so: if it holds more, the ends lie further apart.
     """
     average = micro if assessed.options.average == "facts" else macro
-    said = []
-    for number, system in enumerate(assessed.run.panel.systems):
-        ends = []
-        rows = assessed.run.panel.rows(number)
+
+    def said(system: int) -> list[str]:
+        rows, ends = assessed.run.panel.rows(system), []
         for name, shares in (("citation entailment", one.entailment), ("coverage", one.coverage)):
             if any(shares[row].open for row in rows.tolist()):
                 worst, best = (numeral(end, _PERCENT) for end in bounds(shares, average, rows))
-                unknown = _unknown(assessed, name, number)
+                unknown = _unknown(assessed, name, system)
                 ends.append(f"{name} {worst} to {best}" + (f" ({one_fact_each(unknown)})" if unknown else ""))
-        if ends:
-            alone = len(assessed.run.panel.systems) == 1
-            said.append(", ".join(ends) if alone else f"{plain(system)} {', '.join(ends)}")
-    return "; ".join(said)
+        return ends
+
+    return by_system(assessed.run.panel, said)
 
 
 def one_fact_each(sentences: int) -> str:
@@ -284,16 +279,10 @@ def _lost_sentences(assessed: Assessed) -> str:
     parts = []
     if first is not None:
         where = f"{plain(first[0])}, sentence {first[1]}"
-        parts.append(
-            f"{_counted(reasons)} (of {count(sentences, 'sentence')}): their facts are unknown; first: {where}"
-        )
+        parts.append(f"{counted(reasons)} (of {count(sentences, 'sentence')}): their facts are unknown; first: {where}")
     if of_references:
         parts.append(f"{count(of_references, 'sentence')} of references, which coverage does not ask for")
     return "; ".join(parts)
-
-
-def _counted(counted: Mapping[str, int]) -> str:
-    return ", ".join(f"{plain(name)} {number:,}" for name, number in sorted(counted.items()))
 
 
 def _verdicts(one: Scored) -> str:

@@ -113,23 +113,3 @@ def _value(owner: type, override: str) -> Any:
         raise UserError(f"--set {override}: {name} should be {allowed}.") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"--set {override}: the value is not YAML; text is safe in quotes, 'like this'.") from error
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a user asks of a pipeline that is not declared yet."""
-
-    pipeline: str
-    files: Sequence[Path]
-    form: str = "auto"
-    nli: Sequence[str] = ()
-    threshold: str | None = None
-    calibrations: Sequence[Path] = ()
-    profile: str = "paper"
-    parser: str = "small"
-    splitter: str = "auto"
-
-    @property
-    def name(self) -> str:
-        """The files' names, without folders and endings."""
-        return "+".join(path.name.split(".")[0] or path.name for path in self.files)
