@@ -5,12 +5,29 @@ from random import Random
 
 import pytest
 
-from metaeval.citation.citeeval.baselines import Open, Triple, autoais, known, response_triple, response_value
+from metaeval.citation.citeeval.baselines import (
+    TRIPLE,
+    UNDEFINED,
+    Open,
+    autoais,
+    known,
+    response_triple,
+    response_value,
+)
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
 from metaeval.citation.model import Answer, Passage, Verdict
 
 PASSAGES = (Passage("one"), Passage("two"), Passage("three"))
+
+
+def exact(*values):
+    """Precision, recall and F1 of which nothing is missing."""
+    return dict(zip(TRIPLE, map(known, values), strict=True))
+
+
+def of(triple, end="value"):
+    return tuple(getattr(triple[name], end) for name in TRIPLE)
 
 
 def triples(text, *true, missing=(), **options):
@@ -31,16 +48,16 @@ def triples(text, *true, missing=(), **options):
 def test_recall_is_joint_and_precision_counts_the_needed():
     # 1 and 2 are needed together; 3 adds nothing: alone it does not entail, and the rest does.
     found = triples("It is long [1][2][3].", "one\ntwo\nthree", "one\ntwo")
-    assert found == [Triple(pytest.approx(2 / 3), 1.0, pytest.approx(2 * (2 / 3) / (5 / 3)))]
-    assert triples("It is long [1].", "one") == [Triple(1.0, 1.0, 1.0)]
-    assert triples("It is long [1][2].", "one") == [Triple(0.0, 0.0, 0.0)]  # not together: nothing is asked alone
-    assert triples("It is long.") == [Triple(0.0, 0.0, 0.0)]
+    assert found == [exact(pytest.approx(2 / 3), 1.0, pytest.approx(2 * (2 / 3) / (5 / 3)))]
+    assert triples("It is long [1].", "one") == [exact(1.0, 1.0, 1.0)]
+    assert triples("It is long [1][2].", "one") == [exact(0.0, 0.0, 0.0)]  # not together: nothing is asked alone
+    assert triples("It is long.") == [exact(0.0, 0.0, 0.0)]
 
 
 def test_a_citation_of_no_passage_supports_nothing():
     found = triples("It is long [1][9].", "one", highest=10)
-    assert found == [Triple(0.5, 1.0, pytest.approx(2 / 3))]
-    assert triples("It is long [9].", highest=10) == [Triple(0.0, 0.0, 0.0)]
+    assert found == [exact(0.5, 1.0, pytest.approx(2 / 3))]
+    assert triples("It is long [9].", highest=10) == [exact(0.0, 0.0, 0.0)]
     published = Split((Statement(1, "It is long.", (0, 1), 0, 0),), no_answer=False)  # 0 is not the last passage
     asked = []
     autoais([Answer("a", "", PASSAGES)], [published], lambda pairs: asked.extend(pairs) or [Verdict(True)] * len(pairs))
@@ -49,19 +66,23 @@ def test_a_citation_of_no_passage_supports_nothing():
 
 def test_a_missing_verdict_leaves_what_it_decides_missing_and_bounded():
     nothing, all_of_it = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
-    assert triples("It is long [1].", missing=("one",)) == [Triple(None, None, None, nothing, all_of_it)]
+    (found,) = triples("It is long [1].", missing=("one",))
+    assert [of(found, end) for end in ("value", "least", "most")] == [(None, None, None), nothing, all_of_it]
     # The second citation is of no passage: at most one of the two can be a hit. F1 at most 2 * 0.5 * 1 / 1.5.
     (found,) = triples("It is long [1][9].", missing=("one",), highest=10)
-    assert (found.least, found.most) == (nothing, pytest.approx((0.5, 1.0, 2 / 3)))
+    assert (of(found, "least"), of(found, "most")) == (nothing, pytest.approx((0.5, 1.0, 2 / 3)))
     # Together they entail; whether 1 does alone is open, and without it 2 does: one hit or two, of two.
     (found,) = triples("It is long [1][2].", "one\ntwo", "two", missing=("one",))
-    assert (found.precision, found.recall, found.f1) == (None, 1.0, None)
-    assert (found.least, found.most) == (pytest.approx((0.5, 1.0, 2 / 3)), (1.0, 1.0, 1.0))
+    assert of(found) == (None, 1.0, None)
+    assert (of(found, "least"), of(found, "most")) == (pytest.approx((0.5, 1.0, 2 / 3)), (1.0, 1.0, 1.0))
     # Recall is known in both, so that the response's is: (1 + 0) / 2. Precision is from (0.5 + 0.5) / 2 to 1.5 / 2.
-    whole = response_triple([found, Triple(0.5, 0.0, 0.0)])
-    assert (whole.precision, whole.recall, whole.f1) == (None, 0.5, None)
-    assert (whole.least, whole.most) == (pytest.approx((0.5, 0.5, 1 / 3)), pytest.approx((0.75, 0.5, 0.5)))
-    assert whole.parts["precision"] == Open(None, 0.5, 0.75)
+    whole = response_triple([found, exact(0.5, 0.0, 0.0)])
+    assert of(whole) == (None, 0.5, None)
+    assert (of(whole, "least"), of(whole, "most")) == (
+        pytest.approx((0.5, 0.5, 1 / 3)),
+        pytest.approx((0.75, 0.5, 0.5)),
+    )
+    assert whole["precision"] == Open(None, 0.5, 0.75)
 
 
 PREMISES = ("one", "two", "three", "one\ntwo", "one\nthree", "two\nthree", "one\ntwo\nthree")
@@ -77,24 +98,24 @@ def test_every_way_to_fill_missing_verdicts_stays_within_the_bounds(seed):
     for filling in product((False, True), repeat=len(missing)):
         filled = [own for own, held in zip(missing, filling, strict=True) if held]
         found = response_triple(triples(texts, *true, *filled, highest=10))
-        for name, part in open_.parts.items():
-            assert part.least - 1e-12 <= found.parts[name].value <= part.most + 1e-12
-            assert part.value is None or part.value == pytest.approx(found.parts[name].value)
+        for name, part in open_.items():
+            assert part.least - 1e-12 <= found[name].value <= part.most + 1e-12
+            assert part.value is None or part.value == pytest.approx(found[name].value)
 
 
 def test_a_response_is_the_mean_over_all_its_statements():
     found = triples("It is long [1]. It is wide. It is deep [2].", "one")
-    assert response_triple(found) == Triple(pytest.approx(1 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3))
-    assert response_triple([]) == Triple(None, None, None)
+    assert response_triple(found) == exact(pytest.approx(1 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert response_triple([]) == dict.fromkeys(TRIPLE, UNDEFINED)
 
 
 def test_in_the_scenario_of_cited_statements_the_others_are_masked_as_on_the_other_side():
     found = triples("It is long [1]. It is wide. It is deep [2].", "one")
     # 1 and 0, without the statement that cites nothing.
-    assert response_triple(found, [True, False, True], "cited") == Triple(0.5, 0.5, 0.5)
+    assert response_triple(found, [True, False, True], "cited") == exact(0.5, 0.5, 0.5)
     # All masked, and at least one was there: 0, CiteEval's rule.
-    assert response_triple(found[1:2], [False], "cited") == Triple(0.0, 0.0, 0.0)
-    assert response_triple([], [], "cited") == Triple(None, None, None)
+    assert response_triple(found[1:2], [False], "cited") == exact(0.0, 0.0, 0.0)
+    assert response_triple([], [], "cited") == dict.fromkeys(TRIPLE, UNDEFINED)
     with pytest.raises(ValueError, match="must be known which"):
         response_triple(found, scenario="cited")
     with pytest.raises(ValueError, match="shorter"):
@@ -106,4 +127,3 @@ def test_a_value_is_known_where_its_bounds_meet():
     assert response_value([known(0.5), half_open], [True, True]) == Open(None, 0.25, 0.75)
     assert response_value([known(0.5), half_open], [True, False], "cited") == known(0.5)
     assert response_value([], []) == Open(None)
-    assert Triple(None, None, None).parts["f1"] == Open(None)

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from metaeval.citation.citeeval.asking import Asking
-from metaeval.citation.citeeval.baselines import Open, Triple
+from metaeval.citation.citeeval.baselines import TRIPLE, UNDEFINED, Open, known
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.statement_questions import KINDS, lqac, lqac_inquiries, lqac_response
@@ -43,6 +43,15 @@ def judged(text, *answers, **options):
 FULL, PARTIAL, NONE = (says(support=word) for word in ("full", "partial", "none"))
 RELEVANT, IRRELEVANT = says(relevance="relevant"), says(relevance="irrelevant")
 NEEDED, NOT_NEEDED = says(needs_citation="yes"), says(needs_citation="no")
+
+
+def exact(*values):
+    """Precision, recall and F1 of which nothing is missing."""
+    return dict(zip(TRIPLE, map(known, values), strict=True))
+
+
+def of(triple, end="value"):
+    return tuple(getattr(triple[name], end) for name in TRIPLE)
 
 
 def test_one_question_a_request_about_each_statement_and_each_citation():
@@ -82,39 +91,39 @@ def test_what_is_examined_cannot_act_as_an_instruction():
 def test_values_of_statements_by_hand():
     found, _ = judged(THREE, FULL, RELEVANT, IRRELEVANT, NOT_NEEDED, PARTIAL, RELEVANT)
     # Support full, one of two citations relevant: P 1/2, R 1, F1 2 * 0.5 / 1.5 = 2/3.
-    assert found[0].values == Triple(0.5, 1.0, pytest.approx(2 / 3))
+    assert found[0].values == exact(0.5, 1.0, pytest.approx(2 / 3))
     # Cites nothing and needs nothing: recall 1; no citation, so that precision is 0, and with it F1.
-    assert found[1].values == Triple(0.0, 1.0, 0.0)
+    assert found[1].values == exact(0.0, 1.0, 0.0)
     # Support partial: R 1/2, P 1, F1 2 * 0.5 / 1.5.
-    assert found[2].values == Triple(1.0, 0.5, pytest.approx(2 / 3))
+    assert found[2].values == exact(1.0, 0.5, pytest.approx(2 / 3))
     assert [one.said for one in found] == ["full", "needs none", "partial"]
     assert [one.relevant for one in found] == [(True, False), (), (True,)]
     (lacks,), _ = judged("It is long.", NEEDED)
-    assert (lacks.values, lacks.said) == (Triple(0.0, 0.0, 0.0), "needs a citation")
+    assert (lacks.values, lacks.said) == (exact(0.0, 0.0, 0.0), "needs a citation")
     (none,), _ = judged("It is long [1].", NONE, RELEVANT)
-    assert none.values == Triple(1.0, 0.0, 0.0)
+    assert none.values == exact(1.0, 0.0, 0.0)
 
 
 def test_a_response_as_citeeval_has_it_and_as_longcite_has_it():
     found, cited = judged(THREE, FULL, RELEVANT, IRRELEVANT, NOT_NEEDED, PARTIAL, RELEVANT)
     # CiteEval: means over the three statements. P (1/2 + 0 + 1) / 3, R (1 + 1 + 1/2) / 3, F1 (2/3 + 0 + 2/3) / 3.
     whole = lqac_response(found, cited)
-    assert (whole.precision, whole.recall, whole.f1) == pytest.approx((1 / 2, 5 / 6, 4 / 9))
+    assert of(whole) == pytest.approx((1 / 2, 5 / 6, 4 / 9))
     # LongCite (LongBench-Cite/auto_scorer.py): precision over the three citations, 2/3; F1 of the two means.
     own = lqac_response(found, cited, aggregation="response")
-    assert (own.precision, own.recall, own.f1) == pytest.approx((2 / 3, 5 / 6, 2 * (2 / 3) * (5 / 6) / (9 / 6)))
+    assert of(own) == pytest.approx((2 / 3, 5 / 6, 2 * (2 / 3) * (5 / 6) / (9 / 6)))
 
 
 def test_in_the_scenario_of_cited_statements_the_others_are_masked():
     found, cited = judged(THREE, FULL, RELEVANT, IRRELEVANT, NOT_NEEDED, PARTIAL, RELEVANT)
     masked = lqac_response(found, cited, "cited")
-    assert (masked.precision, masked.recall, masked.f1) == pytest.approx((3 / 4, 3 / 4, 2 / 3))
+    assert of(masked) == pytest.approx((3 / 4, 3 / 4, 2 / 3))
     own = lqac_response(found, cited, "cited", "response")
-    assert (own.precision, own.recall, own.f1) == pytest.approx((2 / 3, 3 / 4, 2 * (2 / 3) * (3 / 4) / (17 / 12)))
+    assert of(own) == pytest.approx((2 / 3, 3 / 4, 2 * (2 / 3) * (3 / 4) / (17 / 12)))
     alone, uncited = judged("It is long.", NOT_NEEDED)
     for aggregation in ("statements", "response"):
-        assert lqac_response(alone, uncited, "cited", aggregation) == Triple(0.0, 0.0, 0.0)
-        assert lqac_response([], [], "cited", aggregation) == Triple(None, None, None)
+        assert lqac_response(alone, uncited, "cited", aggregation) == exact(0.0, 0.0, 0.0)
+        assert lqac_response([], [], "cited", aggregation) == dict.fromkeys(TRIPLE, UNDEFINED)
 
 
 def test_what_gives_nothing_to_read_is_not_asked_and_supports_nothing():
@@ -122,14 +131,14 @@ def test_what_gives_nothing_to_read_is_not_asked_and_supports_nothing():
     response, split, inquiries = asked("It is long [1][9][3].", highest=10)
     assert [(one.kind.name, one.citation) for one in inquiries] == [("lqac_recall", None), ("lqac_precision", 0)]
     ((found,),) = lqac([response], [split], list(zip(inquiries, [FULL, RELEVANT], strict=True)))
-    assert (found.relevant, found.values.precision) == ((True, False, False), pytest.approx(1 / 3))
+    assert (found.relevant, found.values["precision"].value) == ((True, False, False), pytest.approx(1 / 3))
     (nothing,), _ = judged("It is long [9][3].", highest=10)
-    assert (nothing.values, nothing.said) == (Triple(0.0, 0.0, 0.0), "none")
+    assert (nothing.values, nothing.said) == (exact(0.0, 0.0, 0.0), "none")
 
 
 def test_a_response_that_found_no_answer_is_not_asked_about_and_needs_no_citation():
     found, cited = judged("No answer was found.")
-    assert lqac_response(found, cited) == Triple(0.0, 1.0, 0.0)
+    assert lqac_response(found, cited) == exact(0.0, 1.0, 0.0)
 
 
 BAD = [
@@ -151,8 +160,9 @@ def test_a_reply_out_of_form_is_missing_and_never_a_number(bad):
     (found,), cited = judged("It is long [1].", bad, RELEVANT)
     assert found.said is None
     assert found.states == {"unparsed": 1, "read": 1}
-    assert found.values == Triple(1.0, None, None, (1.0, 0.0, 0.0), (1.0, 1.0, 1.0))
-    assert lqac_response([found], cited).parts["recall"] == Open(None, 0.0, 1.0)
+    assert (of(found.values), of(found.values, "least")) == ((1.0, None, None), (1.0, 0.0, 0.0))
+    assert of(found.values, "most") == (1.0, 1.0, 1.0)
+    assert lqac_response([found], cited)["recall"] == Open(None, 0.0, 1.0)
 
 
 def test_missing_words_bound_both_aggregations():
@@ -160,15 +170,15 @@ def test_missing_words_bound_both_aggregations():
     found, cited = judged(THREE, FULL, RELEVANT, lost, lost, PARTIAL, RELEVANT)
     assert [one.states for one in found] == [{"read": 2, "failed": 1}, {"failed": 1}, {"read": 2}]
     # P of the first: 1/2 or 1. R of the second: 0 or 1, F1 0 whatever it is.
-    assert found[0].values.parts["precision"] == Open(None, 0.5, 1.0)
-    assert found[1].values.parts["f1"] == Open(0.0, 0.0, 0.0)
+    assert found[0].values["precision"] == Open(None, 0.5, 1.0)
+    assert found[1].values["f1"] == Open(0.0, 0.0, 0.0)
     whole = lqac_response(found, cited)
-    assert whole.least == pytest.approx((1 / 2, 1 / 2, 4 / 9))  # P (1/2 + 0 + 1) / 3, R (1 + 0 + 1/2) / 3
-    assert whole.most == pytest.approx((2 / 3, 5 / 6, 5 / 9))  # F1 (1 + 0 + 2/3) / 3
+    assert of(whole, "least") == pytest.approx((1 / 2, 1 / 2, 4 / 9))  # P (1/2 + 0 + 1) / 3, R (1 + 0 + 1/2) / 3
+    assert of(whole, "most") == pytest.approx((2 / 3, 5 / 6, 5 / 9))  # F1 (1 + 0 + 2/3) / 3
     own = lqac_response(found, cited, aggregation="response")
-    assert own.least == pytest.approx((2 / 3, 1 / 2, 2 * (2 / 3) * (1 / 2) / (7 / 6)))
-    assert own.most == pytest.approx((1.0, 5 / 6, 2 * (5 / 6) / (11 / 6)))
-    assert (own.precision, own.recall, own.f1) == (None, None, None)
+    assert of(own, "least") == pytest.approx((2 / 3, 1 / 2, 2 * (2 / 3) * (1 / 2) / (7 / 6)))
+    assert of(own, "most") == pytest.approx((1.0, 5 / 6, 2 * (5 / 6) / (11 / 6)))
+    assert of(own) == (None, None, None)
     too_long, _ = judged("It is long.", Failure(Cause.TOO_LONG, "x"))
     assert too_long[0].states == {"too long": 1}
 
@@ -190,8 +200,8 @@ def test_every_way_to_fill_what_is_missing_stays_within_the_bounds_and_reaches_t
         for aggregation in ("statements", "response"):
             open_ = value(answers, aggregation)
             filled = [value(each, aggregation) for each in product(*ways)]
-            for name, part in open_.parts.items():
-                ends = [one.parts[name].value for one in filled]
+            for name, part in open_.items():
+                ends = [one[name].value for one in filled]
                 assert (part.least, part.most) == pytest.approx((min(ends), max(ends)))
 
 

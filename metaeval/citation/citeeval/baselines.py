@@ -43,36 +43,18 @@ def between(least: float, most: float) -> Open:
     return known(least) if least == most else Open(None, least, most)
 
 
-@dataclass(frozen=True, slots=True)
-class Triple:
-    """Citation precision, recall and F1 of a statement or a response, in [0, 1]; None where a verdict is missing.
+Triple = Mapping[str, Open]
+"""Citation precision, recall and F1 of a statement or a response, in [0, 1], by name."""
 
-    least, most: precision, recall and F1 as they would be with every missing verdict against it, or for it; None where
-    nothing is missing.
-    """
-
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    least: tuple[float, float, float] | None = None
-    most: tuple[float, float, float] | None = None
-
-    @property
-    def parts(self) -> Mapping[str, Open]:
-        """Each of the three by name, with its bounds."""
-        values = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        least = self.least or (self.precision, self.recall, self.f1)
-        most = self.most or (self.precision, self.recall, self.f1)
-        return {name: Open(values[name], *ends) for name, *ends in zip(values, least, most, strict=True)}
+TRIPLE = ("precision", "recall", "f1")
 
 
 def triple(precision: Open, recall: Open) -> Triple:
     """The triple of a precision and a recall. F1 rises with both, so that its bounds are those of theirs."""
     if precision.least is None or precision.most is None or recall.least is None or recall.most is None:
-        return Triple(None, None, None)
-    least = (precision.least, recall.least, f1(precision.least, recall.least) or 0.0)
-    most = (precision.most, recall.most, f1(precision.most, recall.most) or 0.0)
-    return _of_bounds(least, most)
+        return dict.fromkeys(TRIPLE, UNDEFINED)
+    both = between(f1(precision.least, recall.least) or 0.0, f1(precision.most, recall.most) or 0.0)
+    return {"precision": precision, "recall": recall, "f1": both}
 
 
 def autoais(answers: Sequence[Answer], splits: Sequence[Split], entails: Entails) -> list[list[Triple]]:
@@ -117,12 +99,7 @@ def response_triple(
     has = [True] * len(triples) if cited is None else cited
     if cited is None and scenario == "cited":
         raise ValueError("in the scenario 'cited' it must be known which statements have citations")
-    columns = [[one.parts[name] for one in triples] for name in ("precision", "recall", "f1")]
-    parts = [response_value(column, has, scenario) for column in columns]
-    least, most = [one.least for one in parts], [one.most for one in parts]
-    if None in least or None in most:
-        return Triple(None, None, None)
-    return _of_bounds(tuple(least), tuple(most))  # type: ignore[arg-type]
+    return {name: response_value([one[name] for one in triples], has, scenario) for name in TRIPLE}
 
 
 def mean(values: Sequence[Open]) -> Open:
@@ -133,13 +110,6 @@ def mean(values: Sequence[Open]) -> Open:
         return UNDEFINED
     # Each known value is both of its bounds, so that the same sum is divided by the same number.
     return between(sum(least) / len(least), sum(most) / len(most))
-
-
-def _of_bounds(least: tuple[float, float, float], most: tuple[float, float, float]) -> Triple:
-    """A triple of which the bounds are known; each value is known where its bounds meet."""
-    precision, recall, both = (low if low == high else None for low, high in zip(least, most, strict=True))
-    missing = None in (precision, recall, both)
-    return Triple(precision, recall, both, *((least, most) if missing else ()))
 
 
 def _places(statement: Statement, answer: Answer) -> list[int]:

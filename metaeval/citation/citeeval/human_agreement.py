@@ -15,27 +15,18 @@ import numpy as np
 from metaeval.citation.citeeval.bench import ANNOTATORS, HumanStatement, judged_as
 from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
 from metaeval.citation.citeeval.values import CONTEXTS, RETRIEVAL, Scenario
-from metaeval.citation.measures import f1, group_codes
+from metaeval.citation.measures import Interval, f1, group_codes, interval_of
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
-from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
+from metaeval.stats.resampling import bootstrap, replicate
 
 Values = Sequence[float | None]
 """The values of a response's statements, in order; None where one has none."""
 
 Name = Literal["pearson", "spearman", "kendall"]
-
-
-@dataclass(frozen=True, slots=True)
-class Correlation:
-    """A correlation and its percentile interval over resampled responses; None: undefined."""
-
-    value: float | None
-    low: float | None
-    high: float | None
 
 
 def human_rating(ratings: Values) -> float | None:
@@ -104,7 +95,7 @@ def statement_columns(
 
 def correlations(
     score: Floats, gold: Floats, group: Ints, resamples: int = 1000, seed: int = 0, level: float = 0.95
-) -> dict[Name, Correlation]:
+) -> dict[Name, Interval]:
     """Pearson, Spearman and Kendall tau-b of two columns, (n,) each; group: (n,) codes of what resampling draws.
 
     No intervals from one group: resampling only repeats it.
@@ -114,9 +105,9 @@ def correlations(
     linear = replicate(pearson(score, gold, group, n_groups), draws)
     by_rank = replicate(rank_correlations(score, gold, group, n_groups), draws)
     return {
-        "pearson": _correlation(linear, level),
-        "spearman": _correlation(by_rank[0], level),
-        "kendall": _correlation(by_rank[1], level),
+        "pearson": interval_of(linear, level),
+        "spearman": interval_of(by_rank[0], level),
+        "kendall": interval_of(by_rank[1], level),
     }
 
 
@@ -154,12 +145,6 @@ def agreement_ratings(statements: Sequence[HumanStatement]) -> Floats:
     return np.where(there, ratings, own[None, :])
 
 
-def _correlation(values: Floats, level: float) -> Correlation:
-    interval = percentile_interval(values[1:], level) if values.size > 1 and not np.isnan(values[0]) else None
-    low, high = interval or (None, None)
-    return Correlation(None if np.isnan(values[0]) else float(values[0]), low, high)
-
-
 People = Mapping[str, Sequence[HumanStatement]]
 """The human judgements by sample; the samples' names are the ids of the answers."""
 
@@ -168,8 +153,8 @@ People = Mapping[str, Sequence[HumanStatement]]
 class Agreement:
     """Correlations over all statements, and over responses; how many of each, and how many a missing value left out."""
 
-    statements: Mapping[Name, Correlation]
-    responses: Mapping[Name, Correlation]
+    statements: Mapping[Name, Interval]
+    responses: Mapping[Name, Interval]
     n_statements: int
     n_responses: int
     statements_left_out: int

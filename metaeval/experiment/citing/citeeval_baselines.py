@@ -155,13 +155,13 @@ def _autoais(rated: Rated, backend: Backend) -> Scored:
         baseline="autoais",
         name=backend.name,
         columns=_TRIPLE,
-        answers=[response_triple(own, rated.cited(n), reading.scenario).parts for n, own in enumerate(triples)],
+        answers=[response_triple(own, rated.cited(n), reading.scenario) for n, own in enumerate(triples)],
         fields=backend.fields,
         said=f"supported from {backend.cutoff.value} on ({backend.cutoff.source})",
         prefix="autoais_",
         ending=f"_{backend.name}",
         bounded=("f1",),
-        statements=[[one.parts for one in own] for own in triples],
+        statements=triples,
         unread=truncation([backend]).items,
     )
 
@@ -180,8 +180,7 @@ def _lqac(rated: Rated, answers: Sequence[Sequence[LqacStatement]], aggregation:
         name=name,
         columns=_TRIPLE,
         answers=[
-            lqac_response(own, rated.cited(number), reading.scenario, aggregation).parts
-            for number, own in enumerate(answers)
+            lqac_response(own, rated.cited(number), reading.scenario, aggregation) for number, own in enumerate(answers)
         ],
         fields={**_asked(rated, KINDS), "aggregation": aggregation},
         said=said,
@@ -194,7 +193,7 @@ def _lqac(rated: Rated, answers: Sequence[Sequence[LqacStatement]], aggregation:
     return replace(
         whole,
         prefix="lqac_",
-        statements=[[one.values.parts for one in own] for own in answers],
+        statements=[[one.values for one in own] for own in answers],
         words=[
             [
                 {
