@@ -143,7 +143,7 @@ def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _unfenced(text: str) -> str:
-    """What stands in a block of code, fences on lines of their own; a text that is no such block as it is."""
+    """The content of a block of code with fences on lines of their own; any other text unchanged."""
     block = text.strip()
     if len(block) < 2 * len(_FENCE) or not block.startswith(_FENCE) or not block.endswith(_FENCE):
         return text
@@ -175,7 +175,7 @@ class Reply:
 
     @property
     def whole(self) -> bool:
-        """Whether the model said all it had to say: no refusal, nothing filtered, not cut at the token limit."""
+        """Whether the reply is complete: no refusal, nothing filtered, not cut at the token limit."""
         return bool(self.content.strip()) and not self.refusal and self.finish_reason not in _CUT_SHORT
 
 
@@ -235,24 +235,24 @@ Answer = Reply | Failure
 
 
 Trouble = Literal["unparsed", "failed", "too long"]
-"""Why a request gave nothing to use: no use in the reply; no reply; refused as too long."""
+"""Why a request gave nothing: the reply was malformed, there was no reply, or the request was refused as too long."""
 
 
 State = Literal["read"] | Trouble
-"""What became of a request."""
+"""Outcome of a request."""
 
 T = TypeVar("T")
 
 
 def text_of(answer: Answer) -> tuple[str | None, Trouble | None]:
-    """The text of a reply that the model ended by itself, or what stands in its way; the other of the two is None."""
+    """The text of a complete reply, or why there is none; the other of the two is None."""
     if isinstance(answer, Failure):
         return None, "too long" if answer.cause is Cause.TOO_LONG else "failed"
     return (answer.content, None) if answer.whole else (None, "unparsed")
 
 
 def read_answer(answer: Answer, read: Callable[[str], T | None]) -> tuple[T | None, State]:
-    """What `read` takes from the text of an answer, None for a malformed one; and what became of the request."""
+    """What `read` makes of the text of an answer (None: malformed), and the outcome of the request."""
     text, trouble = text_of(answer)
     found = None if text is None else read(text)
     return (None, trouble or "unparsed") if found is None else (found, "read")

@@ -1,4 +1,4 @@
-"""Who answers: a chat model at an address, what it said in earlier runs, or a file of its replies.
+"""Where answers come from: a chat model at an address, the reply store of earlier runs, or a file of replies.
 
 A file of replies holds requests and what came of them, one object per line, so that a whole pipeline can run again
 without a model; request and reply are what was sent and what came, as JSON. A request that failed is kept as failed.
@@ -50,7 +50,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Chat:
-    """Somebody who answers. note: what asking took so far, in a line. heard: every answer, in the requests' order.
+    """A source of answers. note: requests and cost so far, in one line. heard: every answer, in the requests' order.
 
     prices: None where they are not known.
     """
@@ -70,7 +70,7 @@ class Chat:
 def open_chat(
     options: ChatOptions, record: Path | None = None, replay: Path | None = None, progress: Progress | None = None
 ) -> Iterator[Chat]:
-    """Somebody who answers, for the length of the block; the budget is for all that is asked in it.
+    """A source of answers, open for the length of the block; the budget is for all requests in it.
 
     Every reply is kept in the reply store as it comes: a run that was cut off goes on where it was, and one whose
     replies are all there needs no key, no server, and not the client's packages. record: what came of all requests is
@@ -249,7 +249,7 @@ _CUT = "cut at the token limit"
 
 
 def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
-    """Two clauses on answers that nothing could be read from, for the end of an error: what came, and what to do.
+    """Two clauses for the end of an error, about answers without anything readable: what came, and what to do.
 
     A higher limit of tokens is advised only where a reply was cut at it. max_tokens: the limit that they had.
     """

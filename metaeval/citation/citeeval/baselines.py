@@ -1,4 +1,4 @@
-"""Other judges' words as values of statements and responses, as CiteEval compares itself with: what all have in common.
+"""Baselines that CiteEval is compared with: values of statements and responses with bounds, and AutoAIS.
 
 A value that a missing verdict leaves open is None, and comes with the least and the most that it can be.
 """
@@ -61,8 +61,9 @@ def autoais(answers: Sequence[Answer], splits: Sequence[Split], entails: Entails
     """AutoAIS of each statement of each response, from entailment verdicts that are asked for in three batches.
 
     Recall: 1 if the cited passages together entail the statement, else 0. Precision: the mean over its citations of
-    1 if recall is 1 and the citation is needed (see `waves.needed`), else 0. Both are 0 without a citation. A citation
-    of a passage that does not exist supports nothing. Gao et al. 2023 (ALCE); aggregated as CiteEval does.
+    1 if recall is 1 and the citation is needed (see `batched_entailment.needed`), else 0. Both are 0 without a
+    citation. A citation of a passage that does not exist supports nothing. Gao et al. 2023 (ALCE); aggregated as
+    CiteEval does.
     Raises ValueError if the lengths differ.
     """
     pairs = list(zip(answers, splits, strict=True))

@@ -121,7 +121,7 @@ def evaluate(
     baseline_options: BaselineOptions | None = None,
     coefficients: Coefficients = PUBLISHED,
 ) -> Evaluated:
-    """Ask everything in one call of `ask`, and make values of what comes. splits: cut here, or as published.
+    """Ask all questions in one call of `ask`, and rate the responses. splits: their statements.
 
     With a `ChatSession` every reply is kept as it comes: a run that was cut off goes on where it was, a request that
     failed is asked again, and nothing that was answered is.
@@ -189,7 +189,7 @@ def bounds(
 
 
 def counts(results: Sequence[ResponseValues]) -> dict[str, int]:
-    """What was asked and came of it, over all responses: questions by state, and problems inside the replies.
+    """Counts over all responses: questions by outcome, and problems inside the replies.
 
     The problems of edits (see `edit_problems`) are among them; for marks that cite nothing see `unread_marks`.
     """

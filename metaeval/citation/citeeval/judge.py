@@ -17,7 +17,7 @@ from metaeval.citation.model import Answer as Response
 from metaeval.llm.exchange import Answer, ChatRequest, read_answer
 
 State = Literal["read", "not asked", "unparsed", "failed", "too long", "in part"]
-"""What became of a question: read, perhaps not wholly; not asked; no use in the reply; no reply; refused as too long.
+"""Outcome of a question: read, perhaps not wholly; not asked; malformed reply; no reply; refused as too long.
 
 In part: the response was judged in parts, and not all of them were read.
 """
@@ -54,7 +54,7 @@ class Question:
 
 
 def questions_of(responses: Sequence[Response], splits: Sequence[Split], asking: Asking) -> Iterator[Question]:
-    """What is asked; a response's questions come together.
+    """The questions about the responses; those about one response stand together.
 
     A response that says that it found no answer is not asked about, nor is one without statements; citations are
     edited only where there are some, in the response or in its part. Raises ValueError if the lengths differ.
@@ -74,7 +74,7 @@ def judge_responses(
     asking: Asking,
     options: CiteEvalOptions = PAPER,
 ) -> list[Judged]:
-    """What the judge says of each response; answers: what came of each question of `questions_of`.
+    """What the judge says of each response. answers: of each question of `questions_of`.
 
     A reply that was refused, cut short, or is malformed is "unparsed" as a whole.
     """

@@ -77,7 +77,7 @@ def reply_schema(module: Module) -> dict[str, Any]:
 
 
 def read_json(text: str, module: Module, statements: int) -> Words | None:
-    """The words of a reply in JSON; None for a malformed one. statements: how many were asked about.
+    """Read a reply in JSON; None for a malformed one. statements: how many were asked about.
 
     An entry of which any part does not keep to the schema is counted and not read: half of it is not taken.
     """
@@ -99,7 +99,7 @@ def read_json(text: str, module: Module, statements: int) -> Words | None:
 def read_tags(
     text: str, module: Module, statements: int, tag: str = "attribution", stops: bool = False
 ) -> Words | None:
-    """The words of a reply in tags; None for one without any block of the right name.
+    """Read a reply in tags; None for one without any block of the right name.
 
     Contexts: `<attribution sentence_id="1"> 2 </attribution>`; tag: the name in place of attribution. Edits and
     ratings: `<editing sentence_id="1"> <DELETE citation="6"> DELETE REASON 1 </DELETE> </editing>` and

@@ -71,7 +71,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question that is asked. response, statement, citation: places, from 0, in what was given; None: of no one."""
+    """A question with its request. response, statement, citation: positions from 0; None: not about one citation."""
 
     kind: Kind
     response: int
@@ -100,7 +100,7 @@ PRECISION = Kind("lqac_precision", "relevance", ("relevant", "irrelevant"))
 KINDS = (RECALL, NEED, PRECISION)
 
 _Choices = Mapping[tuple[str, int, int, int | None], tuple[str | None, State]]
-"""What was said, by kind, response, statement and citation: the choice or None, and what became of the question."""
+"""By kind, response, statement and citation: the choice (None: missing), and the outcome of the question."""
 
 Aggregation = Literal["statements", "response"]
 """How a response is made of its statements: as CiteEval does, or as LongCite does."""
@@ -108,7 +108,7 @@ Aggregation = Literal["statements", "response"]
 
 @dataclass(frozen=True)
 class LqacStatement:
-    """What was said of a statement, and its values.
+    """What the model said of a statement, and its values.
 
     said: "full", "partial" or "none" of a cited statement, "needs a citation" or "needs none" of another; None where
     it is missing. relevant: of each citation, in order; None: missing. states: what became of the questions asked.
@@ -122,7 +122,7 @@ class LqacStatement:
 
 
 def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: Make) -> list[Inquiry]:
-    """What is asked, one question a request; a response's own stand together, in the order of its statements.
+    """The questions of LQAC, one a request; those about a response stand together, in the order of its statements.
 
     A cited statement: how far its passages together support it, and whether each is relevant. Another: whether it
     needs a citation. Not asked: of citations without a passage or with an empty one, and of responses that say that
@@ -149,7 +149,7 @@ def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make:
 def lqac(
     responses: Sequence[Response], splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]
 ) -> list[list[LqacStatement]]:
-    """The values of each statement of each response; answers: what came of each of `lqac_inquiries`.
+    """LQAC of each statement of each response. answers: of each question of `lqac_inquiries`.
 
     Recall: 1, 0.5 or 0 for full, partial or no support; 1 for a statement without citations that needs none, else 0.
     Precision: the share of its citations that are relevant, 0 without one. A citation that gives nothing to read
@@ -266,7 +266,7 @@ def attrscore(labels: Sequence[str | None], mode: Mode = "strict", otherwise: Ot
 
 
 def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: Make) -> list[Inquiry]:
-    """What is asked, one question for each citation of a passage that holds text.
+    """The questions of AttrScore, one for each citation of a passage that holds text.
 
     Raises ValueError if the lengths differ.
     """
@@ -285,7 +285,7 @@ def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], 
 
 
 def attrscore_by_model(splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]) -> list[list[AttrStatement]]:
-    """The labels that a chat model gives; answers: what came of each of `attrscore_inquiries`."""
+    """The labels that a chat model gives. answers: of each question of `attrscore_inquiries`."""
     heard: dict[_Where, tuple[str | None, State | None]] = {
         (one.response, one.statement, one.citation or 0): (UNREAD if state == "unparsed" else said, state)
         for one, (said, state) in (

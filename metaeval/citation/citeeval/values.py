@@ -1,4 +1,4 @@
-"""From the judge's words to values from 0 to 1: of statements, and of responses in both scenarios, with bounds."""
+"""Values from 0 to 1 of statements, and of responses in both scenarios, with bounds of what is missing."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def _nothing_rated(
 
 
 def _full_marks(options: CiteEvalOptions) -> float | None:
-    """What a response is worth that has nothing to rate."""
+    """Value of a response without anything to rate."""
     return 1.0 if options.nothing_rated == "full marks" else None
 
 

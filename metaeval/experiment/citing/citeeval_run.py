@@ -1,7 +1,4 @@
-"""The pipeline `citeeval`: what is asked of the chat model and of metrics, and what they say of every answer.
-
-Nothing that differs between a run and its replay is kept.
-"""
+"""The pipeline `citeeval`: its options, the questions to the chat model, and how the model rates every answer."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ OWNERS: Mapping[str, type] = {
     "baselines": BaselineOptions,
     "chat": ChatOptions,
 }
-"""Whose options --set takes."""
+"""The classes whose fields --set takes by name."""
 
 _OF_CITEEVAL = ("attribution_tag", "contexts", "statements_per_request")
 
@@ -86,7 +83,7 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The answers cut into statements, and what is wanted of them.
+    """The answers cut into statements, and the baselines that were asked for.
 
     by_model: the baselines that the chat model judges. labellers: the metrics that give AttrScore's labels.
     """
@@ -134,7 +131,7 @@ class Rated:
 
 
 def read_judge(run: Run, **defaults: Any) -> Judge:
-    """The judge that a run asks. defaults: of what is asked, where the pipeline has others than `Asking`.
+    """The judge of a run. defaults: of fields of `Asking`, where the pipeline has its own.
 
     Raises `UserError` for a wrong option, and for a prompt file that cannot be used.
     """
@@ -187,7 +184,7 @@ def estimate_citeeval(reading: Reading) -> str:
 
 
 def ask_citeeval(reading: Reading, chat: Any) -> Rated:
-    """What the chat model says of the answers."""
+    """Ask the chat model, and rate the answers."""
     answering: Chat = chat
     found = evaluate(
         reading.run.answers,
