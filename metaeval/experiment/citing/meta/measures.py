@@ -92,12 +92,10 @@ def autoais_measures(
             for answer, own in zip(answers, triples, strict=True)
         }
         named = {"pipeline": "autoais", **fields, "measure": measure, **backend.fields}
-        place = ("precision", "recall", "f1").index(measure)
-        ends = {
-            answer.id: (whole.least[place], whole.most[place])
-            for answer, own in zip(answers, triples, strict=True)
-            if own and (whole := response_triple(own)).least is not None and whole.most is not None
+        bounds = {
+            answer.id: _triple_ends(response_triple(own), measure) for answer, own in zip(answers, triples, strict=True)
         }
+        ends = {answer: own for answer, own in bounds.items() if own is not None}
         found.append(
             Measured(f"autoais:{measure}:{backend.name}", named, spans, wholes, ledger=backend.ledger, ends=ends),
         )
@@ -168,7 +166,15 @@ def _valued(value: float | None, lost: bool, reason: str = "") -> Valued:
 
 
 def _of_triple(triple: Triple, measure: str) -> Valued:
-    return _valued(getattr(triple, measure), lost=True)
+    return _valued(triple[measure].value, lost=True)
+
+
+def _triple_ends(triple: Triple, measure: str) -> Ends | None:
+    """The bounds of one of three values; None where none of the three is missing."""
+    least, most = triple[measure].least, triple[measure].most
+    if least is None or most is None or all(one.value is not None for one in triple.values()):
+        return None
+    return least, most
 
 
 def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], dict[str, object]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metaeval.citation.citeeval.human_agreement import Correlation, correlations
+from metaeval.citation.citeeval.human_agreement import correlations
 from metaeval.citation.measures import Interval, interval_of, means, replicates
 from metaeval.config import RunConfig
 from metaeval.experiment.citing.meta.model import Level
@@ -24,7 +24,7 @@ class Within:
     measure: str
     rows: int
     total: int
-    found: dict[str, Correlation]
+    found: dict[str, Interval]
 
 
 @dataclass(frozen=True)
