@@ -6,7 +6,7 @@ import dataclasses
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -113,15 +113,9 @@ def _bytes(values: Mapping[str, np.ndarray]) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
-@pytest.mark.parametrize("numba", [True, False])
-def test_order_of_rows_moves_no_digit(protocol: Protocol, numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if numba:
-        pytest.importorskip("numba")
-        monkeypatch.setattr(arrays, "_ENOUGH_WORK", 0)
-    else:
-        monkeypatch.setattr(arrays, "compiled", lambda work: None)
-        for name in ("level_wins", "auc", "sums", "pools", "ndcg", "orders"):
-            monkeypatch.setattr(f"metaeval.stats.{name}.compiled", lambda work: None)
+@pytest.mark.parametrize("path", ["compiled", "numpy"])
+def test_order_of_rows_moves_no_digit(protocol: Protocol, path: str, choose_path: Callable[[str], None]) -> None:
+    choose_path(path)
     found = []
     for pair in (_sample(), tuple(_shuffled(rows) for rows in _sample())):
         outcomes = [protocol.evaluate(rows, Resampling(n=60), {}) for rows in pair]
