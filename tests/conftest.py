@@ -3,6 +3,8 @@
 HYPOTHESIS_PROFILE=explore draws many new examples. CI=true fails on a skip that allowed_skips.txt does not list.
 """
 
+import functools
+import importlib.metadata
 import importlib.util
 import os
 from fnmatch import fnmatch
@@ -25,6 +27,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+# What does not change while tests run is asked once; nor does a test pull the plug that fsync is for.
+importlib.metadata.version = functools.cache(importlib.metadata.version)
+os.fsync = lambda file: None
 
 
 def allowed_skips():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import typer.main
 
 FORMAT = "metaeval-corpus/1"
 PROGRESS = re.compile(r"(?:asking )?\S+(?: round \d+)?: [\d,]+ of [\d,]+ (?:pairs|replies)")
@@ -25,6 +27,14 @@ class Ended(NamedTuple):
     code: int
     out: str
     err: str
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_command_tree():
+    """The tree of commands and options is made once, as in a process of a user's, not once a call."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture

@@ -1,0 +1,393 @@
+"""Mutants: are the tests able to fail? `make mutants` changes the source in 100 places, one at a time, and counts.
+
+The places are drawn by a seed from every comparison, operator, number, truth value, condition, return and statement of
+the rooms below. Each mutant lives in a copy of the tree, never in the working tree. Against it run the tests that
+execute its line, the fastest first, until one fails. Which test executes which line is recorded once for a state of the
+tree and kept in .mutants/. mutants_equivalent.txt lists mutants that no test can kill, each with its reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("metaeval/stats", "protocols", "metaeval/scoring", "metaeval/citation")
+EQUIVALENT = Path(__file__).with_name("mutants_equivalent.txt")
+CACHE = ROOT / ".mutants"
+
+COMPARISONS = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+ARITHMETIC = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Div,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+# Keywords whose value cannot be seen in a result: guards, and what a model's output is formatted with.
+UNSEEN = {"strict", "slots", "frozen", "kw_only", "stacklevel", "description", "examples"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: where it is, the statement before and after, and the file's text with it."""
+
+    file: str
+    line: int
+    function: str
+    before: str
+    after: str
+    source: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What names it while lines move: file and function, statement before, statement after."""
+        return f"{self.file}::{self.function}", self.before, self.after
+
+
+def mutants_of(file: str) -> Iterator[Mutant]:
+    """Every mutant of a file, in the order of the file."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    data = text.encode()
+    for function, statement, node, other in _changes(ast.parse(text), "<module>", None):
+        begin = starts[node.lineno - 1] + node.col_offset
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        new = ast.unparse(other)
+        new = new if isinstance(node, ast.stmt) else f"({new})"
+        source = (data[:begin] + new.encode() + data[end:]).decode()
+        before, after = _header(statement), _header(_swapped(statement, node, other))
+        yield Mutant(file, node.lineno, function, before, after, source)
+
+
+def _changes(node, function, statement):
+    """(function, statement, node, its replacement) for every change below a node."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        name = node.name if function == "<module>" else f"{function}.{node.name}"
+        inside = [child for child in node.body if not _is_docstring(child)]
+        defaults = node.args.defaults + node.args.kw_defaults if isinstance(node, ast.FunctionDef) else []
+        for child in [*(one for one in defaults if one is not None), *inside]:
+            yield from _changes(child, name, node if child in defaults else statement)
+        return
+    if isinstance(node, ast.Import | ast.ImportFrom | ast.Assert | ast.Raise | ast.JoinedStr) or _is_docstring(node):
+        return
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        return
+    statement = node if isinstance(node, ast.stmt) else statement
+    for other in _replacements(node):
+        yield function, statement, node, other
+    for name, value in ast.iter_fields(node):
+        if name in {"annotation", "returns"} or (isinstance(node, ast.keyword) and node.arg in UNSEEN):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _changes(child, function, statement)
+
+
+def _replacements(node):
+    """What a node may be replaced by."""
+    match node:
+        case ast.Compare(ops=[operator]):
+            for kind in COMPARISONS.get(type(operator), ()):
+                yield ast.Compare(node.left, [kind()], node.comparators)
+        case ast.BinOp() if type(node.op) in ARITHMETIC:
+            yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
+        case ast.BoolOp():
+            yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+        case ast.UnaryOp(op=ast.Not()):
+            yield node.operand
+        case ast.Constant(value=bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            yield ast.Constant(value + 1)
+        case ast.Constant(value=float(value)) if value:
+            yield ast.Constant(value * 2)
+        case ast.Return(value=value) if value is not None and not _is_none(value):
+            yield ast.Return(ast.Constant(None))
+        case ast.Expr(value=ast.Call()) | ast.AugAssign():
+            yield ast.Pass()
+        case ast.Continue():
+            yield ast.Break()
+        case ast.IfExp() | ast.While():
+            return
+        case ast.comprehension():
+            return
+
+
+def _is_docstring(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_none(node):
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _swapped(statement, node, other):
+    """The statement with the node replaced."""
+    if statement is node:
+        return other
+    changed = copy.deepcopy(statement)
+    for mine, theirs in zip(ast.walk(statement), ast.walk(changed), strict=True):
+        for name, value in ast.iter_fields(mine):
+            if value is node:
+                setattr(theirs, name, other)
+            elif isinstance(value, list) and any(one is node for one in value):
+                getattr(theirs, name)[[one is node for one in value].index(True)] = other
+    return changed
+
+
+def _header(statement):
+    """A statement on one line; of a compound one its first, decorators left out."""
+    return next(line for line in ast.unparse(statement).split("\n") if not line.startswith("@"))
+
+
+def draw(count: int, seed: int, rooms: tuple[str, ...]) -> list[Mutant]:
+    """`count` mutants of the rooms, the same for the same seed and source."""
+    files = sorted(path.relative_to(ROOT).as_posix() for room in rooms for path in (ROOT / room).rglob("*.py"))
+    found = [mutant for file in files for mutant in mutants_of(file)]
+    return random.Random(seed).sample(found, min(count, len(found)))
+
+
+def equivalents() -> set[tuple[str, str, str]]:
+    """The listed mutants: blocks of a place, the statement before and the statement after; # starts a reason."""
+    lines = [line.strip() for line in EQUIVALENT.read_text(encoding="utf-8").splitlines()]
+    kept = [line for line in lines if line and not line.startswith("#")]
+    return set(zip(kept[0::3], kept[1::3], kept[2::3], strict=True))
+
+
+def tree_files() -> list[str]:
+    """The files of the working tree that git knows or would take."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [name for name in sorted(set(listed.stdout.split("\0"))) if name and (ROOT / name).is_file()]
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the tree in a folder, with the data beside it."""
+    tree = folder / "tree"
+    for name in tree_files():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, tree / name)
+    if (ROOT.parent / "shared").is_dir():
+        (folder / "shared").symlink_to((ROOT.parent / "shared").resolve())
+    return tree
+
+
+def run_tests(tree: Path, arguments: list[str], limit: float | None, **environment: str):
+    """Run pytest in a copy of the tree, whose modules come before the installed ones; None if it ran too long."""
+    own = {**os.environ, "PYTHONPATH": str(tree), "NUMBA_CACHE_DIR": str(tree.parent / "numba"), **environment}
+    own |= {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    process = subprocess.Popen(
+        command, cwd=tree, env=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        out, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.communicate()
+        return None
+    return process.returncode, out
+
+
+# --- which test executes which line: this module is a pytest plugin too -----------------------------------------------
+
+
+class Lines:
+    """Records per test the lines of the rooms that it executes, and its time. One file a process."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start at once: lines that run on import belong to no test."""
+        from coverage import Coverage
+
+        self.folder, self.seconds, self.failed = folder, {}, set()
+        self.coverage = Coverage(data_file=None, config_file=False, include=[f"{room}/*" for room in ROOMS])
+        self.coverage.start()
+
+    def pytest_runtest_logstart(self, nodeid):
+        """Lines belong to this test from here on."""
+        self.coverage.switch_context(nodeid)
+        self.began = time.perf_counter()
+
+    def pytest_runtest_logreport(self, report):
+        """A test that fails without any mutant proves nothing."""
+        if not report.passed:
+            self.failed.add(report.nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid):
+        """What fixtures do between tests belongs to none."""
+        self.seconds[nodeid] = time.perf_counter() - self.began
+        self.coverage.switch_context("")
+
+    def pytest_sessionfinish(self):
+        """Write what was seen."""
+        self.coverage.stop()
+        data, tree, lines = self.coverage.get_data(), Path.cwd(), {}
+        for file in data.measured_files():
+            name = Path(file).resolve().relative_to(tree.resolve()).as_posix()
+            seen = data.contexts_by_lineno(file)
+            lines[name] = {line: [test for test in tests if test not in self.failed] for line, tests in seen.items()}
+        record = {"lines": lines, "seconds": self.seconds}
+        (self.folder / f"{os.getpid()}.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+def pytest_configure(config):
+    """Record in the processes that run tests."""
+    folder = os.environ.get("MUTANTS_LINES")
+    if folder and (hasattr(config, "workerinput") or not config.getoption("numprocesses", None)):
+        config.pluginmanager.register(Lines(Path(folder)))
+
+
+def recorded(tests: list[str], workers: int):
+    """(file -> line -> tests, test -> seconds), recorded anew where the tree has changed."""
+    digest = hashlib.sha256(" ".join(tests).encode())
+    for name in tree_files():
+        if name.endswith(".py"):
+            digest.update(name.encode() + (ROOT / name).read_bytes())
+    kept = CACHE / f"lines-{digest.hexdigest()[:16]}.json"
+    if not kept.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            tree, seen = copied(Path(folder)), Path(folder) / "seen"
+            seen.mkdir()
+            arguments = ["-p", "tests.mutants", "-m", "not slow", "-n", str(workers), "--dist", "loadfile", *tests]
+            _, out = run_tests(tree, arguments, None, MUTANTS_LINES=str(seen))
+            print(f"recorded: {out.strip().splitlines()[-1]}", flush=True)
+            lines, seconds = defaultdict(lambda: defaultdict(list)), {}
+            for path in seen.iterdir():
+                part = json.loads(path.read_text(encoding="utf-8"))
+                seconds |= part["seconds"]
+                for file, own in part["lines"].items():
+                    for line, found in own.items():
+                        lines[file][line] += [test for test in found if test]
+        CACHE.mkdir(exist_ok=True)
+        kept.write_text(json.dumps({"lines": lines, "seconds": seconds}), encoding="utf-8")
+    found = json.loads(kept.read_text(encoding="utf-8"))
+    return found["lines"], found["seconds"]
+
+
+def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
+    """Tests that execute the line, fastest first; where none is seen to (a constant of the module, a compiled loop),
+    those that execute anything of the file, else those of the rooms whose loops are compiled."""
+    own = lines.get(mutant.file, {})
+    found = set(own.get(str(mutant.line), ()))
+    found = found or {test for tests in own.values() for test in tests}
+    found = found or {test for test in seconds if test.startswith(("tests/stats/", "tests/protocols/"))}
+    return sorted(found, key=lambda test: (seconds.get(test, 0.0), test))
+
+
+FIRST = 25
+
+
+def outcome(mutant: Mutant, tests: list[str], seconds, tree: Path) -> str:
+    """ "killed" with the test that did it, or "survived"."""
+    path = tree / mutant.file
+    path.write_text(mutant.source, encoding="utf-8")
+    try:
+        # The fastest alone first: most mutants die there, and the files of the others need not be imported.
+        for part in (tests[:FIRST], tests[FIRST:]):
+            if not part:
+                continue
+            listed = tree.parent / "tests.txt"
+            listed.write_text("\n".join(part), encoding="utf-8")
+            ended = run_tests(tree, ["-x", f"@{listed}"], 180 + 5 * sum(seconds.get(test, 1.0) for test in part))
+            if ended is None:
+                return "killed (it ran too long)"
+            code, out = ended
+            if code not in (0, 5):
+                failed = [line for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]
+                return f"killed by {failed[0].split(' - ')[0].split(' ', 1)[1] if failed else f'exit code {code}'}"
+    finally:
+        shutil.copyfile(ROOT / mutant.file, path)
+    return "survived" if tests else "survived: no test executes it"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--count", type=int, default=100, help="number of mutants")
+    parser.add_argument("--seed", type=int, default=12, help="seed of the draw")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="mutants tested at a time")
+    parser.add_argument("--least", type=float, default=0.95, help="share that must be killed; exit code 1 below it")
+    parser.add_argument("--rooms", nargs="+", default=ROOMS, help="folders of source")
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="files or folders of tests")
+    parser.add_argument("--only", nargs="+", type=int, help="numbers of the draw, the others are left out")
+    parser.add_argument("--list", action="store_true", help="print the draw and stop")
+    options = parser.parse_args()
+    drawn = list(enumerate(draw(options.count, options.seed, tuple(options.rooms)), 1))
+    if options.only:
+        drawn = [pair for pair in drawn if pair[0] in options.only]
+    listed = equivalents()
+    if options.list:
+        for number, mutant in drawn:
+            print(_shown(number, mutant, "equivalent" if mutant.key in listed else ""))
+        return 0
+    lines, seconds = recorded(options.tests, options.workers)
+    with tempfile.TemporaryDirectory() as folder:
+        trees: SimpleQueue[Path] = SimpleQueue()
+        for number in range(options.workers):
+            (Path(folder) / str(number)).mkdir()
+            trees.put(copied(Path(folder) / str(number)))
+        printing = threading.Lock()
+
+        def decide(pair: tuple[int, Mutant]) -> str:
+            number, mutant = pair
+            if mutant.key in listed:
+                ended = "equivalent"
+            else:
+                tree = trees.get()
+                ended = outcome(mutant, tests_for(mutant, lines, seconds), seconds, tree)
+                trees.put(tree)
+            with printing:
+                print(_shown(number, mutant, ended), flush=True)
+            return ended.split(" ")[0].rstrip(":")
+
+        with ThreadPoolExecutor(options.workers) as pool:
+            found = list(pool.map(decide, drawn))
+    killed, equivalent = found.count("killed"), found.count("equivalent")
+    share = killed / max(1, len(found) - equivalent)
+    print(f"{killed} killed, {found.count('survived')} survived, {equivalent} equivalent: {share:.1%} killed")
+    return int(share < options.least)
+
+
+def _shown(number: int, mutant: Mutant, ended: str) -> str:
+    place = f"{number:3d} {mutant.file}:{mutant.line} {mutant.function}"
+    return f"{place}\n      {mutant.before}\n   -> {mutant.after}\n      {ended}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
