@@ -20,7 +20,7 @@ common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(pro
 flags = $(common) $(if $(unit),--unit '$(unit)') $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)')
 
 .DEFAULT_GOAL := run
-.PHONY: run tables figures multiverse alce aliice scifi citeeval meta test test-slow lint setup help clean
+.PHONY: run tables figures multiverse alce aliice scifi citeeval meta test test-slow mutants lint setup help clean
 
 run: $(VENV)/.installed
 	@$(BIN)/metaeval run $(flags)
@@ -74,6 +74,10 @@ test: $(VENV)/.installed-dev
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -m slow
 
+# Are the tests able to fail? 100 mutants of the source, drawn by a seed, each held against the tests of its line.
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python tests/mutants.py $(if $(count),--count $(count)) $(if $(seed),--seed $(seed))
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -91,6 +95,7 @@ help:
 	@echo "make citeeval        citations rated and edited by a chat model (input=FILE model=NAME base_url=URL)"
 	@echo "make meta            do these agree with people? (input=RATED_FILES nli=METRIC pipelines=alce,scifi)"
 	@echo "make test            run the tests (workers=2) make lint   ruff and mypy"
+	@echo "make mutants         change the source in 100 places: does a test notice? (count=100 seed=12)"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo
 	@echo "Settings of a run, as name=value:"
