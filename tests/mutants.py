@@ -317,6 +317,7 @@ FIRST = 25
 def outcome(mutant: Mutant, tests: list[str], seconds, tree: Path) -> str:
     """ "killed" with the test that did it, or "survived"."""
     path = tree / mutant.file
+    original = path.read_bytes()
     path.write_text(mutant.source, encoding="utf-8")
     try:
         # The fastest alone first: most mutants die there, and the files of the others need not be imported.
@@ -333,7 +334,7 @@ def outcome(mutant: Mutant, tests: list[str], seconds, tree: Path) -> str:
                 failed = [line for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]
                 return f"killed by {failed[0].split(' - ')[0].split(' ', 1)[1] if failed else f'exit code {code}'}"
     finally:
-        shutil.copyfile(ROOT / mutant.file, path)
+        path.write_bytes(original)
     return "survived" if tests else "survived: no test executes it"
 
 

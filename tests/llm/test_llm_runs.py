@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 import metaeval
+from metaeval.cli.app import main
 from metaeval.scoring.contract import Status
 
 OPTIONS = {"backoff": 0.01, "timeout": 3}  # a busy machine must not look like a hanging server
@@ -144,14 +145,18 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(fake, tmp_path):
         ({}, {"price_in": 1, "price_out": 1, "budget": 0.01}, "The budget of $0.0100 has no room for one more request"),
     ],
 )
-def test_what_cannot_work_is_one_sentence_and_code_2(fake, tmp_path, monkeypatch, server_options, options, sentence):
+def test_what_cannot_work_is_one_sentence_and_code_2(
+    fake, tmp_path, monkeypatch, capsys, server_options, options, sentence
+):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
     with fake.ChatServer(**server_options) as server:
-        parts = command(tmp_path, server.url, **options)
-        ended = subprocess.run(parts, capture_output=True, text=True)
-    said = [line for line in ended.stderr.splitlines() if not line.startswith("llm-discrete: ")]
-    assert (ended.returncode, ended.stdout) == (2, "")
+        monkeypatch.setattr(sys, "argv", command(tmp_path, server.url, **options)[2:])
+        with pytest.raises(SystemExit) as end:
+            main()
+    ended = capsys.readouterr()
+    said = [line for line in ended.err.splitlines() if not line.startswith("llm-discrete: ")]
+    assert (end.value.code, ended.out) == (2, "")
     assert len(said) == 1
     assert said[0].startswith("metaeval: ")
     assert sentence in said[0]
-    assert "sk-wrong" not in ended.stderr
+    assert "sk-wrong" not in ended.err
