@@ -720,8 +720,9 @@ def compare(before: Path, after: Path, lines: int) -> int:
             print(f"=== {name}/{file}: {difference(contents, lines)}")
         differ += wrong
         changed += [name] * bool(wrong)
-    for name in sorted(recorded[0] ^ recorded[1]):
-        print(f"only in {before if name in recorded[0] else after}: {name}")
+    for side, alone in ((before, recorded[0] - recorded[1]), (after, recorded[1] - recorded[0])):
+        if alone:
+            print(f"{len(alone)} commands in {side} alone: {', '.join(sorted(alone))}")
     print(f"{len(both)} commands, {total} files: {total - differ} the same, {differ} differ", end="")
     print(f" ({', '.join(changed)})" if changed else "")
     return int(bool(differ) or not both)

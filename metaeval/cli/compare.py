@@ -11,7 +11,7 @@ from metaeval.cli import options as opt
 from metaeval.cli.output import say_written, sheet_folder, show_grids, write_sheets
 
 if TYPE_CHECKING:
-    from metaeval.experiment.comparing.pair_sheets import Pairs
+    from metaeval.experiment.comparing.contrasts import Pairs
     from metaeval.experiment.metric_scores import Panel
     from metaeval.experiment.sheet import Sheet
 
@@ -69,8 +69,8 @@ def _panels(given: opt.Given, by: str | None, margin: float | None) -> list[Pane
     """One panel, or with --by dataset one a data set. Whatever can be refused is refused before anything is scored."""
     from metaeval.cli.progress import scoring_progress
     from metaeval.errors import UserError
-    from metaeval.experiment.comparing.pair_sheets import check_comparison
-    from metaeval.experiment.comparing.parts import check_division
+    from metaeval.experiment.comparing.contrasts import check_comparison
+    from metaeval.experiment.comparing.subgroups import check_division
     from metaeval.experiment.metric_scores import load_panel
 
     datasets = given.datasets
@@ -92,7 +92,7 @@ def _panels(given: opt.Given, by: str | None, margin: float | None) -> list[Pane
 
 
 def _pairs(panel: Panel, margin: float) -> list[Pairs]:
-    from metaeval.experiment.comparing.pair_sheets import compare_pairs
+    from metaeval.experiment.comparing.contrasts import compare_pairs
     from metaeval.experiment.metric_scores import protocols_of
 
     return [compare_pairs(panel, asked, margin) for asked in protocols_of(panel)]
@@ -122,10 +122,8 @@ def _together(panel: Panel) -> list[Sheet]:
 
 def _others(panels: list[Panel], by: str | None, bias: bool, agreement: bool, complementarity: bool) -> list[Sheet]:
     from metaeval.experiment.comparing.bias import bias_sheet
-    from metaeval.experiment.comparing.metric_agreement import agreement_sheet
-    from metaeval.experiment.comparing.parts import check_division
-    from metaeval.experiment.comparing.stacking_gain import complementarity_sheet
-    from metaeval.experiment.comparing.subgroups import by_part
+    from metaeval.experiment.comparing.complementarity import agreement_sheet, complementarity_sheet
+    from metaeval.experiment.comparing.subgroups import by_part, check_division
     from metaeval.experiment.metric_scores import protocols_of
 
     sheets = by_part(panels, check_division(by, panels[0].config)) if by else []

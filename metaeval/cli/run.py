@@ -83,7 +83,7 @@ def score(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.errors import unknown
-    from metaeval.experiment.export import export_scores
+    from metaeval.experiment.run import export_scores
 
     if format not in ("parquet", "jsonl"):
         raise unknown("format", format, ("parquet", "jsonl"))
@@ -110,7 +110,7 @@ def pairs(
       metaeval pairs pairs.jsonl
       metaeval pairs wice.parquet -d wice --data ../shared/data
     """
-    from metaeval.experiment.export import export_pairs
+    from metaeval.experiment.run import export_pairs
 
     count = export_pairs(given.run(), out)
     typer.echo(f"{count:,} pairs written to {out}")
@@ -141,7 +141,7 @@ def table(
 
 
 def _plan(config: RunConfig) -> None:
-    from metaeval.experiment.plan import plan
+    from metaeval.experiment.run import plan
 
     for part in plan(config):
         stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"

@@ -12,8 +12,7 @@ from metaeval.cli import options as opt
 from metaeval.cli.output import say_written
 
 if TYPE_CHECKING:
-    from metaeval.experiment.suites.skip_unavailable import LeftOut
-    from metaeval.experiment.suites.suite import Suite
+    from metaeval.experiment.suites.suite import LeftOut, Suite
     from metaeval.report.result import Result
 
 
@@ -53,7 +52,7 @@ def figures(
       metaeval figures -c offline --data ../shared/data
       metaeval figures -d wice -m overlap,rouge --cost --data ../shared/data
     """
-    from metaeval.experiment.suites.suite_files import read_record
+    from metaeval.experiment.suites.suite import read_record
 
     suite = _suite(given)
     found, left_out = read_record(suite)
@@ -73,8 +72,7 @@ def _suite(given: opt.Given) -> Suite:
 def _run(suite: Suite, quiet: bool) -> tuple[list[list[Result]], list[LeftOut]]:
     """Run every data set and write its results, each as soon as it is there; the results run by run."""
     from metaeval.cli.progress import scoring_progress
-    from metaeval.experiment.suites.suite import run_suite
-    from metaeval.experiment.suites.suite_files import write_part, write_record
+    from metaeval.experiment.suites.suite import run_suite, write_part, write_record
 
     results: list[list[Result]] = []
     files: list[list[Path]] = []

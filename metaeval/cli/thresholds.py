@@ -39,8 +39,7 @@ def decide(
     from metaeval.cli.progress import scoring_progress
     from metaeval.errors import UserError
     from metaeval.experiment.decisions.deciding import decided, decision_table, prepare_decisions
-    from metaeval.experiment.decisions.decision_pictures import write_pictures
-    from metaeval.experiment.decisions.decision_sheets import decision_sheets
+    from metaeval.experiment.decisions.decision_sheets import decision_sheets, write_pictures
     from metaeval.experiment.metric_scores import load_panel
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import write_tables
@@ -60,7 +59,7 @@ def decide(
     save_result(result, folder / "decision.json")
     written = [folder / "decision.json", *write_tables(result, folder / "decision")]
     if other:
-        from metaeval.experiment.decisions.transfer import carried_over
+        from metaeval.experiment.decisions.deciding import carried_over
 
         with scoring_progress(given.quiet) as progress:
             sheets.append(carried_over(panel, load_panel(other, given.with_metrics, 1, progress)))
@@ -115,7 +114,7 @@ def calibrate(
     """
     from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.calibrate import calibrate as learn
-    from metaeval.experiment.calibration_sheet import calibration_sheet
+    from metaeval.experiment.calibrate import calibration_sheet
 
     usual = {} if given.config or "unit" in given.settings else {"unit": "citation"}
     run = given.run(**usual)

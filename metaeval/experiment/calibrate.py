@@ -1,8 +1,8 @@
-"""Calibration: the score from which on a metric's verdict is "supported", learnt from human labels."""
+"""Calibration: the score from which on a metric's verdict is "supported", learnt from human labels, and its table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
-from metaeval.experiment.cutoffs import find_cutoff, identity_of
+from metaeval.experiment.cutoffs import SHEET, find_cutoff, identity_of
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.metric_scores import Panel, frame_of, judged, load_panel
 from metaeval.experiment.prepared_run import find_dataset
+from metaeval.experiment.provenance import THREE, cell, make_sheet
 from metaeval.experiment.scoring import MetricProgress
+from metaeval.experiment.sheet import Record, Sheet, known
 from metaeval.experiment.verdicts import load_judge
+from metaeval.report.citation.layout import interval_cell
+from metaeval.report.grid import Block, Cell, Line, Note, plain
 from metaeval.scoring.contract import Metric
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
@@ -151,3 +155,66 @@ def _rated(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -> Rated:
         interval = percentile_interval(found[1:], resampling.level) if resampling.resamples else None
         values[name] = (float(found[0]), *(interval or (np.nan, np.nan)))
     return Rated(values, int(predicted.sum()))
+
+
+def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, objective: str, folds: int) -> Sheet:
+    """Thresholds with how well they do out of fold, and below them the thresholds that metrics declare."""
+    frame = decision_frame(panel)
+    records: list[Record] = []
+    learnt, declared = [], []
+    for one in found:
+        least, most = float(one.folds.min()), float(one.folds.max())
+        spread = cell(one.threshold, least, most) if np.isfinite([least, most]).all() else cell(one.threshold)
+        learnt.append(Line(plain(one.metric), (spread, *_cells(one.out_of_fold))))
+        records.append(
+            {
+                "metric": one.metric,
+                "identity": one.identity,
+                "threshold": one.threshold,
+                "rows": one.rows,
+                "positives": one.positives,
+                "unscored": one.unscored,
+                **_numbers("", one.out_of_fold),
+                "declared": one.declared[0] if one.declared else None,
+                **_numbers("declared_", one.declared[1] if one.declared else None),
+            }
+        )
+        if one.declared:
+            declared.append(Line(plain(one.metric), (cell(one.declared[0]), *_cells(one.declared[1]))))
+    first = found[0]
+    share = f"{first.positives:,} of {first.rows:,} rows are supported ({target} or more)"
+    blocks = [Block("learnt here (out of fold)", tuple(learnt))]
+    if declared:
+        blocks.append(Block("declared (all rows)", tuple(declared)))
+    return make_sheet(
+        panel,
+        frame,
+        SHEET,
+        f"Thresholds for {target} support",
+        {"target": target, "objective": objective, "folds": folds},
+        ("metric", ("threshold", *MEASURES), blocks),
+        records,
+        notes=[
+            Note("reading", "supported from the threshold on; below it, the least and the most over the folds"),
+            Note("labels", share),
+            Note("measures", "F1 of supported; kappa: Cohen's, with the human labels"),
+        ],
+    )
+
+
+def _cells(rated: Rated) -> list[Cell]:
+    cells = []
+    for name in MEASURES:
+        ends = known(rated.values[name][0]), known(rated.values[name][1]), known(rated.values[name][2])
+        # A dash beside a minus sign cannot be read.
+        cells.append(interval_cell(ends, THREE, signed=ends[1] is not None and ends[1] < 0))
+    return cells
+
+
+def _numbers(prefix: str, rated: Rated | None) -> dict[str, float | None]:
+    numbers: dict[str, float | None] = {}
+    for name in MEASURES:
+        key = prefix + name.lower().replace(" ", "_")
+        for end, value in zip(("", "_low", "_high"), rated.values[name] if rated else (np.nan,) * 3, strict=True):
+            numbers[key + end] = known(value)
+    return numbers

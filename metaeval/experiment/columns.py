@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.prepared_run import Job
-from metaeval.experiment.scoring import MetricProgress, check_metric, score_metrics
+from metaeval.experiment.scoring import MetricProgress, check_metric, oriented, score_metrics
 from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
 from metaeval.scoring.contract import Metric, PairScore, Status
@@ -51,6 +52,14 @@ def check_names(config: RunConfig) -> None:
     known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
     for owner in sorted(config.metric_options.keys() - known):
         raise unknown("metric in metric_options", owner, config.metrics, "Options belong to a metric of the same run.")
+
+
+def scored_columns(job: Job, progress: MetricProgress | None = None) -> list[Column]:
+    """`metric_columns` with the run's score store, which is opened only where a metric is to be scored."""
+    with ExitStack() as stack:
+        needs_store = any(not name.startswith(FILE_PREFIX) for name in job.config.metrics)
+        store = stack.enter_context(ScoreStore(job.config.store_path)) if needs_store else None
+        return metric_columns(job, store, progress)
 
 
 def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress | None = None) -> list[Column]:
@@ -132,11 +141,6 @@ def direction_of(file: ScoreFile) -> Literal[1, -1]:
             f"{manifest_path(file.path)}: direction is {given!r}; allowed: 1 (a higher score is more support) or -1."
         )
     return 1 if given == 1 else -1
-
-
-def oriented(answer: PairScore, sign: Literal[1, -1]) -> PairScore:
-    """The answer with its score turned so that higher is more support."""
-    return answer if answer.score is None else answer._replace(score=sign * answer.score)
 
 
 def _per_row(job: Job, answers: Sequence[PairScore], direction: Literal[1, -1]) -> list[PairScore]:

@@ -1,25 +1,111 @@
-"""Evaluation: columns through protocols, to results that are ready to be written or shown."""
+"""Evaluation: columns through protocols, every two tested against each other, to results."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
+from itertools import combinations
+from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.config import RunConfig
+from metaeval.config import ComparisonConfig, RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
-from metaeval.experiment.frame import Frame
+from metaeval.experiment.frame import Frame, no_candidates
 from metaeval.experiment.published import Beside, published_for
-from metaeval.experiment.significance import clusters, significance
 from metaeval.report import result as results
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import signature
-from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampling
+from metaeval.stats.significance import benjamini_hochberg, holm, significance_clusters
+from protocols.comparison import Difference, compare
+from protocols.contract import Judgements, Outcome, Protocol, Resampling
+
+Tested = tuple[Judgements, Outcome]
+
+Asked = tuple[Protocol, Mapping[str, str]]
+"""A protocol and its options."""
+
+
+def significance(
+    protocol: Protocol,
+    options: Mapping[str, str],
+    resampling: Resampling,
+    settings: ComparisonConfig,
+    tested: Mapping[str, Tested],
+    keys: Sequence[str],
+) -> results.Significance | None:
+    """Compare every two metrics (by name, with their judgements and outcomes) under the measures `keys`.
+
+    None with fewer than two metrics, or without permutations. Where Holm's adjustment over so many pairs could not
+    reach `alpha` with the smallest p that the permutations allow, more of them are made.
+    """
+    if len(tested) < 2 or not settings.permutations:
+        return None
+    pairs = list(combinations(tested, 2))
+    permutations = max(settings.permutations, ceil(2 * len(pairs) / settings.alpha))
+    found = {
+        pair: compare(
+            protocol,
+            (tested[pair[0]][0], tested[pair[1]][0]),
+            (tested[pair[0]][1], tested[pair[1]][1]),
+            resampling,
+            permutations,
+            options,
+            keys,
+        )
+        for pair in pairs
+    }
+    comparisons: list[results.Comparison] = []
+    for key in keys:
+        differences = [found[pair][key] for pair in pairs]
+        p = np.array([np.nan if one.p is None else one.p for one in differences])
+        adjusted = zip(pairs, differences, holm(p), benjamini_hochberg(p), strict=True)
+        comparisons += [_comparison(key, pair, one, h, b) for pair, one, h, b in adjusted]
+    return results.Significance(
+        permutations=permutations, seed=resampling.seed, alpha=settings.alpha, comparisons=comparisons
+    )
+
+
+def clusters(
+    found: results.Significance, values: Mapping[str, Mapping[str, results.Value]]
+) -> dict[str, dict[str, int]]:
+    """Significance cluster of each metric under each measure, 1 the best; values: metric -> measure -> value."""
+    names = list(values)
+    number = {name: place for place, name in enumerate(names)}
+    placed: dict[str, dict[str, int]] = {name: {} for name in names}
+    for key in dict.fromkeys(one.measure for one in found.comparisons if one.p is not None):
+        differ = np.zeros((len(names), len(names)), dtype=np.bool_)
+        for one in found.comparisons:
+            if one.measure == key and one.holm is not None and one.holm <= found.alpha:
+                a, b = number[one.one], number[one.other]
+                differ[a, b] = differ[b, a] = True
+        known = [values[name][key].value for name in names]
+        value = np.array([np.nan if number is None else number for number in known])
+        for name, cluster in zip(names, significance_clusters(value, differ).tolist(), strict=True):
+            if cluster:
+                placed[name][key] = cluster
+    return placed
+
+
+def _comparison(key: str, pair: tuple[str, str], one: Difference, holm_p: float, bh_p: float) -> results.Comparison:
+    tested = one.p is not None
+    return results.Comparison(
+        measure=key,
+        one=pair[0],
+        other=pair[1],
+        rows=one.rows,
+        difference=one.value,
+        low=one.low,
+        high=one.high,
+        p=one.p,
+        holm=float(holm_p) if tested else None,
+        bh=float(bh_p) if tested else None,
+        note=one.note,
+    )
+
 
 # What the footer repeats of the signature: the choices that move numbers most and are not said elsewhere in the table.
 _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks")
@@ -37,9 +123,9 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
     return found
 
 
-def find_protocols(config: RunConfig) -> list[tuple[Protocol, Mapping[str, str]]]:
+def find_protocols(config: RunConfig) -> list[Asked]:
     """The run's protocols with their options; `UserError` for a wrong name, option or value."""
-    found: list[tuple[Protocol, Mapping[str, str]]] = []
+    found: list[Asked] = []
     for protocol in named_protocols(config).values():
         options = config.protocol_options.get(protocol.name, {})
         for key, value in options.items():
@@ -54,6 +140,21 @@ def find_protocols(config: RunConfig) -> list[tuple[Protocol, Mapping[str, str]]
     return found
 
 
+def readable_protocols(config: RunConfig, rated: Frame | None) -> list[Asked]:
+    """The run's protocols with their options, without those that cannot read the ratings.
+
+    Raises `UserError` for one asked for by its name that cannot.
+    """
+    readable: list[Asked] = []
+    for protocol, options in find_protocols(config):
+        obstacle = no_candidates(rated) if rated and protocol.uses_pool else ""
+        if obstacle and rated and protocol.name in config.protocols:
+            raise UserError(f"Protocol {protocol.name} cannot read {rated.name}: {obstacle}.")
+        if not obstacle:
+            readable.append((protocol, options))
+    return readable
+
+
 def _usual() -> list[str]:
     """What "all" asks for: the base paper's protocols, and those that register themselves as usual."""
     return [name for name in registry.names("protocol") if getattr(registry.find("protocol", name), "usual", True)]
@@ -66,13 +167,13 @@ def evaluate(
 
     Of the run's settings only those of intervals and comparisons are read here.
     """
-    resampling = _resampling(config)
-    judged = {column: _judgements(frame, column.score[frame.numbers]) for column in columns}
+    resampling = resampling_of(config)
+    judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}
     outcomes = {column: protocol.evaluate(judged[column], resampling, options) for column in columns}
     beside = _beside(frame, protocol)
     signed = {"protocol": protocol.name, **options, **_resampling_fields(resampling)}
     rows = {column: _row(frame, column, outcomes[column], signed, beside) for column in columns}
-    keys = protocol.shown(_judgements(frame, np.full(frame.gold.size, np.nan)))
+    keys = protocol.shown(frame.judgements(np.full(frame.gold.size, np.nan)))
     shown = [measure for measure in protocol.measures if measure.key in keys]
     metrics = [column for column in columns if column.kind == "metric"]
     found = significance(
@@ -107,10 +208,6 @@ def _ceilings(outcomes: Iterable[Outcome]) -> dict[str, dict[str, float]]:
     return {key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {}
 
 
-def _judgements(frame: Frame, score: NDArray[np.float64]) -> Judgements:
-    return Judgements(frame.gold, score, frame.group, frame.pool, frame.system, levels=frame.unit != "rating")
-
-
 def _beside(frame: Frame, protocol: Protocol) -> Beside:
     return published_for(frame.name, frame.split, frame.unit, protocol.name) if frame.as_published else Beside()
 
@@ -121,7 +218,10 @@ def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, ob
     return results.Row(
         metric=column.name,
         kind=column.kind,
-        values={key: _value(estimate, published.get(key)) for key, estimate in outcome.estimates.items()},
+        values={
+            key: results.Value(**vars(estimate), published=published.get(key))
+            for key, estimate in outcome.estimates.items()
+        },
         total=outcome.total + sum(frame.excluded.values()),
         scored=outcome.scored,
         unscored=outcome.unscored,
@@ -133,20 +233,8 @@ def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, ob
     )
 
 
-def _value(estimate: Estimate, published: float | None) -> results.Value:
-    return results.Value(
-        value=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        ties=estimate.ties,
-        bounds=estimate.bounds,
-        ceiling=estimate.ceiling,
-        published=published,
-        note=estimate.note,
-    )
-
-
-def _resampling(config: RunConfig) -> Resampling:
+def resampling_of(config: RunConfig) -> Resampling:
+    """How a run's intervals are made."""
     interval = config.interval
     return Resampling(interval.resamples, interval.seed, interval.level, interval.method)
 

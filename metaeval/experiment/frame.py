@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.corpus.model import Ratings
 from metaeval.errors import UserError
 from metaeval.experiment.prepared_run import Job
+from metaeval.experiment.rated import RatedSet
 from metaeval.report import result as results
-from protocols.contract import Protocol
+from protocols.contract import Judgements, Protocol
 
 _UNKNOWN_LEVEL = "no evidence tells the chunk's level"
 
@@ -41,6 +41,10 @@ class Frame:
     summary: results.Data
     excluded: Mapping[str, int]
     as_published: bool
+
+    def judgements(self, score: NDArray[np.float64]) -> Judgements:
+        """Scores (n,) beside the gold."""
+        return Judgements(self.gold, score, self.group, self.pool, self.system, levels=self.unit != "rating")
 
 
 def from_job(job: Job, protocol: Protocol) -> Frame:
@@ -84,8 +88,9 @@ def from_job(job: Job, protocol: Protocol) -> Frame:
     )
 
 
-def from_ratings(ratings: Ratings, name: str, split: str, options: Mapping[str, str]) -> Frame:
-    """Every rated text; a group's texts are the candidates of one pool. options: the data set's, as they were given."""
+def from_ratings(rated: RatedSet) -> Frame:
+    """Every rated text; a group's texts are the candidates of one pool."""
+    ratings, name, split, options = rated.ratings, rated.name, rated.split, rated.config.dataset_options
     numbers = _in_order([row.id for row in ratings.rows], range(len(ratings.rows)))
     rows = [ratings.rows[number] for number in numbers]
     groups = _codes([row.group for row in rows])

@@ -46,7 +46,7 @@ def manifest(config: RunConfig, results: Sequence[Result], written: Sequence[Pat
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": sys.version.split()[0],
         "machine": f"{platform.system()} {platform.machine()}",
-        "versions": {name: found for name in _VERSIONED if (found := _version(name))},
+        "versions": {name: found for name in _VERSIONED if (found := installed(name))},
         "data": {f"{result.data.name}/{result.data.split}": result.data.fingerprint for result in results},
         "scores": {str(path): sha256_file(path) for path in _scores_read(config)},
         "files": {path.name: sha256_file(path) for path in written},
@@ -102,8 +102,9 @@ def _hashes(manifest: Mapping[str, Any], key: str) -> dict[str, str]:
     return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
 
 
-def _version(package: str) -> str:
+def installed(package: str) -> str | None:
+    """The version of an installed package."""
     try:
         return version(package)
     except PackageNotFoundError:
-        return ""
+        return None

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, metric_columns, named_apart, score_path
-from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.frame import Frame, from_job, from_ratings, no_candidates
+from metaeval.experiment.columns import (
+    FILE_PREFIX,
+    Column,
+    check_names,
+    named_apart,
+    score_path,
+    scored_columns,
+)
+from metaeval.experiment.evaluation import Asked, find_protocols, readable_protocols, resampling_of
+from metaeval.experiment.frame import Frame, from_job, from_ratings
 from metaeval.experiment.prepared_run import Job, find_dataset, prepare
 from metaeval.experiment.rated import RatedSet, prepare_ratings, published_columns, rating_column
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.files import sha256_file
 from metaeval.scoring.scorefile import read_scores
-from metaeval.scoring.store import ScoreStore
 from protocols.contract import Judgements, Measure, Protocol, Resampling
 
 _SCORE_FILES = (".jsonl", ".parquet")
-
-Asked = tuple[Protocol, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,7 @@ class Panel:
     @property
     def resampling(self) -> Resampling:
         """How the run's intervals are made."""
-        interval = self.config.interval
-        return Resampling(interval.resamples, interval.seed, interval.level, interval.method)
+        return resampling_of(self.config)
 
 
 def as_metrics(names: Sequence[str]) -> list[str]:
@@ -65,10 +67,7 @@ def load_panel(config: RunConfig, asked: bool, least: int = 2, progress: MetricP
         return Panel(config, source, columns)
     check_names(config)
     job = prepare(config)
-    with ExitStack() as stack:
-        needs_store = any(not name.startswith(FILE_PREFIX) for name in names)
-        store = stack.enter_context(ScoreStore(config.store_path)) if needs_store else None
-        return Panel(config, job, metric_columns(job, store, progress))
+    return Panel(config, job, scored_columns(job, progress))
 
 
 def protocols_of(panel: Panel) -> list[Asked]:
@@ -76,15 +75,8 @@ def protocols_of(panel: Panel) -> list[Asked]:
 
     Raises `UserError` for one asked for by its name that cannot, and for data of one level.
     """
-    readable: list[Asked] = []
-    for protocol, options in find_protocols(panel.config):
-        obstacle = ""
-        if isinstance(panel.source, RatedSet) and protocol.uses_pool:
-            obstacle = no_candidates(frame_of(panel, protocol))
-        if obstacle and protocol.name in panel.config.protocols:
-            raise UserError(f"Protocol {protocol.name} cannot read {panel.source.name}: {obstacle}.")
-        if not obstacle:
-            readable.append((protocol, options))
+    rated = from_ratings(panel.source) if isinstance(panel.source, RatedSet) else None
+    readable = readable_protocols(panel.config, rated)
     frame = frame_of(panel, readable[0][0])
     if np.ptp(frame.gold) == 0:
         raise UserError(
@@ -97,14 +89,13 @@ def frame_of(panel: Panel, protocol: Protocol) -> Frame:
     """The rows that a protocol sees."""
     source = panel.source
     if isinstance(source, RatedSet):
-        return from_ratings(source.ratings, source.name, source.split, source.config.dataset_options)
+        return from_ratings(source)
     return from_job(source, protocol)
 
 
 def judged(frame: Frame, column: Column) -> Judgements:
     """A metric's scores beside the gold."""
-    score = column.score[frame.numbers]
-    return Judgements(frame.gold, score, frame.group, frame.pool, frame.system, levels=frame.unit != "rating")
+    return frame.judgements(column.score[frame.numbers])
 
 
 def headline(protocol: Protocol, frame: Frame, column: Column) -> Measure:

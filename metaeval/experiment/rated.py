@@ -12,8 +12,9 @@ from metaeval.config import RunConfig
 from metaeval.corpus.model import Ratings
 from metaeval.corpus.pairs import UnitRow
 from metaeval.errors import UserError
-from metaeval.experiment.columns import Column, column_of, direction_of, oriented
+from metaeval.experiment.columns import Column, column_of, direction_of
 from metaeval.experiment.prepared_run import load_ratings
+from metaeval.experiment.scoring import oriented
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.controls import CONTROLS

@@ -1,10 +1,12 @@
-"""A whole run: prepare, score, evaluate, write. Each step stands alone too."""
+"""A run: from settings to results and their files; what a dry run says; pairs and scores as files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus
@@ -14,21 +16,25 @@ from metaeval.experiment.columns import (
     Column,
     check_names,
     control_columns,
-    metric_columns,
     named_apart,
     score_path,
+    scored_columns,
 )
-from metaeval.experiment.evaluation import evaluate, find_protocols
-from metaeval.experiment.frame import from_job, from_ratings, no_candidates
+from metaeval.experiment.evaluation import evaluate, find_protocols, readable_protocols
+from metaeval.experiment.frame import from_job, from_ratings
 from metaeval.experiment.manifest import write_manifests
+from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, find_dataset, prepare
 from metaeval.experiment.rated import RatedSet, prepare_ratings, published_columns, rating_column, rating_controls
-from metaeval.experiment.scoring import MetricProgress
-from metaeval.files import safe_name, sha256_file
+from metaeval.experiment.readiness import Readiness, State, readiness
+from metaeval.experiment.scoring import MetricProgress, score_metrics
+from metaeval.files import atomic_write, safe_name, sha256_file, write_text
 from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
-from metaeval.scoring.scorefile import read_scores
-from metaeval.scoring.store import ScoreStore
+from metaeval.scoring.contract import Combination
+from metaeval.scoring.engine import job_identity
+from metaeval.scoring.scorefile import read_scores, write_scores
+from metaeval.scoring.store import ScoreStore, pair_key
 
 
 def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpus | None = None) -> list[Result]:
@@ -41,11 +47,7 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
     find_protocols(config)  # a wrong protocol is refused here, before hours of scoring
     check_names(config)
     job = prepare(config, corpus)
-    with ExitStack() as stack:
-        needs_store = any(not name.startswith(FILE_PREFIX) for name in config.metrics)
-        store = stack.enter_context(ScoreStore(config.store_path)) if needs_store else None
-        columns = metric_columns(job, store, progress)
-    return evaluate_columns(job, columns)
+    return evaluate_columns(job, scored_columns(job, progress))
 
 
 def run_scores(config: RunConfig, progress: MetricProgress | None = None) -> list[Result]:
@@ -81,16 +83,10 @@ def evaluate_rated(rated: RatedSet, columns: Sequence[Column]) -> list[Result]:
     """
     if not columns:
         raise UserError(f"{rated.name} comes without published scores: give a score file, with its ratings' ids.")
-    frame = from_ratings(rated.ratings, rated.name, rated.split, rated.config.dataset_options)
+    frame = from_ratings(rated)
     whole = [*columns, *rating_controls(rated)] if rated.config.controls else columns
-    found: list[Result] = []
-    for protocol, options in find_protocols(rated.config):
-        obstacle = no_candidates(frame) if protocol.uses_pool else ""
-        if obstacle and protocol.name in rated.config.protocols:
-            raise UserError(f"Protocol {protocol.name} cannot read {rated.name}: {obstacle}.")
-        if not obstacle:
-            found.append(evaluate(frame, whole, protocol, options, rated.config))
-    return found
+    readable = readable_protocols(rated.config, frame)
+    return [evaluate(frame, whole, protocol, options, rated.config) for protocol, options in readable]
 
 
 def result_folder(config: RunConfig, result: Result) -> Path:
@@ -115,3 +111,93 @@ def write_results(config: RunConfig, results: Sequence[Result]) -> list[Path]:
         written.extend(write_tables(result, folder / result.protocol))
     write_manifests(config, results, written)
     return written
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One metric's part of a run: its state, the job's unique pairs, how many are stored, and what the rest costs.
+
+    stored is None where it cannot be told (the checkpoint is not here); estimate is empty where it is only time.
+    """
+
+    name: str
+    state: Readiness
+    pairs: int
+    stored: int | None
+    estimate: str
+
+
+def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
+    """What each metric of a run would still have to do; nothing is scored, fetched or asked.
+
+    Raises `UserError` for everything that the run itself would refuse before it scores.
+    """
+    find_protocols(config)
+    check_names(config)
+    texts = prepare(config, corpus).texts
+    unique = {pair_key(*pair): pair for pair in texts}
+    names = [name for name in dict.fromkeys(config.metrics) if not name.startswith(FILE_PREFIX)]
+    members = [
+        member for name in names if isinstance(one := load_metric(name, config), Combination) for member in one.members
+    ]
+    with ScoreStore(config.store_path) as store:
+        for name in dict.fromkeys([*names, *members]):
+            metric = load_metric(name, config)
+            if isinstance(metric, Combination):
+                continue
+            state = readiness(name, metric)
+            with plug_in(name):
+                known = state.state is not State.DOWNLOAD
+                answers = store.find(job_identity(metric, unique.values()), list(unique)) if known else {}
+                left = [pair for key, pair in unique.items() if key not in answers]
+                cost = metric.estimate([source for source, _ in left], [statement for _, statement in left])
+            yield Planned(name, state, len(unique), len(answers) if known else None, "" if cost is None else str(cost))
+
+
+def export_pairs(config: RunConfig, path: Path) -> int:
+    """Write the job's pairs as .jsonl or .parquet, one row each; the number of pairs."""
+    if path.suffix not in (".jsonl", ".parquet"):
+        raise UserError(f"Pairs are written as .jsonl or .parquet; {path.name!r} is neither.")
+    job = prepare(config)
+    rows = [_record(pair._asdict()) for pair in job.pairs]
+    if path.suffix == ".parquet":
+        import pyarrow
+        import pyarrow.parquet
+
+        with atomic_write(path) as file:
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    else:
+        write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return len(rows)
+
+
+def export_scores(
+    config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None = None
+) -> Iterator[str]:
+    """Score the job with each metric of the run and write FOLDER/METRIC.suffix; yields a line about each."""
+    files = [name for name in config.metrics if name.startswith(FILE_PREFIX)]
+    if files:
+        raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
+    check_names(config)
+    job = prepare(config)
+    with ScoreStore(config.store_path) as store:
+        for name, metric, scored in score_metrics(job.texts, config.metrics, config, store, progress):
+            path = folder / (safe_name(name.replace(":", ".")) + f".{suffix}")
+            manifest = {
+                "metric": name,
+                "direction": metric.card.direction,
+                "identity": scored.identity,
+                **_data(job),
+            }
+            write_scores(path, [pair.pair_id for pair in job.pairs], scored.answers, manifest)
+            missing = sum(answer.score is None for answer in scored.answers)
+            yield f"{path}: {len(scored.answers):,} pairs, {missing:,} without a score"
+
+
+def _record(row: dict[str, Any]) -> dict[str, Any]:
+    levels = {key: None if row[key] is None else row[key].label for key in ("level", "citation_level")}
+    return {**row, **levels}
+
+
+def _data(job: Job) -> dict[str, Any]:
+    return {"pairs": len(job.pairs), "job": {key: str(value) for key, value in job.fields.items()}}

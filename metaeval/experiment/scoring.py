@@ -92,7 +92,7 @@ def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]]
     # Unique pairs only: a pair that the job holds twice would weigh twice in the scale.
     first = {pair: number for number, pair in reversed(list(enumerate(texts)))}
     numbers = sorted(first.values())
-    answers = [[_oriented(scored.answers[number], direction) for number in numbers] for direction, scored in parts]
+    answers = [[oriented(scored.answers[number], direction) for number in numbers] for direction, scored in parts]
     with plug_in(name):
         unique = dict(zip((texts[number] for number in numbers), metric.combine(answers), strict=True))
     identity = {
@@ -103,5 +103,6 @@ def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]]
     return Scored([unique[pair] for pair in texts], identity, len(unique), 0)
 
 
-def _oriented(answer: PairScore, direction: int) -> PairScore:
+def oriented(answer: PairScore, direction: int) -> PairScore:
+    """The answer with its score turned so that higher is more support."""
     return answer if answer.score is None else answer._replace(score=direction * answer.score)

@@ -9,8 +9,7 @@ from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.calibrate import calibrate, decision_frame
-from metaeval.experiment.calibration_sheet import calibration_sheet
+from metaeval.experiment.calibrate import calibrate, calibration_sheet, decision_frame
 from metaeval.experiment.metric_scores import judged
 from metaeval.experiment.metrics import load_metric
 

@@ -7,9 +7,15 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.columns import column_of
-from metaeval.experiment.decisions.deciding import check_scored, decided, decision_table, prepare_decisions
+from metaeval.experiment.decisions.deciding import (
+    carried_over,
+    check_scored,
+    decided,
+    decision_table,
+    prepare_decisions,
+    transfers,
+)
 from metaeval.experiment.decisions.decision_sheets import decision_sheets
-from metaeval.experiment.decisions.transfer import carried_over, transfers
 from metaeval.experiment.metric_scores import load_panel
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.decisions import best_thresholds, decide

@@ -11,10 +11,9 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment import readiness as ready
-from metaeval.experiment.doctor import examine, model_bytes
+from metaeval.experiment.doctor import TRAPS, examine, model_bytes, traps_here
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.readiness import State, readiness, registered, with_options
-from metaeval.experiment.version_issues import TRAPS, traps_here
 
 
 @pytest.fixture

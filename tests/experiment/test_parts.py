@@ -9,8 +9,7 @@ from scipy.stats import spearmanr
 from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.comparing.parts import check_division, parts_of
-from metaeval.experiment.comparing.subgroups import by_part
+from metaeval.experiment.comparing.subgroups import by_part, check_division, parts_of
 from metaeval.experiment.metric_scores import load_panel
 
 CORRELATION = registry.find("protocol", "correlation")

@@ -6,7 +6,7 @@ import metaeval
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.metrics import load_metric
-from metaeval.experiment.plan import plan
+from metaeval.experiment.run import plan
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,15 @@ from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.prepared_run import find_dataset
 from metaeval.experiment.run import run
-from metaeval.experiment.suites.skip_unavailable import LeftOut, run_able
-from metaeval.experiment.suites.suite import read_suite, run_suite
-from metaeval.experiment.suites.suite_files import read_record, write_part, write_record
+from metaeval.experiment.suites.suite import (
+    LeftOut,
+    read_record,
+    read_suite,
+    run_able,
+    run_suite,
+    write_part,
+    write_record,
+)
 
 QUICK = ("interval.resamples=5", "comparison.permutations=5")
 

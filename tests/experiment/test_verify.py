@@ -11,12 +11,10 @@ import pytest
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment import verify as verifying
-from metaeval.experiment.official import environment as environments
-from metaeval.experiment.official.environment import Environment
-from metaeval.experiment.official.recipes import RECIPES, official_metric
-from metaeval.experiment.probe_pairs import CANARIES, Published
+from metaeval.experiment.official import recipes as environments
+from metaeval.experiment.official.recipes import RECIPES, Environment, official_metric
 from metaeval.experiment.readiness import with_options
-from metaeval.experiment.verify import Compared, compare, difference, verify
+from metaeval.experiment.verify import CANARIES, Compared, Published, compare, difference, verify
 from metaeval.scoring.contract import PairScore, Status
 
 PLUG_IN = """

@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.experiment.comparing.parts import statement_words
+from metaeval.experiment.comparing.subgroups import statement_words
+from metaeval.experiment.evaluation import Asked
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.metric_scores import Asked, Panel, frame_of, judged
+from metaeval.experiment.metric_scores import Panel, frame_of, judged
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Sheet

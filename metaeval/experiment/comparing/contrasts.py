@@ -1,15 +1,23 @@
-"""What else is known of two metrics' difference: equivalence, closed-form tests, and what it takes to tell it."""
+"""Pairs of metrics under one protocol: equivalence, closed-form tests, groups needed, and their table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.evaluation import Asked, evaluate
+from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged
+from metaeval.experiment.sheet import Record, Sheet, known
+from metaeval.report.comparisons import comparison_grid
+from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, chance, numeral, plain
+from metaeval.report.result import Column, Comparison, Result, Significance
 from metaeval.stats.resampling import bootstrap, percentile_interval
 from metaeval.stats.significance import equivalent_within, required_groups, tost
 from protocols.contract import Judgements, Measure, Protocol, Replicates, Resampling
@@ -118,7 +126,7 @@ def closed_forms(measure: Measure, one: Judgements, other: Judgements) -> dict[s
     both = _both(one, other)
     nothing: dict[str, float | None] = {"delong": None, "williams": None, "steiger": None}
     found = measure.closed_forms(one.gold[both], one.score[both], other.score[both]) if measure.closed_forms else {}
-    return nothing | {name: _or_none(p) for name, p in found.items()}
+    return nothing | {name: known(p) for name, p in found.items()}
 
 
 def _both(one: Judgements, other: Judgements) -> NDArray[np.bool_]:
@@ -169,11 +177,171 @@ def _contrast(
         groups=spread.groups if spread else 0,
         equivalent=equivalent_within(spread.replicates, margin, alpha) if spread else None,
         equal_within=max(abs(end) for end in ends) if ends else None,
-        tost=None if error is None else _or_none(tost(observed, error, margin)),
+        tost=None if error is None else known(tost(observed, error, margin)),
         **closed_forms(measure, *pair),
         needed=required_groups(observed, error, spread.groups) if told and spread and error else None,
     )
 
 
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value
+_TESTS = {"delong": "DeLong p", "williams": "Williams p", "steiger": "Steiger p"}
+
+POWER = 0.8
+
+# With more pairs the terminal shows those of neighbours.
+_MANY = 15
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """One protocol's result, its pairs of metrics as a sheet, and the headline's part of that table."""
+
+    result: Result
+    sheet: Sheet
+    headline: Grid
+
+
+def check_comparison(config: RunConfig, margin: float) -> None:
+    """Refuse, before anything is scored, a run without resamples or permutations, and a margin not above 0."""
+    if not (math.isfinite(margin) and margin > 0):
+        raise UserError(f"The margin is {margin:g}; it must be a number above 0, for example 0.02.")
+    if config.interval.resamples < 2:
+        raise UserError(f"A comparison needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
+    if not config.comparison.permutations:
+        raise UserError("A comparison needs permutations: comparison.permutations is 0, try 1000.")
+    if not config.comparison.alpha < 0.5:
+        raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5.")
+
+
+def compare_pairs(panel: Panel, asked: Asked, margin: float) -> Pairs:
+    """Compare every two metrics under one protocol and each measure of its table.
+
+    margin: within which two metrics count as equally good, raw. The run's settings must have passed `check_comparison`.
+    """
+    protocol, options = asked
+    frame = frame_of(panel, protocol)
+    result = evaluate(frame, panel.columns, protocol, options, panel.config)
+    tested = result.significance
+    if tested is None:
+        raise UserError("Nothing was compared: the permutations are switched off.")
+    metrics = {column.name: judged(frame, column) for column in panel.columns}
+    keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
+    found = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
+    first = [headline(protocol, frame, panel.columns[0]).key]
+    interval = panel.config.interval
+    sheet = Sheet(
+        name=f"{protocol.name}-pairs",
+        data=result.data,
+        settings={
+            **result.settings,
+            "protocol": protocol.name,
+            "unit": result.unit,
+            "margin": margin,
+            "alpha": tested.alpha,
+            "power": POWER,
+            "permutations": tested.permutations,
+            "resamples": interval.resamples,
+            "seed": interval.seed,
+            "level": interval.level,
+        },
+        records=[_record(pair, contrast) for pair, contrast in zip(tested.comparisons, found, strict=True)],
+        grid=_grid(result, tested, found, keys, margin),
+    )
+    return Pairs(result, sheet, _neighbours(_grid(result, tested, found, first, margin), result, tested, first[0]))
+
+
+def ranking(result: Result, keys: Sequence[str]) -> Note:
+    """The metrics by value under each measure, with the number of their significance cluster."""
+    said = []
+    for column in result.columns:
+        if column.key not in keys:
+            continue
+        defined = [row for row in result.rows if row.values[column.key].value is not None]
+        order = sorted(defined, key=lambda row: -(row.values[column.key].value or 0.0))
+        clusters: dict[str, list[str]] = {}
+        for row in order:
+            place = str(row.clusters.get(column.key, ""))
+            clusters.setdefault(place, []).append(
+                f"{plain(row.metric)} {numeral(row.values[column.key].value, column)}"
+            )
+        text = "; ".join(f"{place} {', '.join(names)}".strip() for place, names in clusters.items())
+        if text:
+            said.append((plain(column.label), text))
+    return Note("clusters", "by value, those of one number not told apart from its best", tuple(said))
+
+
+def _record(pair: Comparison, contrast: Contrast) -> Record:
+    return {**pair.model_dump(mode="json"), **{k: v for k, v in asdict(contrast).items() if k not in _NAMES}}
+
+
+_NAMES = ("measure", "one", "other")
+
+
+def _grid(result: Result, tested: Significance, found: Sequence[Contrast], keys: Sequence[str], margin: float) -> Grid:
+    """The report's table of pairs with columns added: closed forms, equivalence, groups needed."""
+    columns = [column for column in result.columns if column.key in keys]
+    plain_grid = comparison_grid(result, keys)
+    found = [one for one in found if one.measure in keys]
+    by_place = {(one.measure, one.one, one.other): one for one in found}
+    tests = {key: label for key, label in _TESTS.items() if any(getattr(one, key) is not None for one in found)}
+    shown = [column for column in columns if any(pair.measure == column.key for pair in tested.comparisons)]
+    blocks = tuple(
+        Block(
+            block.title,
+            tuple(
+                Line(line.name, (*line.cells, *_cells(by_place[pair.measure, pair.one, pair.other], column, tests)))
+                for line, pair in zip(block.lines, _pairs_of(tested, column), strict=True)
+            ),
+        )
+        for block, column in zip(plain_grid.blocks, shown, strict=True)
+    )
+    reading, *others = plain_grid.footer
+    one_difference = len({(column.scale, column.digits) for column in columns}) == 1
+    asked = f"±{numeral(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
+    return replace(
+        plain_grid,
+        headings=(*plain_grid.headings, *tests.values(), f"equal within {asked}", "groups needed"),
+        blocks=blocks,
+        footer=(reading, ranking(result, keys), *_notes(found, tests, tested.alpha, asked), *others),
+    )
+
+
+def _pairs_of(tested: Significance, column: Column) -> list[Comparison]:
+    return [pair for pair in tested.comparisons if pair.measure == column.key]
+
+
+def _neighbours(grid: Grid, result: Result, tested: Significance, key: str) -> Grid:
+    """Of many metrics, the pairs that stand next to each other by value; of few, all pairs."""
+    pairs = [pair for pair in tested.comparisons if pair.measure == key]
+    if len(pairs) <= _MANY or not grid.blocks:
+        return grid
+    values = {row.metric: row.values[key].value for row in result.rows if row.values[key].value is not None}
+    order = sorted(values, key=lambda name: -(values[name] or 0.0))
+    next_to = {frozenset(two) for two in pairwise(order)}
+    (block,) = grid.blocks
+    kept = [line for line, pair in zip(block.lines, pairs, strict=True) if {pair.one, pair.other} in next_to]
+    said = Note("shown", f"neighbours by value, {len(kept)} of {len(pairs)} pairs; the files hold them all")
+    return replace(grid, blocks=(Block(block.title, tuple(kept)),), footer=(said, *grid.footer))
+
+
+def _cells(contrast: Contrast, column: Column, tests: Mapping[str, str]) -> tuple[Cell, ...]:
+    closed = [Cell(chance(getattr(contrast, key))) for key in tests]
+    if contrast.equal_within is None:
+        equal = Cell(UNDEFINED)
+    else:
+        smallest = f"±{numeral(contrast.equal_within, column)}"
+        equal = Cell(f"{'yes' if contrast.equivalent else 'no'}, {smallest}")
+    needed = Cell(UNDEFINED if contrast.needed is None else f"{contrast.needed:,}")
+    return (*closed, equal, needed)
+
+
+def _notes(found: Sequence[Contrast], tests: Mapping[str, str], alpha: float, asked: str) -> tuple[Note, ...]:
+    groups = max((one.groups for one in found), default=0)
+    closed = " and ".join(label.removesuffix(" p") for label in tests.values())
+    equal = (
+        f"two one-sided tests at {alpha:g}: whether the {100 * (1 - 2 * alpha):g} % interval of resampled differences "
+        f"lies within {asked}, and the smallest margin that it lies in"
+    )
+    needed = f"groups for {100 * POWER:g} % power if the true difference were the one found; here are {groups:,}"
+    independent = f"the tests of {closed} take rows as independent, which rows of one group are not: cross-checks only"
+    notes = (Note("equal within", equal), Note("needed", needed), Note("closed form", independent if closed else ""))
+    return tuple(note for note in notes if note.text)

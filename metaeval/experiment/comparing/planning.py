@@ -13,9 +13,9 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.comparing.contrasts import Spread, spreads
-from metaeval.experiment.evaluation import find_protocols, named_protocols
+from metaeval.experiment.evaluation import Asked, find_protocols, named_protocols
 from metaeval.experiment.frame import Frame
-from metaeval.experiment.metric_scores import Asked, Panel, frame_of, headline, judged
+from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Sheet
 from metaeval.report.cells import units

@@ -1,8 +1,9 @@
-"""Decisions as sheets: thresholds, levels, calibration, reliability."""
+"""Decisions as sheets (thresholds, levels, calibration, reliability) and as pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from metaeval.experiment.frame import Frame
 from metaeval.experiment.metric_scores import Panel
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Record, Sheet, known
+from metaeval.files import safe_name
 from metaeval.report.grid import UNDEFINED, Block, Cell, Group, Line, Note, plain
 
 Floats = NDArray[np.float64]
@@ -176,3 +178,20 @@ def _bin_line(record: Record) -> Line:
     stated, found = (None if record[key] is None else float(str(record[key])) for key in ("stated", "found"))
     name = f"{float(str(record['bin_low'])):.1f} to {float(str(record['bin_high'])):.1f}"
     return Line(name, (cell(stated), cell(found), Cell(f"{int(str(record['rows'])):,}")))
+
+
+def write_pictures(found: Sequence[Decided], folder: Path) -> list[Path]:
+    """Each metric's confusion and the reliability of its calibrated scores; `UserError` without matplotlib."""
+    from metaeval.report.canvas import save_figure
+    from metaeval.report.charts import confusion_map, reliability_curve
+
+    written: list[Path] = []
+    for one in found:
+        name = safe_name(one.metric)
+        written += save_figure(confusion_map(one.counts.tolist(), LEVELS, one.metric), folder / f"confusion-{name}")
+        for of in one.calibrations:
+            note = f"chance of {of.target}; expected calibration error {of.error:.3f}"
+            bins = of.bins.stated.tolist(), of.bins.found.tolist(), of.bins.rows.tolist()
+            stem = folder / f"reliability-{safe_name(of.target)}-{name}"
+            written += save_figure(reliability_curve(*bins, name=one.metric, note=note), stem)
+    return written

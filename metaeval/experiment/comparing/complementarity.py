@@ -1,22 +1,60 @@
-"""What a stack of metrics gains over the best one alone, on groups that nothing was learnt from."""
+"""How alike metrics rank the rows, and what a stack of them gains over the best one on groups held out."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.errors import UserError
-from metaeval.experiment.metric_scores import Asked, Panel, frame_of
+from metaeval.experiment.evaluation import Asked
+from metaeval.experiment.metric_scores import Panel, frame_of
 from metaeval.experiment.provenance import cell, make_sheet
 from metaeval.experiment.sheet import Sheet, known
-from metaeval.report.grid import Block, Line, Note, count, plain
+from metaeval.report.grid import Block, Cell, Line, Note, count, plain
+from metaeval.stats.agreement import rank_correlation_matrix
 from metaeval.stats.complementarity import Objective, StackGain, stack_gain
 from metaeval.stats.resampling import bootstrap, percentile_interval
+
+
+def agreement_sheet(panel: Panel, asked: Asked) -> Sheet:
+    """The Spearman correlation of each two metrics' scores, on the rows that a protocol sees and both scored."""
+    frame = frame_of(panel, asked[0])
+    scores = np.array([column.score[frame.numbers] for column in panel.columns])
+    matrix = rank_correlation_matrix(scores)
+    names = [plain(column.name) for column in panel.columns]
+    scored = ~np.isnan(scores)
+    lines = [
+        Line(name, tuple(cell(known(matrix[i, j])) if j < i else Cell("") for j in range(len(names) - 1)))
+        for i, name in enumerate(names)
+        if i
+    ]
+    records = [
+        {
+            "one": one.name,
+            "other": other.name,
+            "spearman": known(matrix[i, j]),
+            "rows": int((scored[i] & scored[j]).sum()),
+        }
+        for (i, one), (j, other) in combinations(enumerate(panel.columns), 2)
+    ]
+    return make_sheet(
+        panel,
+        frame,
+        "agreement",
+        "How alike the metrics rank the rows: Spearman correlation of their scores",
+        {"analysis": "agreement"},
+        ("metric", names[:-1], [Block("", tuple(lines))]),
+        records,
+        intervals=False,
+        notes=[Note("reading", "near 1: two metrics that say the same thing, right or wrong")],
+    )
+
 
 FOLDS = 5
 
