@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import cite, compare, data, explain, generate, metrics, run, suite, thresholds
+from metaeval.cli import cite, compare, data, explain, metrics, run, suite, thresholds
 from metaeval.errors import UserError
 
 
@@ -25,6 +25,22 @@ class _NoReaderError(Exception):
 class _Commands(TyperGroup):
     """The commands, with an interrupt and a broken pipe carried past typer, which would end on them in its own way."""
 
+    _listing = False
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands; the line of `generate` needs nothing of what it is made of."""
+        self._listing = True
+        super().format_commands(ctx, formatter)
+        self._listing = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name; `generate` is made of its declaration when it is asked for."""
+        if cmd_name == "generate" and not self._listing:
+            from metaeval.experiment.citing.generating import GENERATE
+
+            return cite.typed(GENERATE)
+        return super().get_command(ctx, cmd_name)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed, and find out here whether its output could be written."""
         try:
@@ -35,6 +51,10 @@ class _Commands(TyperGroup):
         except BrokenPipeError as error:
             raise _NoReaderError from error
         return returned
+
+
+def _generate() -> None:
+    """Answers with citations, written by a chat model."""
 
 
 app = typer.Typer(
@@ -58,7 +78,7 @@ app.command("compare")(compare.compare)
 app.command("power")(compare.power)
 app.command("decide")(thresholds.decide)
 app.command("calibrate")(thresholds.calibrate)
-app.command("generate")(generate.generate)
+app.command("generate")(_generate)
 app.command("tables")(suite.tables)
 app.command("figures")(suite.figures)
 app.command("multiverse")(suite.multiverse)

@@ -30,9 +30,7 @@ class _Pipelines(TyperGroup):
         if cmd_name in registry.names("pipeline"):
             from metaeval.experiment.citing.pipeline import find_pipeline
 
-            made = typer.Typer(add_completion=False, rich_markup_mode=None)
-            made.command(cmd_name)(command_of(find_pipeline(cmd_name)))
-            return typer.main.get_command(made)
+            return typed(find_pipeline(cmd_name))
         return super().get_command(ctx, cmd_name)
 
 
@@ -43,6 +41,13 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+
+def typed(pipeline: Pipeline) -> Any:
+    """The command of a pipeline as the command line takes it."""
+    made = typer.Typer(add_completion=False, rich_markup_mode=None)
+    made.command(pipeline.name)(command_of(pipeline))
+    return typer.main.get_command(made)
 
 
 def command_of(pipeline: Pipeline) -> Callable[..., None]:

@@ -27,7 +27,7 @@ from metaeval.config import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, check_edited, read_judge
 from metaeval.experiment.citing.citeeval_tables import MEASURES, around
-from metaeval.experiment.citing.generating.run import check_output
+from metaeval.experiment.citing.generating import check_output
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
     Layout,

@@ -168,8 +168,8 @@ class Run:
 class Layout:
     """What a pipeline hands back: tables (by name, where one is not the table's own), rows and files.
 
-    results: of protocols, by the folder below the run's that they go to; each folder then has a manifest. config: of
-    the results, where it is not the run's own.
+    results: of protocols, by the folder below the run's that they go to; each folder then has a manifest. config,
+    folder: of the result, where they are not the run's own.
     """
 
     tables: Sequence[Sheet] | Mapping[str, Sheet]
@@ -178,6 +178,7 @@ class Layout:
     shown: Sequence[Grid] | None = None
     results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
     config: RunConfig | None = None
+    folder: Path | None = None
 
 
 MakeBackends = Callable[..., Iterator[Backend]]

@@ -66,7 +66,7 @@ def run_pipeline(
         pipeline=pipeline.name,
         name=run.name,
         config=laid.config or run.config,
-        folder=run.folder,
+        folder=laid.folder or run.folder,
         tables=laid.tables if isinstance(laid.tables, Mapping) else {sheet.name: sheet for sheet in laid.tables},
         row_tables=laid.rows,
         files=laid.files,

@@ -1,0 +1,291 @@
+"""Answers with citations that a chat model writes: the pipeline behind `metaeval generate`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from metaeval.citation.chat.opening import Chat, Spent, cost_of, estimate_for, spent_on, why_unread
+from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.generation.generate import Generated, first_requests, generate, largest_requests
+from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.questions import read_questions
+from metaeval.citation.generation.requests import STAGES, load_prompts
+from metaeval.citation.generation.writing import own_lines
+from metaeval.citation.marks import find_marks
+from metaeval.citation.model import Answer
+from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.sentences import without_marks
+from metaeval.config import Flag
+from metaeval.errors import UserError
+from metaeval.experiment.citing.pipeline import AsksChat, Layout, MakeBackends, Pipeline, Run
+from metaeval.experiment.citing.provenance import answers_at, data_of
+from metaeval.experiment.sheet import Record, Sheet
+from metaeval.files import safe_name
+from metaeval.report.citation.layout import Frame, lines_grid
+from metaeval.report.grid import UNDEFINED, Cell, Note, count, one_line, plain
+from metaeval.signature import signature
+
+_MONEY = "USD for these replies"
+_SHOWN = 3
+
+_Counts = dict[str, float | None]
+
+
+class GenerateCommand(AsksChat):
+    """Options of `generate`."""
+
+    file: Annotated[Path, Flag("FILE", argument=True)] = Field(
+        description="Questions with documents, or any file of answers."
+    )
+    output: Annotated[Path, Flag("FILE", "-o")] = Field(description="File for the answers (JSONL).")
+    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that writes the answers.")
+    strategy: Annotated[str | None, Flag("NAME")] = Field(
+        default=None, description="truncated (default), summary or two-stage."
+    )
+    format: Annotated[str, Flag("NAME", "-f")] = Field(
+        default="auto", description="Format: alce, jsonl, scifi, crag25, scholarqa, expertqa (default: by content)."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _ToWrite:
+    """Questions with their documents, before a model is asked."""
+
+    run: Run
+    options: GenerationOptions
+    chat: ChatOptions
+    questions: Sequence[Answer]
+
+    @property
+    def system(self) -> str:
+        """What the answers are filed under: the model and the strategy."""
+        return f"{self.chat.model}/{self.options.strategy}"
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What the answers depend on beside the questions."""
+        used = [f"{name}={value}" for name, value in self.options.in_use.items()]
+        prompts = [f"{stage}@{prompt.fingerprint}" for stage, prompt in load_prompts(self.options).items()]
+        identity = self.chat.identity()
+        return {
+            "model": self.chat.model,
+            "strategy": self.options.strategy,
+            "shown": ",".join(used),
+            "prompts": ",".join(prompts),
+            "asking": ",".join(f"{name}={value}" for name, value in identity.items() if name != "model"),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Written:
+    """What came of the questions, in order. spent: on their replies. models: the names that the replies came under."""
+
+    read: _ToWrite
+    results: Sequence[Generated]
+    spent: Spent
+    models: Sequence[str]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers that came."""
+        return [one.answer for one in self.results if one.answer is not None]
+
+
+def check_output(file: Path, output: Path) -> None:
+    """Refuse to write the answers over the file that they are made from."""
+    if output.resolve() == file.resolve():
+        raise UserError(f"-o {output} is the file that is read: name another one for the answers.")
+
+
+def _read(run: Run) -> _ToWrite:
+    asked: GenerateCommand = run.options
+    check_output(asked.file, asked.output)
+    named = {} if asked.strategy is None else {"strategy": asked.strategy}
+    options = GenerationOptions(**{**run.given["generation"], **named})
+    load_prompts(options)
+    if run.chat is None:
+        raise ValueError("answers need a chat model")
+    return _ToWrite(run, options, run.chat, read_questions(asked.file, asked.format))
+
+
+def _estimate(read: _ToWrite) -> str:
+    """What a later stage asks depends on the replies of the first: it is told as large as it is likely to get."""
+    questions, options, chat = read.questions, read.options, read.chat
+    stages = STAGES[options.strategy]
+    lines = [f"{len(questions):,} questions, strategy {options.strategy}"]
+    lines.append(f"{stages[0]}: {estimate_for(first_requests(questions, options, chat), chat)}")
+    if len(stages) > 1:
+        lines.append(f"then {stages[1]}, at most: {estimate_for(largest_requests(questions, options, chat), chat)}")
+    return "\n".join(lines)
+
+
+def _ask(read: _ToWrite, chat: Chat | None) -> _Written:
+    """Ask for all answers; `UserError` where none came at all."""
+    if chat is None:
+        raise ValueError("answers need a chat model")
+    results = generate(read.questions, chat.ask, read.options, read.chat, read.system)
+    written = _Written(read, results, spent_on(chat.heard), chat.models)
+    if not written.answers:
+        first, unread = results[0], [one.unread for one in results if one.unread is not None]
+        raise UserError(
+            f"None of {len(results):,} answers came: the first is {first.trouble} at the stage {first.stage!r}, and "
+            f"nothing is written. For {len(results):,} questions: {why_unread(unread, read.chat.max_tokens)}."
+        )
+    return written
+
+
+def _judge(written: _Written, _: MakeBackends) -> _Written:
+    return written
+
+
+def _lay_out(written: _Written) -> Layout:
+    """The answers as JSON lines, a list of the questions that have none, and the one table."""
+    run = written.read.run
+    output: Path = run.options.output
+    folder = run.config.results / "generate" / safe_name(output.name.split(".")[0] or output.name)
+    lost = [
+        {"id": one.question.id, "question": one.question.question, "stage": one.stage, "state": one.trouble}
+        for one in written.results
+        if one.answer is None
+    ]
+    left_out = "".join(json.dumps(row) + "\n" for row in lost)
+    files = {output: own_lines(written.answers), folder / "left-out.jsonl": left_out}
+    return Layout([_sheet(written)], files=files, folder=folder)
+
+
+def _sheet(written: _Written) -> Sheet:
+    read, questions = written.read, written.read.questions
+    blocks = {
+        "answers": _answers(written),
+        "marks": _marks(written),
+        "on the way": _problems(written),
+        "what it took": _taken(written),
+    }
+    marks = int(blocks["marks"]["marks"] or 0)
+    data = data_of(read.run.name, read.options.strategy, questions, len(written.answers), marks)
+    fields = {**read.fields, "answered_as": ", ".join(written.models) or read.chat.model}
+    made = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
+    frame = Frame(
+        ("generation", data.name, read.options.strategy),
+        "Answers that were generated",
+        f"{plain(data.name)}, system {plain(read.system)}",
+        _notes(written, data.documents, fields),
+        (one_line(signature(made)),),
+    )
+    records: list[Record] = [
+        {"system": read.system, "block": title, "count": name, "value": value}
+        for title, counts in blocks.items()
+        for name, value in counts.items()
+    ]
+    rows = [(title, [(name, [_cell(name, value)]) for name, value in own.items()]) for title, own in blocks.items()]
+    shown = [(title, lines) for title, lines in rows if lines]
+    return Sheet("generation", data, fields, records, lines_grid(frame, "count", ["number"], shown))
+
+
+def _answers(written: _Written) -> _Counts:
+    answers, lost = written.answers, [one for one in written.results if one.answer is None]
+    words = [len(without_marks(one.text, ScifiOptions()).split()) for one in answers]
+    causes = Counter(f"left out: {one.stage} {one.trouble}" for one in lost)
+    return {
+        "questions": len(written.results),
+        "answers": len(answers),
+        **dict(sorted(causes.items())),
+        "words per answer": sum(words) / len(words),
+        "documents shown per answer": sum(len(one.shown) for one in written.results if one.answer) / len(answers),
+        "answers from no document": sum(not one.shown for one in written.results if one.answer is not None),
+    }
+
+
+def _marks(written: _Written) -> _Counts:
+    """Marks of all answers, as the pipelines read them."""
+    found = [[mark for mark in find_marks(one.text) if mark.number is not None] for one in written.answers]
+    total = sum(map(len, found))
+    problems = _counted(written)
+    return {
+        "marks": total,
+        "marks per answer": total / len(found),
+        "answers without a mark": sum(not own for own in found),
+        **{name: times for name, times in sorted(problems.items()) if name.startswith("marks ")},
+    }
+
+
+def _problems(written: _Written) -> _Counts:
+    return {name: times for name, times in sorted(_counted(written).items()) if not name.startswith("marks ")}
+
+
+def _taken(written: _Written) -> _Counts:
+    return {
+        "tokens in": written.spent.tokens_in,
+        "tokens out": written.spent.tokens_out,
+        "replies without a count of tokens": written.spent.uncounted,
+        _MONEY: cost_of(written.spent, written.read.chat),
+    }
+
+
+def _counted(written: _Written) -> Counter[str]:
+    return sum((one.problems or Counter() for one in written.results), Counter[str]())
+
+
+def _notes(written: _Written, documents: int, fields: dict[str, str]) -> tuple[Note, ...]:
+    lost = [one for one in written.results if one.answer is None]
+    some = ", ".join(f"{plain(one.question.id)} ({one.stage} {one.trouble})" for one in lost[:_SHOWN])
+    more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
+    notes = (
+        Note("data", f"{count(len(written.results), 'question')}, {count(documents, 'document')}"),
+        Note("settings", ", ".join(f"{name} {_spaced(value)}" for name, value in fields.items())),
+        Note("left out", f"{some}{more}; they are in no file of answers, and the next run asks for those that failed")
+        if lost
+        else Note("left out", ""),
+        Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
+    )
+    return tuple(note for note in notes if note.text)
+
+
+def _spaced(value: str) -> str:
+    """A list of settings as lines can be broken at: behind its commas."""
+    return plain(value.replace(",", ", "))
+
+
+def _cell(name: str, value: float | None) -> Cell:
+    if value is None:
+        return Cell(UNDEFINED)
+    if name == _MONEY:
+        return Cell(f"{value:.4f}")
+    return Cell(f"{value:,.1f}" if isinstance(value, float) else f"{value:,}")
+
+
+GENERATE = Pipeline(
+    name="generate",
+    title="Generation",
+    paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), whose strategies these are",
+    help="""Answers with citations, written by a chat model.
+
+    truncated shows the beginning of every document; summary has each summed
+    up first; two-stage asks which are needed, and shows those in full.
+    Replies are kept: the same command goes on where it was cut off.
+
+    \b
+    Examples:
+      metaeval generate questions.jsonl --model NAME -o answers.jsonl
+      metaeval generate scifi.jsonl --model NAME --strategy summary --dry-run \\
+        -o answers.jsonl -s answer_words=100 -s price_in=0.5 -s price_out=1.5
+      metaeval cite alce answers.jsonl
+    """,
+    options=GenerateCommand,
+    owners={"generation": GenerationOptions, "chat": ChatOptions},
+    chat="always",
+    purpose="writes the answers",
+    read=_read,
+    estimate=_estimate,
+    ask=_ask,
+    judge=_judge,
+    lay_out=_lay_out,
+)

@@ -1,1 +1,0 @@
-"""Answers with citations, made by a chat model."""
