@@ -68,10 +68,10 @@ class ClaimOptions(ReadsAnswers, JudgedByMetrics):
     """Options of ALCE and ALiiCE."""
 
     premise: Annotated[str, one_of("premise", get_args(Premise), chunks="max over chunks"), Flag("HOW")] = Field(
-        default="joint", description="joint: passages as one text; chunks: their best chunk (--set chunk.size)."
+        default="joint", description="joint: the passages as one text; chunks: their best chunk (--set chunk.size)."
     )
     profile: Annotated[str, Flag("NAME")] = Field(
-        default="paper", description="paper; released: as the published code computes; ALiiCE also expanded."
+        default="paper", description="paper; released (as the published code computes); ALiiCE also expanded."
     )
     measures: Annotated[Names, Flag("NAMES", multiple=True)] = Field(
         default=(), description="Measures of the text, with commas: str_em, rougeLsum, length ..., qa_em, qa_f1, mauve."
@@ -88,7 +88,7 @@ class AlceCommand(ClaimOptions):
     """Options of ALCE."""
 
     units: Annotated[str, one_of("units", UNITS, list="list items"), Flag("UNITS")] = Field(
-        default="sentences", description="sentences, or list: items between commas (QAMPARI)."
+        default="sentences", description="sentences, or list (items between commas, as of QAMPARI)."
     )
 
 

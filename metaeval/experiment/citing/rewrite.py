@@ -78,7 +78,7 @@ class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
         default=None, description="Chat model that writes the claims again."
     )
     nli: Names = Field(default=(), description="Metric that judges (default: minilm-bertscore).")
-    whole: bool = Field(default=False, description="Send claims that are whole sentences as well.")
+    whole: bool = Field(default=False, description="Also rewrite claims that are whole sentences.")
     profile: Profile = "paper"
     parser: ParserName = "small"
 

@@ -44,10 +44,12 @@ class ScifiCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
 
     threshold: Annotated[str | None, Flag("X")] = Field(
         default=None,
-        description="A fact holds from this score on: X, NAME=X with commas (default: scores from 0 to 1 as they are).",
+        description="Score from which a fact is supported: X, or NAME=X with commas (default: the score itself).",
     )
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that makes the facts.")
-    parser: Annotated[str, Flag("NAME")] = Field(default="small", description="Makes the facts where no model does.")
+    parser: Annotated[str, Flag("NAME")] = Field(
+        default="small", description="Parser that makes the facts where no model is named."
+    )
 
 
 @dataclass(frozen=True, eq=False)
