@@ -26,14 +26,6 @@ def context_of(judged: int | None, options: CiteEvalOptions = PAPER) -> int | No
     return judged
 
 
-def needs_citation(context: int | None) -> bool | None:
-    """Whether a statement without a citation lacks one: if it rests on the passages; None where the context is missing.
-
-    A statement that has citations is judged by them, whatever it rests on.
-    """
-    return None if context is None else context == RETRIEVAL
-
-
 STARS = (1, 2, 3, 4, 5)
 
 State = Literal["rated", "lacks a citation", "needs none", "missing"]
@@ -116,10 +108,11 @@ def both(rating: Value, edits: Value, weight: float = 0.5) -> Value:
 
 
 def _uncited(context: int | None, options: CiteEvalOptions) -> Value:
-    needed = needs_citation(context_of(context, options))
-    if needed is None:
+    """The value of a statement without citations: it needs one if it rests on the passages."""
+    known = context_of(context, options)
+    if known is None:
         return UNDECIDED
-    return LACKS if needed else NEEDS_NONE
+    return LACKS if known == RETRIEVAL else NEEDS_NONE
 
 
 def _open(coefficients: Coefficients) -> Value:
