@@ -1,13 +1,27 @@
-"""From a result to the grid that all renderers print."""
+"""From a result to the grids that all renderers print: its table, and the table of the pairs of its metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from metaeval.report.footer import cluster, footer, in_blocks, plural
-from metaeval.report.footnotes import asides, footnotes, letters, marks
-from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Rank, numeral, one_line, plain, value_of
-from metaeval.report.result import Column, Result, Row, Unit
+from metaeval.errors import UserError
+from metaeval.report.footer import cluster, differs, footer, in_blocks, plural, settings
+from metaeval.report.footnotes import asides, footnotes, letters, marks, reason_of
+from metaeval.report.grid import (
+    UNDEFINED,
+    Block,
+    Cell,
+    Grid,
+    Line,
+    Note,
+    Rank,
+    chance,
+    numeral,
+    one_line,
+    plain,
+    value_of,
+)
+from metaeval.report.result import Column, Comparison, Result, Row, Significance, Unit, Value
 
 CONTROLS = "controls"
 
@@ -21,7 +35,10 @@ def lay_out(result: Result) -> Grid:
     joiners = [_joiner(rows, column) for column in columns]
     ranks = {column.key: rank(metrics, column) for column in columns}
     data = result.data
-    shown = _lines(metrics, columns, joiners, reasons, ranks), _lines(controls, columns, joiners, reasons, {})
+    shown = (
+        tuple(_line(row, columns, joiners, reasons, ranks) for row in metrics),
+        tuple(_line(row, columns, joiners, reasons, {}) for row in controls),
+    )
     return Grid(
         key=(result.protocol, data.name, data.split, result.unit),
         title=plain(result.title),
@@ -38,16 +55,6 @@ def lay_out(result: Result) -> Grid:
 def units(unit: Unit) -> str:
     """The name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
     return plural(unit) if unit == "rating" else f"{unit} {plural(unit)}"
-
-
-def _lines(
-    rows: Sequence[Row],
-    columns: Sequence[Column],
-    joiners: Sequence[str],
-    reasons: Mapping[str, str],
-    ranks: Mapping[str, Mapping[str, Rank]],
-) -> tuple[Line, ...]:
-    return tuple(_line(row, columns, joiners, reasons, ranks) for row in rows)
 
 
 def _line(
@@ -104,3 +111,95 @@ def _joiner(rows: Sequence[Row], column: Column) -> str:
     values = [value_of(row, column) for row in rows]
     ends = [end for value in values for end in (value.low, value.high) if end is not None]
     return " to " if any(numeral(end, column).startswith("-") for end in ends) else "–"
+
+
+_HEADINGS = ("difference", "p", "Holm", "BH")
+
+
+def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Grid:
+    """One row per pair and measure, the measures in the table's order (`measures`: only these, by key).
+
+    Raises `UserError` when the result holds no pairs: it has one metric, or was made without the test.
+    """
+    tested = _tested(result)
+    columns = [column for column in result.columns if measures is None or column.key in measures]
+    reasons = letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
+    blocks = [(column, [pair for pair in tested.comparisons if pair.measure == column.key]) for column in columns]
+    data = result.data
+    # One number of rows is said once; several are a column.
+    rows = {pair.rows for pair in tested.comparisons}
+    apart = len(rows) > 1
+    return Grid(
+        key=("pairs", result.protocol, data.name, data.split, result.unit, *(measures or ())),
+        title=f"{plain(result.title)}: pairs of metrics",
+        subtitle=", ".join(part for part in (plain(data.name), plain(data.split), units(result.unit)) if part),
+        headings=(*_HEADINGS, "rows") if apart else _HEADINGS,
+        blocks=tuple(
+            Block(plain(column.label), tuple(_pair_line(pair, column, tested.alpha, reasons, apart) for pair in pairs))
+            for column, pairs in blocks
+            if pairs
+        ),
+        legend="",
+        footnotes=tuple(Note(letter, reason) for reason, letter in reasons.items()),
+        footer=(
+            Note("reading", _reading(tested)),
+            Note("test", settings(tested) + f", seed {tested.seed}; BH: Benjamini-Hochberg"),
+            Note("rows", "those that both metrics scored" if apart else f"{rows.pop():,}, scored by both metrics"),
+            *(note for note in footer(result) if note.label in ("data", "settings", "uncertainty")),
+        ),
+        signatures=tuple(one_line(row.signature) for row in result.rows if row.kind == "metric"),
+        stub="pair",
+    )
+
+
+def _tested(result: Result) -> Significance:
+    tested = result.significance
+    if tested is None or not tested.comparisons:
+        raise UserError(
+            f"The {result.protocol} result of {result.data.name!r} has no pairs of metrics: they need two metrics in "
+            "one run, and resampling."
+        )
+    return tested
+
+
+def _pair_line(pair: Comparison, column: Column, alpha: float, reasons: Mapping[str, str], apart: bool) -> Line:
+    ends = None
+    if pair.low is not None and pair.high is not None:
+        ends = (_signed(pair.low, column), _signed(pair.high, column))
+    letter = (reasons[reason_of(_reason(pair))],) if pair.p is None else ()
+    cells = [
+        Cell(_signed(pair.difference, column), " to ".join(ends) if ends else "", ends),
+        Cell(chance(pair.p), marks=letter),
+        Cell(chance(pair.holm)),
+        Cell(chance(pair.bh)),
+        *([Cell(f"{pair.rows:,}")] if apart else []),
+    ]
+    return Line(f"{plain(pair.one)} {_order_sign(pair, alpha)} {plain(pair.other)}", tuple(cells))
+
+
+def _order_sign(pair: Comparison, alpha: float) -> str:
+    if pair.holm is None or pair.difference is None:
+        return "?"
+    if not differs(pair, alpha):
+        return "≈"
+    return ">" if pair.difference > 0 else "<"
+
+
+def _signed(value: float | None, column: Column) -> str:
+    """A difference with its sign, unless it is printed as zero."""
+    text = numeral(value, column)
+    return text if text == UNDEFINED or text.startswith("-") or float(text) == 0 else f"+{text}"
+
+
+def _reason(pair: Comparison) -> Value:
+    return Value(value=None, note=pair.note)
+
+
+def _reading(tested: Significance) -> str:
+    said = {
+        ">": f"a > b: different, a better (Holm-adjusted p at most {tested.alpha:g})",
+        "≈": "a ≈ b: not told apart, which does not show them equal",
+        "?": "a ? b: not tested",
+    }
+    signs = {_order_sign(pair, tested.alpha).replace("<", ">") for pair in tested.comparisons}
+    return "; ".join(text for sign, text in said.items() if sign in signs)

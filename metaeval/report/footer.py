@@ -56,7 +56,8 @@ def _data(data: Data) -> str:
     names = [name for name in _LEVELS if name in data.levels]
     names += sorted(set(data.levels) - set(_LEVELS), key=_grade)
     levels = " / ".join(f"{plain(name)} {data.levels[name]:,}" for name in names)
-    return "; ".join(filter(None, (f"{_where(data)}: {', '.join(counts)}", f"levels {levels}" if levels else "")))
+    where = ", ".join(part for part in (plain(data.name), plain(data.split)) if part)
+    return "; ".join(filter(None, (f"{where}: {', '.join(counts)}", f"levels {levels}" if levels else "")))
 
 
 def _grade(name: str) -> tuple[float, str]:
@@ -65,10 +66,6 @@ def _grade(name: str) -> tuple[float, str]:
         return -float(name), name
     except ValueError:
         return float("inf"), name
-
-
-def _where(data: Data) -> str:
-    return ", ".join(part for part in (plain(data.name), plain(data.split)) if part)
 
 
 def _pairs(rows: Sequence[Row], units: str) -> Note:
@@ -172,7 +169,7 @@ def standing(result: Result) -> Note:
         if not pairs:
             continue
         if len(metrics) == 2:
-            words = _one(pairs[0])
+            words = f"p {chance(pairs[0].p)}" if pairs[0].p is not None else ""
         elif len(metrics) <= _PAIRWISE:
             words = _pairs_that_differ(pairs, tested.alpha)
         else:
@@ -180,10 +177,6 @@ def standing(result: Result) -> Note:
         if words:
             said.append((plain(column.label), words + _untested(pairs)))
     return Note("significance", text, tuple(said))
-
-
-def _one(pair: Comparison) -> str:
-    return f"p {chance(pair.p)}" if pair.p is not None else ""
 
 
 def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:

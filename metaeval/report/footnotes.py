@@ -7,6 +7,7 @@ value's share of what it could have reached, and what others published for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count, product
 
 from metaeval.report.grid import Note, numeral, plain, short, span, value_of
@@ -57,10 +58,11 @@ def footnotes(
     rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str
 ) -> tuple[Note, ...]:
     """The footnotes that `marks` points to, one for each mark in use."""
+    ties, bounds = (partial(_spans, kind=kind) for kind in ("ties", "bounds"))
     notes = (
         Note(LEVEL, "interval does not lie above that of a control:", _items(rows, columns, _level)),
-        Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, columns, _ties)),
-        Note(UNSCORED, f"{units} without a score could move the value, [worst..best]:", _items(rows, columns, _bounds)),
+        Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, columns, ties)),
+        Note(UNSCORED, f"{units} without a score could move the value, [worst..best]:", _items(rows, columns, bounds)),
     )
     return (*(note for note in notes if note.items), *(Note(letter, reason) for reason, letter in reasons.items()))
 
@@ -94,19 +96,11 @@ def _level(row: Row, columns: Sequence[Column]) -> str:
     return "; ".join(f"{', '.join(columns_)} ({rivals})" for rivals, columns_ in labels.items())
 
 
-def _ties(row: Row, columns: Sequence[Column]) -> str:
-    return _spans([(column, value_of(row, column).ties, value_of(row, column)) for column in columns])
-
-
-def _bounds(row: Row, columns: Sequence[Column]) -> str:
-    return _spans([(column, value_of(row, column).bounds, value_of(row, column)) for column in columns])
-
-
-def _spans(cells: list[tuple[Column, tuple[float, float] | None, Value]]) -> str:
+def _spans(row: Row, columns: Sequence[Column], kind: str) -> str:
+    values = [(column, value_of(row, column)) for column in columns]
+    spans = [(column, getattr(value, kind), value) for column, value in values]
     return ", ".join(
-        f"{plain(column.label)} {span(ends, column)}"
-        for column, ends, value in cells
-        if ends is not None and _moves(ends, value, column)
+        f"{plain(column.label)} {span(ends, column)}" for column, ends, value in spans if _moves(ends, value, column)
     )
 
 

@@ -9,8 +9,7 @@ from html import escape
 from pathlib import Path
 
 from metaeval.files import write_text
-from metaeval.report.cells import lay_out
-from metaeval.report.comparisons import comparison_grid
+from metaeval.report.cells import comparison_grid, lay_out
 from metaeval.report.grid import Block, Cell, Grid, Line, Note, plain
 from metaeval.report.result import Result
 
@@ -90,7 +89,7 @@ def table_of(grid: Grid, titled: bool = True) -> str:
         _notes(grid.footnotes, "notes", raised=True),
         _notes(reading, "footer", raised=False),
         _folded("How these numbers were made", _notes(making, "footer", raised=False)),
-        _folded("Signatures", _signatures(grid.signatures)),
+        _folded("Signatures", f"<pre>{escape(lines)}</pre>" if (lines := "\n".join(grid.signatures)) else ""),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -134,10 +133,6 @@ def _notes(notes: Sequence[Note], kind: str, raised: bool) -> str:
     return f'<dl class="{kind}">{"".join(lines)}</dl>'
 
 
-def _signatures(signatures: Sequence[str]) -> str:
-    return f"<pre>{escape(chr(10).join(signatures))}</pre>" if signatures else ""
-
-
 def _folded(summary: str, content: str) -> str:
     return f"<details><summary>{summary}</summary>{content}</details>" if content else ""
 
@@ -154,7 +149,10 @@ def page(results: Sequence[Result], pictures: Sequence[Picture] = (), title: str
     """The page's text. Its bytes follow from the results and pictures alone."""
     heading = plain(title) or _title(results)
     grids = [lay_out(result) for result in results]
-    contents = "".join(f'<li><a href="#t{n}">{escape(_name(grid))}</a></li>' for n, grid in enumerate(grids, start=1))
+    contents = "".join(
+        f'<li><a href="#t{n}">{escape(f"{grid.title} ({grid.subtitle})")}</a></li>'
+        for n, grid in enumerate(grids, start=1)
+    )
     sections = [
         f'<section id="t{number}">\n<h2>{escape(grid.title)}</h2>\n'
         f"{table_of(grid, titled=False)}\n{_folded_pairs(result)}</section>"
@@ -191,10 +189,6 @@ def write_page(results: Sequence[Result], path: Path, pictures: Sequence[Picture
 def _title(results: Sequence[Result]) -> str:
     names = dict.fromkeys(plain(result.data.name) for result in results)
     return f"Metrics against human judgement: {', '.join(names)}" if names else "Metrics against human judgement"
-
-
-def _name(grid: Grid) -> str:
-    return f"{grid.title} ({grid.subtitle})"
 
 
 def _folded_pairs(result: Result) -> str:

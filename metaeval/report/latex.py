@@ -137,7 +137,7 @@ def _over(grid: Grid, part: Sequence[int], span: int) -> list[str]:
 
 def _row_beside(line: Line) -> str:
     cells = [f"{_number(cell)} & {_interval(cell)}{_marks(cell.marks)}" for cell in line.cells]
-    below = [rf"\multicolumn{{2}}{{r}}{{{_asides(cell, ', ')}}}" for cell in line.cells]
+    below = [rf"\multicolumn{{2}}{{r}}{{{_small(', '.join(cell.asides))}}}" for cell in line.cells]
     return _stack(line, [" & ".join([escape(line.name), *cells])], [below] if _has_asides(line) else [])
 
 
@@ -147,7 +147,10 @@ def _row_stacked(line: Line) -> str:
     below = [[_interval(cell) for cell in line.cells]] if any(cell.ends for cell in line.cells) else []
     if _has_asides(line):
         depth = max(len(cell.asides) for cell in line.cells)
-        below += [[_aside(cell, level) for cell in line.cells] for level in range(depth)]
+        below += [
+            [f"{{{_small(cell.asides[level])}}}" if level < len(cell.asides) else "" for cell in line.cells]
+            for level in range(depth)
+        ]
     return _stack(line, [" & ".join([escape(line.name), *numbers])], below)
 
 
@@ -160,12 +163,8 @@ def _has_asides(line: Line) -> bool:
     return any(cell.asides for cell in line.cells)
 
 
-def _asides(cell: Cell, joiner: str) -> str:
-    return rf"\scriptsize {escape(joiner.join(cell.asides))}" if cell.asides else ""
-
-
-def _aside(cell: Cell, level: int) -> str:
-    return rf"{{\scriptsize {escape(cell.asides[level])}}}" if level < len(cell.asides) else ""
+def _small(text: str) -> str:
+    return rf"\scriptsize {escape(text)}" if text else ""
 
 
 def _number(cell: Cell) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from metaeval.report.cells import lay_out
-from metaeval.report.grid import Cell, Grid, Line, Note
+from metaeval.report.grid import Cell, Grid, Note
 from metaeval.report.result import Result
 
 # GitHub keeps <ins> and <sup> and drops <u>.
@@ -48,7 +48,7 @@ def _table(grid: Grid) -> str:
     for block in grid.blocks:
         if block.title:
             rows.append([f"*{escape(block.title)}*", *("" for _ in grid.headings)])
-        rows.extend(_row(line) for line in block.lines)
+        rows.extend([escape(line.name), *(_cell(cell) for cell in line.cells)] for line in block.lines)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -59,10 +59,6 @@ def _headings(grid: Grid) -> list[str]:
         titles = [escape(title) for group in grid.groups for title in [group.title] + [""] * (group.columns - 1)]
         headings = [f"{title}<br>{heading}" for title, heading in zip(titles, headings, strict=True)]
     return headings
-
-
-def _row(line: Line) -> list[str]:
-    return [escape(line.name), *(_cell(cell) for cell in line.cells)]
 
 
 def _cell(cell: Cell) -> str:

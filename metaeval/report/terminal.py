@@ -14,7 +14,7 @@ from rich.text import Text
 
 from metaeval.report.cells import lay_out
 from metaeval.report.column_layout import GAP, Fit, Shape, aside_lines, broken, fit, superscript
-from metaeval.report.grid import Cell, Grid, Line, Note
+from metaeval.report.grid import Cell, Grid, Note
 from metaeval.report.result import Result
 
 # Every string goes through rich.Text: rich reads markup and emoji codes only in bare strings.
@@ -77,7 +77,9 @@ def _table(grid: Grid, layout: Fit, part: Sequence[int]) -> Table:
         table.add_section()
         if block.title:
             table.add_row(Text(block.title, style="italic"))
-        _add(table, block.lines, layout, part)
+        for line in block.lines:
+            cells = [_cell(line.cells[position], layout.shapes[position], layout.stacked) for position in part]
+            table.add_row(Text("\n".join(broken(line.name, layout.name))), *cells)
     return table
 
 
@@ -91,13 +93,6 @@ def _over(grid: Grid, layout: Fit, part: Sequence[int]) -> str:
         title.truncate(room - GAP, overflow="ellipsis")
         line += " " * GAP + title.plain.center(room - GAP)
     return line.rstrip()
-
-
-def _add(table: Table, lines: Iterable[Line], layout: Fit, part: Sequence[int]) -> None:
-    for line in lines:
-        name = broken(line.name, layout.name)
-        cells = [_cell(line.cells[position], layout.shapes[position], layout.stacked) for position in part]
-        table.add_row(Text("\n".join(name)), *cells)
 
 
 def _cell(cell: Cell, shape: Shape, stacked: bool) -> Text:

@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -13,23 +14,8 @@ from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.store import ScoreStore
 from metrics_zoo.worker import Worker
 
-# The README's example.
-EXAMPLE = """\
-import json, sys
-
-
-def say(**fields):
-    print(json.dumps(fields), flush=True)
-
-
-next(sys.stdin)
-say(protocol="metaeval-worker/1", name="shared-words", version="1", low=0, high=1)
-for line in sys.stdin:
-    if line.strip():
-        pair = json.loads(line)
-        words = set(pair["statement"].split())
-        say(id=pair["id"], score=len(words & set(pair["source"].split())) / len(words))
-"""
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+EXAMPLE = README.split("# my_worker.py\n")[1].split("```")[0]
 
 # Reads a block to its end, and answers it backwards.
 BY_BLOCK = """\

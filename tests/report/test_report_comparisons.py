@@ -5,8 +5,7 @@ from itertools import combinations
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.report.cells import lay_out
-from metaeval.report.comparisons import comparison_grid
+from metaeval.report.cells import comparison_grid, lay_out
 from metaeval.report.grid import chance
 from metaeval.report.result import Comparison, Significance
 

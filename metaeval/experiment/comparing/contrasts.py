@@ -15,7 +15,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.evaluation import Asked, evaluate
 from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged
 from metaeval.experiment.sheet import Record, Sheet, known
-from metaeval.report.comparisons import comparison_grid
+from metaeval.report.cells import comparison_grid
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, chance, numeral, plain
 from metaeval.report.result import Column, Comparison, Result, Significance
 from metaeval.stats.resampling import bootstrap, percentile_interval

@@ -195,7 +195,7 @@ def test_a_confusion_matrix_prints_counts_and_row_shares():
 
 @pytest.mark.parametrize("counts", [[], [[1, 2]], [[1], [2]], [[1, 2], [3]]])
 def test_a_matrix_that_is_not_square_is_refused(counts):
-    with pytest.raises(UserError, match="takes 2 rows of 2 counts"):
+    with pytest.raises(UserError, match="needs 2 rows of 2 counts"):
         confusion_map(counts, ["full", "none"])
 
 
