@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-KINDS = ("metric", "dataset", "protocol")
+KINDS = ("metric", "dataset", "protocol", "pipeline")
 
 
 @pytest.hookimpl
@@ -22,6 +22,6 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
             help=f"A {kind} to check: module:NAME, or a registered name. Repeatable.",
         )
     group.addoption(
-        "--option", action="append", default=[], metavar="KEY=VALUE", help="An option that the metric is made with."
+        "--option", action="append", default=[], metavar="KEY=VALUE", help="An option of the metric or pipeline."
     )
-    group.addoption("--data", metavar="PATH", help="The data set's published files: their folder, or the file.")
+    group.addoption("--data", metavar="PATH", help="What the data set or the pipeline reads.")

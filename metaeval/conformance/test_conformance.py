@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from metaeval import registry
-from metaeval.conformance import dataset, metric, protocol
+from metaeval.conformance import dataset, metric, pipeline, protocol
 from metaeval.conformance.sentences import ContractError, NotCheckedError
 from metaeval.errors import UserError
 
@@ -19,7 +19,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each check of each thing that is named."""
     cases = list(_cases(metafunc.config))
     if not cases:
-        pytest.exit("Nothing to check: give --metric, --dataset or --protocol, as module:NAME.", returncode=4)
+        pytest.exit(
+            "Nothing to check: give --metric, --dataset, --protocol or --pipeline, as module:NAME.", returncode=4
+        )
     metafunc.parametrize(("check", "subject"), [case[1:] for case in cases], ids=[case[0] for case in cases])
 
 
@@ -32,6 +34,9 @@ def _cases(config: pytest.Config) -> Iterator[tuple[str, Callable[[Any], None], 
     for name in config.getoption("dataset"):
         of = dataset.DatasetSubject(_find("dataset", name), data, _registered(name))
         yield from ((f"{name}-{check.__name__}", check, of) for check in dataset.CHECKS)
+    for name in config.getoption("pipeline"):
+        judged = pipeline.PipelineSubject(_find("pipeline", name), options, data, _registered(name))
+        yield from ((f"{name}-{check.__name__}", check, judged) for check in pipeline.CHECKS)
     for name in config.getoption("protocol"):
         over = protocol.ProtocolSubject(_find("protocol", name), _registered(name))
         yield from ((f"{name}-{check.__name__}", check, over) for check in protocol.CHECKS)

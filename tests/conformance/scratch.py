@@ -4,9 +4,17 @@ import dataclasses
 import itertools
 
 import numpy as np
+from pydantic import Field
 
+from metaeval.citation.measures import Share
 from metaeval.corpus.dataset import Dataset, Option
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
+from metaeval.experiment.citing.pipeline import Layout, Pipeline, ReadsAnswers
+from metaeval.experiment.citing.pipeline import Measure as CiteMeasure
+from metaeval.experiment.citing.provenance import Provenance, data_of
+from metaeval.experiment.citing.quantities import macro_of
+from metaeval.experiment.citing.result import RowTable
+from metaeval.report.citation.layout import Entry, entry_records, scores_grid
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 from protocols.contract import Estimate, Measure, Outcome, Protocol
 from protocols.contract import Option as Choice
@@ -237,3 +245,57 @@ OLD_OPTIONS = dataclasses.replace(GAP, options={"form": ("plain", "halved")})
 HEADLESS = dataclasses.replace(GAP, headline="gapp")
 EMPTY_TIES = dataclasses.replace(GAP, tie_orders=True)
 LISTS = dataclasses.replace(GAP, evaluate=lambda judgements, resampling, options: [Outcome({}, 0, 0, ())])
+
+
+class MarkedOptions(ReadsAnswers):
+    opening: str = Field(default="[", description="What a mark opens with.")
+
+
+def read_marked(run):
+    sentences = [run.splitter.split(answer.text) for answer in run.answers]
+    return run, [Share(sum(run.options.opening in one for one in few), len(few)) for few in sentences]
+
+
+def lay_out_marked(judged):
+    run, shares = judged
+    quantity = macro_of(MARKED.measures[0].column, shares)
+    ends = [run.panel.interval(quantity, number).ends for number in range(len(run.panel.systems))]
+    entries = [Entry(system, "", {"marked": one}) for system, one in zip(run.panel.systems, ends, strict=True)]
+    data = data_of(run.name, "marked", run.answers, len(shares), 0)
+    around = Provenance(data, "marked", run.name, {"pipeline": "marked"}, run.config.interval)
+    columns = [MARKED.measures[0].column]
+    records = entry_records(entries)
+    return Layout([around.sheet("marked", "Marked", records, lambda frame: scores_grid(frame, columns, entries))])
+
+
+MARKED = Pipeline(
+    name="marked",
+    title="Marked",
+    paper="none",
+    help="Share of sentences with a mark.",
+    options=MarkedOptions,
+    measures=(CiteMeasure("marked", "marked %", "share of sentences with a citation mark", 100, 1),),
+    read=read_marked,
+    lay_out=lay_out_marked,
+)
+
+
+class Undescribed(ReadsAnswers):
+    opening: str = "["
+
+
+def _raise(run):
+    raise KeyError("passages")
+
+
+HELPLESS = dataclasses.replace(MARKED, help="Marks")
+UNDESCRIBED = dataclasses.replace(MARKED, options=Undescribed)
+JUDGELESS = dataclasses.replace(MARKED, backends="many")
+TABLELESS = dataclasses.replace(MARKED, lay_out=lambda judged: Layout([]))
+BROKEN_READ = dataclasses.replace(MARKED, read=_raise)
+TIMED = dataclasses.replace(
+    MARKED,
+    lay_out=lambda judged: dataclasses.replace(
+        lay_out_marked(judged), rows=[RowTable("calls", [{"call": next(Cumulative.calls)}])]
+    ),
+)

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from metaeval import registry
+from metaeval.conformance.pipeline import CHECKS, PipelineSubject, declares_itself
+from metaeval.experiment.citing.pipeline import Pipeline, ReadsAnswers
+
 HERE = Path(__file__).parent
 
 BROKEN = {
@@ -50,6 +54,14 @@ BROKEN = {
         "EMPTY_TIES": "tie_orders is set and no estimate has `ties`",
         "LISTS": "evaluate returned list: return a protocols.contract.Outcome.",
     },
+    "pipeline": {
+        "HELPLESS": "The first line of help is 'Marks': make it one sentence, which stands in lists.",
+        "UNDESCRIBED": "Option 'opening' has no description: give Field(description=...), which its help shows.",
+        "JUDGELESS": "backends='many' needs options that name metrics: add JudgedByMetrics to the options' bases.",
+        "TABLELESS": "lay_out gives no table: return Layout([sheet])",
+        "BROKEN_READ": "The pipeline raised KeyError: 'passages': see the traceback.",
+        "TIMED": "Two runs on the same answers differ in results/cite/marked/answers/per-calls.csv",
+    },
 }
 
 
@@ -64,7 +76,11 @@ def conformance(*arguments):
 
 def test_a_metric_a_data_set_and_a_protocol_that_keep_their_contracts_pass():
     code, said = conformance(
-        "--metric=scratch:SharedWords", "--dataset=scratch:RIVERS", "--protocol=scratch:GAP", "--metric=overlap"
+        "--metric=scratch:SharedWords",
+        "--dataset=scratch:RIVERS",
+        "--protocol=scratch:GAP",
+        "--pipeline=scratch:MARKED",
+        "--metric=overlap",
     )
 
     assert code == 0, said
@@ -99,7 +115,7 @@ def test_every_check_of_a_broken_thing_ends_in_a_sentence_and_none_in_an_asserti
 
 
 def test_without_a_name_or_with_a_wrong_one_the_suite_says_what_to_give():
-    assert "Nothing to check: give --metric, --dataset" in conformance()[1]
+    assert "Nothing to check: give --metric, --dataset, --protocol" in conformance()[1]
     code, said = conformance("--metric=overlapp")
     assert code != 0
     assert "Did you mean 'overlap'" in said
@@ -112,3 +128,16 @@ def test_options_are_known_to_the_suite_alone(tmp_path):
 
     assert done.returncode == 4
     assert "unrecognized arguments: --metric=overlap" in done.stderr
+
+
+PIPELINES = [registry.find("pipeline", name) for name in registry.names("pipeline")]
+RUNNABLE = [one for one in PIPELINES if issubclass(one.options, ReadsAnswers) and one.chat != "always"]
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "check"),
+    [*((one, declares_itself) for one in PIPELINES), *((one, check) for one in RUNNABLE for check in CHECKS[1:])],
+    ids=lambda one: one.name if isinstance(one, Pipeline) else one.__name__,
+)
+def test_every_pipeline_keeps_the_contract(pipeline, check):
+    check(PipelineSubject(pipeline, name=pipeline.name))

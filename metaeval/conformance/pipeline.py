@@ -1,0 +1,173 @@
+"""What every citation pipeline keeps to: its declaration, and a run on a few answers."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from metaeval.config import validated
+from metaeval.conformance.sentences import NotCheckedError, need, refuse, runs
+from metaeval.errors import UserError
+from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineOptions, ReadsAnswers
+from metaeval.experiment.citing.result import PipelineResult
+from metaeval.experiment.citing.run import run_pipeline
+
+_PASSAGES = [
+    {"title": "Lighthouse", "text": "The lighthouse was built in 1873. It stands 41 metres tall."},
+    {"title": "Kettle", "text": "Kettles with a steel body get hot during use."},
+]
+ANSWERS = (
+    {
+        "id": "1",
+        "group": "q1",
+        "question": "How tall is it?",
+        "text": "The lighthouse is 41 metres tall [1]. It is old [1][2].",
+    },
+    {"id": "2", "group": "q2", "question": "Is it hot?", "text": "A kettle of steel gets hot [2]. Nobody knows why."},
+    {"id": "3", "group": "q3", "question": "When?", "text": "It was built in 1873 [1]; kettles are hot [2]."},
+)
+UNUSUAL = (
+    {"id": "1", "group": "q1", "question": "Which?", "text": "No mark at all."},
+    {"id": "2", "group": "q2", "question": "Which?", "text": "A mark of no passage [7]. São Paulo — 東京 🙂 [1]."},
+    {"id": "3", "group": "q3", "question": "Which?", "text": "[1]"},
+)
+
+
+@dataclass
+class PipelineSubject:
+    """A pipeline under check.
+
+    found: what its name stands for. options: of its own, as typed. data: a file to read in place of a few made-up
+    answers. name: the name that it is registered under; "": none.
+    """
+
+    found: Any
+    options: Mapping[str, str] = field(default_factory=dict)
+    data: Path | None = None
+    name: str = ""
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The declaration."""
+        if not isinstance(self.found, Pipeline):
+            refuse(
+                f"{self.found!r} is not a pipeline: give an instance of metaeval.experiment.citing.pipeline.Pipeline."
+            )
+        return self.found
+
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """The files of a run, by their paths in its folder."""
+        return self.written(ANSWERS)
+
+    def written(self, answers: tuple[Mapping[str, Any], ...]) -> dict[str, bytes]:
+        """The files that a run on these answers writes, or on the file that is given in their place."""
+        with tempfile.TemporaryDirectory() as folder:
+            result = runs("The pipeline", partial(self.result, answers, Path(folder)))
+            if not isinstance(result, PipelineResult):
+                refuse(f"The run gives {type(result).__name__}: lay_out has to return a Layout.")
+            need(result.tables, "lay_out gives no table: return Layout([sheet]), a sheet from Provenance.sheet.")
+            for name, sheet in result.tables.items():
+                need(sheet.records, f"The table {name!r} has no records: give one for each line and measure.")
+            need(
+                result.signatures,
+                "No table has a signature: make sheets by Provenance.sheet, with the choices as fields.",
+            )
+            return {path.relative_to(folder).as_posix(): path.read_bytes() for path in result.write()}
+
+    def result(self, answers: tuple[Mapping[str, Any], ...], folder: Path) -> Any:
+        """The result of a run, with the metric `overlap` as judge where metrics judge and none is named."""
+        pipeline, data = self.pipeline, self.data
+        if data is None and not issubclass(pipeline.options, ReadsAnswers):
+            raise NotCheckedError("it reads no answers: give a file of what it reads with --data")
+        if pipeline.chat == "always" and "replay" not in self.options:
+            raise NotCheckedError("it asks a chat model: give recorded replies with --option replay=FILE")
+        if data is None:
+            data = folder / "answers.jsonl"
+            rows = [{**one, "passages": _PASSAGES} for one in answers]
+            data.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        judge = (
+            {"nli": "overlap"} if issubclass(pipeline.options, JudgedByMetrics) and pipeline.backends != "none" else {}
+        )
+        inputs = {"file": data} if "file" in pipeline.options.model_fields else {"files": (data,)}
+        splitter = {"splitter": "rules"} if "splitter" in pipeline.options.model_fields else {}
+        options = validated(pipeline.options, {**judge, **splitter, **self.options, **inputs}, "the options")
+        return run_pipeline(pipeline, options, {"results": folder / "results"}, ["interval.resamples=20"])
+
+
+def declares_itself(subject: PipelineSubject) -> None:
+    """Words, options and needs from which the command and its help are made."""
+    pipeline = subject.pipeline
+    need(
+        not subject.name or pipeline.name == subject.name,
+        f"Its name is {pipeline.name!r} and the entry point's {subject.name!r}: give both the same name.",
+    )
+    for what in ("name", "title", "paper", "help"):
+        need(getattr(pipeline, what), f"The pipeline's {what} is empty: fill it; `cite --help` and tables show it.")
+    first = pipeline.help.strip().splitlines()[0]
+    need(first.endswith((".", "?")), f"The first line of help is {first!r}: make it one sentence, which stands in lists.")
+    need(
+        isinstance(pipeline.options, type) and issubclass(pipeline.options, PipelineOptions),
+        "options is not a class of options: give a subclass of PipelineOptions, such as ReadsAnswers.",
+    )
+    for name, one in pipeline.options.model_fields.items():
+        need(one.description, f"Option {name!r} has no description: give Field(description=...), which its help shows.")
+    for measure in pipeline.measures:
+        need(measure.label and measure.meaning, f"Measure {measure.key!r} has no label or meaning: say what it is.")
+    keys = [measure.key for measure in pipeline.measures]
+    need(len(set(keys)) == len(keys), f"Two measures have one key, among {', '.join(keys)}: give each its own.")
+    need(
+        pipeline.backends in ("none", "optional") or issubclass(pipeline.options, JudgedByMetrics),
+        f"backends={pipeline.backends!r} needs options that name metrics: add JudgedByMetrics to the options' bases.",
+    )
+    need(
+        pipeline.chat == "none" or issubclass(pipeline.options, AsksChat),
+        f"chat={pipeline.chat!r} needs options that name a model: add AsksChat to the options' bases.",
+    )
+
+
+def a_run_gives_tables_with_signatures(subject: PipelineSubject) -> None:
+    """Tables with records and signatures, and files that can be written."""
+    need(subject.files, "The run writes no file.")
+
+
+def the_same_run_gives_the_same_files(subject: PipelineSubject) -> None:
+    """Byte for byte."""
+    again = subject.written(ANSWERS)
+    # A manifest holds time and machine.
+    names = [name for name in subject.files.keys() | again.keys() if not name.endswith("manifest.json")]
+    changed = sorted(name for name in names if subject.files.get(name) != again.get(name))
+    need(
+        not changed,
+        f"Two runs on the same answers differ in {', '.join(changed)}: sort what has no order; no time, no path.",
+    )
+
+
+def unusual_answers_are_read_or_refused(subject: PipelineSubject) -> None:
+    """Answers without marks, or with a mark of no passage: a result, or a `UserError` of one sentence."""
+    if subject.data is None:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                subject.result(UNUSUAL, Path(folder))
+            except (UserError, NotCheckedError):
+                return
+            except Exception as error:  # noqa: BLE001 (someone else's code: anything can come out of it)
+                refuse(
+                    f"Answers without marks, or with a mark of no passage, raised {type(error).__name__}: {error}. "
+                    "Count "
+                    "such answers, or raise metaeval.errors.UserError.",
+                    error,
+                )
+
+
+CHECKS: tuple[Callable[[PipelineSubject], None], ...] = (
+    declares_itself,
+    a_run_gives_tables_with_signatures,
+    the_same_run_gives_the_same_files,
+    unusual_answers_are_read_or_refused,
+)
