@@ -110,7 +110,9 @@ def declares_itself(subject: PipelineSubject) -> None:
     for what in ("name", "title", "paper", "help"):
         need(getattr(pipeline, what), f"The pipeline's {what} is empty: fill it; `cite --help` and tables show it.")
     first = pipeline.help.strip().splitlines()[0]
-    need(first.endswith((".", "?")), f"The first line of help is {first!r}: make it one sentence, which stands in lists.")
+    need(
+        first.endswith((".", "?")), f"The first line of help is {first!r}: make it one sentence, which stands in lists."
+    )
     need(
         isinstance(pipeline.options, type) and issubclass(pipeline.options, PipelineOptions),
         "options is not a class of options: give a subclass of PipelineOptions, such as ReadsAnswers.",
