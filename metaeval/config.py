@@ -137,9 +137,9 @@ class RunConfig(_Strict):
     results: Annotated[Path, Flag("FOLDER")] = Path("results")
     """Folder for results (default: results)."""
     store: Annotated[Path | None, Flag("FILE")] = None
-    """Score store (default: scores.sqlite in the results folder)."""
+    """Score store (default: RESULTS/scores.sqlite)."""
     budget: Annotated[float | None, Flag("USD")] = Field(default=None, gt=0)
-    """Most that a paid metric may spend, in USD; the run stops there."""
+    """Most that a paid metric may spend (USD); then it stops."""
 
     @field_validator("pool")
     @classmethod

@@ -64,7 +64,7 @@ def diff(
         str | None, typer.Option("--metric", "-m", help="Compare this row only.", metavar="METRIC")
     ] = None,
 ) -> None:
-    """Show the differences between two signatures or two result files.
+    """Compare two signatures, or two result files.
 
     In files (sheets too), rows of the same name are compared: their choices and
     their numbers. Exit code 0: no difference, 1: differences, 2: not readable.

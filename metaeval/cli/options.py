@@ -27,9 +27,9 @@ class CommandOptions(BaseModel):
     datasets: Annotated[Names, Flag("NAMES", "-d", "dataset")] = ()
     """Data sets, by name, with commas."""
     dry_run: bool = False
-    """Estimate only: what is left to score, download and pay for."""
+    """Estimate only: nothing is scored, fetched or paid for."""
     set: Annotated[tuple[str, ...], Flag("KEY=VALUE", "-s", multiple=True)] = ()
-    """Any other setting, as interval.resamples=10000. Repeatable."""
+    """Any other setting, as chunk.size=100. Repeatable."""
     quiet: Annotated[bool, Flag(short="-q")] = False
     """Write files only: no progress, no tables."""
 

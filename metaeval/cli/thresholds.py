@@ -24,7 +24,7 @@ def decide(
         str | None, typer.Option(help="Unit of that data set (default: --unit).", metavar="UNIT")
     ] = None,
 ) -> None:
-    """Turn scores into three-way decisions, and evaluate them.
+    """Evaluate scores as three-way decisions.
 
     Thresholds come from the other folds of the data (--set
     protocol_options.decision.folds=10, ...objective=balanced-accuracy).

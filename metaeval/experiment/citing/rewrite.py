@@ -75,7 +75,7 @@ class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
         description="Files of answers."
     )
     model: Annotated[str | None, Flag("NAME")] = Field(
-        default=None, description="Chat model that writes the claims again."
+        default=None, description="Chat model that rewrites the claims."
     )
     nli: Names = Field(default=(), description="Metric that judges (default: minilm-bertscore).")
     whole: bool = Field(default=False, description="Also rewrite claims that are whole sentences.")
@@ -352,13 +352,12 @@ REWRITE = Pipeline(
     name="rewrite",
     title="ALiiCE",
     paper="ALiiCE (arXiv 2406.13375), on its claims that are fragments",
-    help="""ALiiCE's claims, written again by a model and judged again.
+    help="""ALiiCE's claims, rewritten by a model and judged again.
 
     Claims that are cut out of a sentence can be fragments. A chat model makes
-    each a whole sentence; shown is how many verdicts stay the same, with
-    recall and precision before and after. Replies are kept: nothing is asked
-    twice. The model's options: --set NAME=VALUE, named as those of
-    llm-discrete (prompt_file takes {sentence} and {claim}).
+    each a whole sentence, and the verdicts are compared. Replies are kept, so
+    that nothing is asked twice. The model's options are given by --set
+    NAME=VALUE (prompt_file takes {sentence} and {claim}).
 
     \b
     Examples:
