@@ -74,9 +74,7 @@ class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="Files of answers."
     )
-    model: Annotated[str | None, Flag("NAME")] = Field(
-        default=None, description="Chat model that rewrites the claims."
-    )
+    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that rewrites the claims.")
     nli: Names = Field(default=(), description="Metric that judges (default: minilm-bertscore).")
     whole: bool = Field(default=False, description="Also rewrite claims that are whole sentences.")
     profile: Profile = "paper"
