@@ -9,8 +9,7 @@ from typer.core import TyperGroup
 
 from metaeval import registry
 from metaeval.cli import options as opt
-from metaeval.cli.output_summary import say_written
-from metaeval.cli.sheets import show_grids
+from metaeval.cli.output import say_written, show_grids
 
 if TYPE_CHECKING:
     from collections.abc import Callable

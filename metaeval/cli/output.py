@@ -36,14 +36,6 @@ def write_sheets(sheets: Sequence[Sheet], folder: Path) -> list[Path]:
     return [path for sheet in sheets for path in write_sheet(sheet, folder)]
 
 
-def finish(sheets: Sequence[Sheet], folder: Path, others: Sequence[Path], quiet: bool) -> None:
-    """Write every sheet, show them unless quiet, and say what was written; others: what the command wrote beside."""
-    written = [*others, *write_sheets(sheets, folder)]
-    if not quiet:
-        show_grids([sheet.grid for sheet in sheets])
-    say_written(sorted(written))
-
-
 def sheet_folder(results: Path, command: str, sheet: Sheet) -> Path:
     """RESULTS/COMMAND/DATASET-SPLIT-UNIT."""
     from metaeval.files import safe_name
