@@ -184,8 +184,8 @@ def multiverse(
     from metaeval.cli.progress import scoring_progress
     from metaeval.errors import UserError
     from metaeval.experiment.suites.multiverse import explore, read_axes
-    from metaeval.experiment.suites.multiverse_files import markdown, write_multiverse
     from metaeval.experiment.suites.pictures import write_rank_stability
+    from metaeval.experiment.suites.rank_stability import markdown, write_multiverse
     from metaeval.files import safe_name
 
     chosen, grid = given.run(), read_axes(axes or [])

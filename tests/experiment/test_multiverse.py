@@ -10,8 +10,14 @@ from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.run import run
 from metaeval.experiment.suites.multiverse import DEFAULT_AXES, Outlook, explore, read_axes
-from metaeval.experiment.suites.multiverse_files import markdown, write_multiverse
-from metaeval.experiment.suites.rank_stability import influences, specification, standings, swaps
+from metaeval.experiment.suites.rank_stability import (
+    influences,
+    markdown,
+    specification,
+    standings,
+    swaps,
+    write_multiverse,
+)
 
 METRICS = "overlap,rouge,bm25"
 AXES = ("chunk.size=60,150", "pool=own,bm25:3")
