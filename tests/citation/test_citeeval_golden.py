@@ -19,6 +19,11 @@ from metaeval.errors import UserError
 GOLDEN = Path(__file__).parents[1] / "golden" / "citeeval.json"
 
 
+def with_marks(statement):
+    """The text with its citations behind it, as the released code writes it."""
+    return f"{statement.text} {''.join(f'[{number}]' for number in statement.citations)}".rstrip()
+
+
 @pytest.fixture(scope="module")
 def golden():
     return json.loads(GOLDEN.read_text(encoding="utf-8"))
@@ -41,7 +46,7 @@ def test_every_response_is_split_as_released(golden, splitter):
                 split_response(answer, RELEASED, splitter)
             continue
         found = split_response(answer, RELEASED, splitter)
-        assert [[one.text, list(one.citations), one.with_marks] for one in found.statements] == case["sentences"]
+        assert [[one.text, list(one.citations), with_marks(one)] for one in found.statements] == case["sentences"]
         assert found.no_answer == case["no_answer"]
         assert case["prediction"] == (NO_ANSWER if found.no_answer else answer.text)
 

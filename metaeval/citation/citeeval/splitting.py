@@ -54,11 +54,6 @@ class Statement:
     unread: tuple[Mark, ...] = ()
     id: str = ""
 
-    @property
-    def with_marks(self) -> str:
-        """The text with its citations behind it: `The river is long. [1][2]`."""
-        return f"{self.text} {''.join(f'[{number}]' for number in self.citations)}".rstrip()
-
 
 @dataclass(frozen=True, slots=True)
 class Split:
