@@ -60,7 +60,7 @@ FindCutoff = Callable[[str, Metric, Mapping[str, float | None], Sequence[Path]],
 
 Scenario = Annotated[str, Flag("NAME"), Field(description="full: all statements; cited: those with citations.")]
 Profile = Annotated[str, Flag("NAME"), Field(description="paper, or released: as the published code computes.")]
-Splitter = Annotated[str, Flag("NAME"), Field(description="Sentences by: auto, nltk or rules.")]
+Splitter = Annotated[str, Flag("NAME"), Field(description="Splitter: auto, nltk or rules.")]
 ParserName = Annotated[
     str, Flag("NAME"), Field(description="Parser: small (shipped), spacy:NAME, stored:FILE, ud:FILE, ud:stanza.")
 ]
@@ -97,7 +97,7 @@ class JudgedByMetrics(PipelineOptions):
         default=(), description="Metrics that judge, with commas (default: minilm-bertscore). Repeatable."
     )
     threshold: Annotated[str | None, Flag("X")] = Field(
-        default=None, description="Supported from this score on: X, NAME=X with commas, or soft."
+        default=None, description="Score from which a claim is supported: X, NAME=X with commas, or soft."
     )
     calibration: Annotated[tuple[Path, ...], Flag("FILE", multiple=True)] = Field(
         default=(), description="Thresholds that 'metaeval calibrate' wrote (calibration.json). Repeatable."
@@ -114,11 +114,11 @@ class AsksChat(PipelineOptions):
 
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that judges.")
     base_url: Annotated[str | None, Flag("URL")] = Field(
-        default=None, description="Address of its server (default: OpenAI's; key in OPENAI_API_KEY)."
+        default=None, description="Address of the model's server (default: OpenAI's, key in OPENAI_API_KEY)."
     )
-    record: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="Keep the replies in this file.")
+    record: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="File in which replies are kept.")
     replay: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="Take the replies from such a file; costs nothing."
+        default=None, description="File of kept replies to use instead; costs nothing."
     )
 
 
