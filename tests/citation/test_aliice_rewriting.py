@@ -8,8 +8,17 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.citation.aliice.answers import read_answers
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.aliice.rewriter import RewriteOptions, estimated, prompt_of
-from metaeval.citation.aliice.rewriting import Fragment, Rewriting, fragments, read_claim, rewrite, with_rewritings
+from metaeval.citation.aliice.rewriting import (
+    Fragment,
+    RewriteOptions,
+    Rewriting,
+    estimated,
+    fragments,
+    prompt_of,
+    read_claim,
+    rewrite,
+    with_rewritings,
+)
 from metaeval.citation.chat.opening import open_chat
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.parsers.find import find_parser

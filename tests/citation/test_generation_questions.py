@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from metaeval.citation.generation.questions import read_questions
-from metaeval.citation.generation.writing import own_lines
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.readers.jsonl import own_lines
 from metaeval.errors import UserError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

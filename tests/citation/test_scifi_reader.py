@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.readers.jsonl import read_own
-from metaeval.citation.readers.scifi import own_row, with_marks
+from metaeval.citation.readers.jsonl import own_row, read_own
+from metaeval.citation.readers.scifi import with_marks
 from metaeval.corpus.loaders.rows import Row
 from metaeval.errors import UserError
 

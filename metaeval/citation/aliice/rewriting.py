@@ -6,13 +6,26 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from metaeval.citation.aliice.answers import AnswerClaims
 from metaeval.citation.aliice.claims import has_mark, without_marks
-from metaeval.citation.chat.opening import Ask
+from metaeval.citation.chat.opening import Ask, estimate_for
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.llm.exchange import Answer, ChatRequest, Prompt, object_schema, read_answer, read_object, response_format
+from metaeval.llm.budget import Estimate
+from metaeval.llm.exchange import (
+    Answer,
+    ChatRequest,
+    Prompt,
+    object_schema,
+    read_answer,
+    read_object,
+    read_prompt,
+    response_format,
+)
 
 State = Literal["rewritten", "unparsed", "failed", "too long"]
 """What became of a claim: written again; no use in the reply; no reply; refused as too long."""
@@ -125,3 +138,33 @@ def _words(text: str) -> list[str]:
 def _letters(text: str) -> str:
     """What cleaning and spacing leave as it is."""
     return _NO_LETTER.sub("", text).casefold()
+
+
+_OWN = Path(__file__).parent / "prompts" / "rewriting.txt"
+
+
+class RewriteOptions(ChatOptions):
+    """What is asked of the model that rewrites claims."""
+
+    prompt_file: Path | None = None
+    """A prompt of your own that asks for a claim as a whole sentence, with {sentence} and {claim}, and {reply} for
+    the form of the reply if wanted."""
+    max_tokens: Annotated[int, Field(ge=1)] = 512
+    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
+
+    def identity(self) -> dict[str, Any]:
+        """The options that can change a claim and are in use, and which wording of the prompt."""
+        wording = f"{'file' if self.prompt_file else 'own'}@{prompt_of(self).fingerprint}"
+        used = {name: value for name, value in super().identity().items() if name != "prompt_file"}
+        return {**used, "prompt": wording}
+
+
+def prompt_of(options: RewriteOptions) -> Prompt:
+    """The project's own prompt, or the file that was named; `UserError` when it cannot be read or lacks a place."""
+    return read_prompt(options.prompt_file or _OWN, PLACES)
+
+
+def estimated(cut: Sequence[Fragment], options: RewriteOptions) -> Estimate:
+    """What having these claims written again would still cost; sends nothing, and needs no key."""
+    prompt = prompt_of(options)
+    return estimate_for([request_for(each, prompt, options) for each in cut], options)

@@ -15,7 +15,9 @@ statements  optional: people's ratings of the text's statements, not read here (
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders.rows import Row
@@ -40,3 +42,25 @@ def read_own(rows: Sequence[Row]) -> Iterator[Answer]:
             reference=row.row("reference").fields if row.fields.get("reference") is not None else {},
             first=row.choice("first", {0: 0, 1: 1}) if "first" in row.fields else 1,
         )
+
+
+def own_row(answer: Answer) -> dict[str, Any]:
+    """An answer as a row of the project's own JSONL, with its reference: `read_own` makes the same answer of it.
+
+    An id is not empty, and neither is a group; an answer without a group gets its id, as it would when read.
+    """
+    passages = [{"title": one.title, "text": one.text} for one in answer.passages]
+    row: dict[str, Any] = {"id": answer.id, "question": answer.question, "text": answer.text, "passages": passages}
+    row |= {"group": answer.group or answer.id, "system": answer.system}
+    if answer.reference:
+        row["reference"] = dict(answer.reference)
+    if answer.first != 1:
+        row["first"] = answer.first
+    return row
+
+
+def own_lines(answers: Iterable[Answer]) -> str:
+    """The lines of a file that `read_own` makes the same answers from."""
+    text = "".join(f"{json.dumps(own_row(one), ensure_ascii=False)}\n" for one in answers)
+    # A lone surrogate, which JSON input may hold, becomes its escape, which JSON reads back.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -22,7 +22,6 @@ system     optional, the generator; default for the paragraph itself: "reference
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Passage
@@ -66,21 +65,6 @@ def with_marks(paragraph: str, cited: Sequence[tuple[int, int]]) -> str:
         parts += [paragraph[end:offset], f"[{number}]"]
         end = offset
     return "".join([*parts, paragraph[end:]])
-
-
-def own_row(answer: Answer) -> dict[str, Any]:
-    """An answer as a row of the project's own JSONL, with its reference: `read_own` makes the same answer of it.
-
-    An id is not empty, and neither is a group; an answer without a group gets its id, as it would when read.
-    """
-    passages = [{"title": one.title, "text": one.text} for one in answer.passages]
-    row: dict[str, Any] = {"id": answer.id, "question": answer.question, "text": answer.text, "passages": passages}
-    row |= {"group": answer.group or answer.id, "system": answer.system}
-    if answer.reference:
-        row["reference"] = dict(answer.reference)
-    if answer.first != 1:
-        row["first"] = answer.first
-    return row
 
 
 def _cited(row: Row) -> list[tuple[int, int]]:

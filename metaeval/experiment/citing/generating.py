@@ -18,9 +18,9 @@ from metaeval.citation.generation.generate import Generated, first_requests, gen
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.questions import read_questions
 from metaeval.citation.generation.requests import STAGES, load_prompts
-from metaeval.citation.generation.writing import own_lines
 from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer
+from metaeval.citation.readers.jsonl import own_lines
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.sentences import without_marks
 from metaeval.config import Flag
@@ -280,9 +280,9 @@ GENERATE = Pipeline(
       metaeval cite alce answers.jsonl
     """,
     options=GenerateCommand,
-    owners={"generation": GenerationOptions, "chat": ChatOptions},
     chat="always",
     purpose="writes the answers",
+    owners={"generation": GenerationOptions, "chat": ChatOptions},
     read=_read,
     estimate=_estimate,
     ask=_ask,

@@ -21,8 +21,8 @@ from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
 from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
 from metaeval.citation.citeeval.judge import questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.generation.writing import own_lines
 from metaeval.citation.model import Answer
+from metaeval.citation.readers.jsonl import own_lines
 from metaeval.config import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, check_edited, read_judge

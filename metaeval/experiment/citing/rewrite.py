@@ -16,8 +16,16 @@ from pydantic import Field
 from metaeval.citation.aliice.answers import AnswerClaims, aliice_lines, read_answers
 from metaeval.citation.aliice.profile import Profile as AliiceProfile
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.aliice.rewriter import RewriteOptions, estimated, prompt_of
-from metaeval.citation.aliice.rewriting import Fragment, Rewriting, fragments, rewrite, with_rewritings
+from metaeval.citation.aliice.rewriting import (
+    Fragment,
+    RewriteOptions,
+    Rewriting,
+    estimated,
+    fragments,
+    prompt_of,
+    rewrite,
+    with_rewritings,
+)
 from metaeval.citation.chat.opening import Chat
 from metaeval.citation.measures import Interval, Share, bounds, citation_shares, interval_of, macro, recalls, replicates
 from metaeval.citation.parsers.find import find_parser

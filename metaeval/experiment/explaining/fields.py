@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from metaeval import registry
-from metaeval.citation.aliice.rewriter import RewriteOptions, prompt_of
+from metaeval.citation.aliice.rewriting import RewriteOptions, prompt_of
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.asking import Asking, part_prompt
 from metaeval.citation.citeeval.asking import load_prompts as judging_prompts

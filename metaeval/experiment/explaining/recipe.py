@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metaeval import registry
-from metaeval.citation.aliice.rewriter import RewriteOptions
+from metaeval.citation.aliice.rewriting import RewriteOptions
 from metaeval.citation.chat.options import ChatOptions
 from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.options import baseline_options

@@ -99,13 +99,13 @@ def _read(run: Run) -> ToMeasure:
     if not splits and {"citeeval", "autoais"} & {*names}:
         splits = [split_response(answer, citeeval, splitter) for answer in answers]
     return ToMeasure(
-        run=replace(run, chat=chat),
         names=names,
         options=options,
         scenario="cited" if asked.scenario == "cited" else "full",
         citeeval=citeeval,
         asking=asking,
         scifi=scifi,
+        run=replace(run, chat=chat),
         parser=parser,
         splitter=splitter,
         human=human,
@@ -331,6 +331,10 @@ META = Pipeline(
         --replay judge.jsonl
     """,
     options=MetaCommand,
+    backends="optional",
+    chat="optional",
+    cutoff=None,
+    asks=_asks,
     defaults={"protocols": ("correlation", "classification"), "dataset": "ratings"},
     owners={
         "meta": MetaOptions,
@@ -339,10 +343,6 @@ META = Pipeline(
         "scifi": ScifiOptions,
         "chat": ChatOptions,
     },
-    backends="optional",
-    chat="optional",
-    cutoff=None,
-    asks=_asks,
     read=_read,
     estimate=_estimate,
     ask=_ask,
