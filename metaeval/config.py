@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -256,6 +260,23 @@ def _level(model: type[BaseModel], parents: Sequence[str]) -> type[BaseModel]:
             break
         model = inner
     return model
+
+
+@cache
+def option_docs(owner: type) -> Mapping[str, str]:
+    """The words of each option of a class, its bases' too: the text under its field, or its pydantic description."""
+    found = {name: text for base in reversed(owner.__mro__) for name, text in _texts_of(base)}
+    fields = owner.model_fields if issubclass(owner, BaseModel) else {}
+    return found | {name: one.description for name, one in fields.items() if one.description}
+
+
+def _texts_of(owner: type) -> Iterator[tuple[str, str]]:
+    if owner.__module__.partition(".")[0] in ("builtins", "abc", "pydantic"):
+        return
+    (tree,) = ast.parse(inspect.getsource(owner)).body
+    for field, below in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
+        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+            yield ast.unparse(field.target), " ".join(str(below.value.value).split())
 
 
 def experiment_file(path: Path) -> Path:

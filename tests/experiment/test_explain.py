@@ -11,7 +11,7 @@ from metaeval.citation.alce.options import AlceOptions
 from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.config import RunConfig, load_run
+from metaeval.config import RunConfig, load_run, option_docs
 from metaeval.errors import UserError
 from metaeval.experiment.citing.settings import fields_of, sort_settings
 from metaeval.experiment.explaining.comparing import compare, numbers_of
@@ -28,7 +28,6 @@ from metaeval.experiment.explaining.explain import (
 from metaeval.experiment.explaining.fields import (
     OWNERS,
     meaning,
-    option_docs,
     option_words,
 )
 from metaeval.experiment.explaining.recipe import recipe

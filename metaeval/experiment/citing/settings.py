@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from metaeval.citation.chat.opening import replayed_model
 from metaeval.citation.chat.options import ChatOptions
-from metaeval.config import RunConfig, validated
+from metaeval.config import RunConfig, option_docs, validated
 from metaeval.errors import UserError, did_you_mean
 
 Kind = TypeVar("Kind", bound=ChatOptions)
@@ -110,6 +110,7 @@ def _value(owner: type, override: str) -> Any:
         return TypeAdapter(kind).validate_python(yaml.safe_load(text))
     except ValidationError as error:
         allowed = error.errors()[0]["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-        raise UserError(f"--set {override}: {name} should be {allowed}.") from error
+        words = option_docs(owner).get(name, "")
+        raise UserError(f"--set {override}: {name} should be {allowed}. {words}".rstrip()) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"--set {override}: the value is not YAML; text is safe in quotes, 'like this'.") from error

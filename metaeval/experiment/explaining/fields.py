@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin, get_type_hints
-
-from pydantic import BaseModel
 
 from metaeval import registry
 from metaeval.citation.aliice.rewriting import RewriteOptions, prompt_of
@@ -24,7 +19,7 @@ from metaeval.citation.generation.requests import load_prompts as writing_prompt
 from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_prompt
-from metaeval.config import Flag, RunConfig
+from metaeval.config import Flag, RunConfig, option_docs
 from metaeval.experiment.citing.meta.model import MetaOptions
 
 RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
@@ -212,23 +207,6 @@ def _of_run(path: str) -> str:
         field = model.model_fields[name]
         model = field.annotation
     return str(field.description)
-
-
-@cache
-def option_docs(owner: type) -> Mapping[str, str]:
-    """The words of each option of a class, its bases' too: the text under its field, or its pydantic description."""
-    found = {name: text for base in reversed(owner.__mro__) for name, text in _texts(base)}
-    fields = owner.model_fields if issubclass(owner, BaseModel) else {}
-    return found | {name: one.description for name, one in fields.items() if one.description}
-
-
-def _texts(owner: type) -> Iterator[tuple[str, str]]:
-    if owner.__module__.partition(".")[0] in ("builtins", "abc", "pydantic"):
-        return
-    (tree,) = ast.parse(inspect.getsource(owner)).body
-    for field, below in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
-        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            yield ast.unparse(field.target), " ".join(str(below.value.value).split())
 
 
 def option_words(name: str, value: str, chat: bool = False) -> str:

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from metaeval import registry
 from metaeval.citation.alce.options import AlceOptions
 from metaeval.citation.aliice.profile import Profile
-from metaeval.config import Flag, RunConfig
-from metaeval.experiment.explaining.fields import OWNERS, option_docs
+from metaeval.config import Flag, RunConfig, option_docs
+from metaeval.experiment.explaining.fields import OWNERS
 
 _HEAD = """# Options
 
