@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -177,10 +177,17 @@ def _header(statement):
 
 
 def draw(count: int, seed: int, rooms: tuple[str, ...]) -> list[Mutant]:
-    """`count` mutants of the rooms, the same for the same seed and source."""
+    """`count` mutants of the rooms, the same for the same seed and source, and hardly others after a change elsewhere.
+
+    Each mutant has a random number of its own, which its seed, its key and its rank among equal keys give.
+    """
     files = sorted(path.relative_to(ROOT).as_posix() for room in rooms for path in (ROOT / room).rglob("*.py"))
-    found = [mutant for file in files for mutant in mutants_of(file)]
-    return random.Random(seed).sample(found, min(count, len(found)))
+    seen: Counter[tuple[str, str, str]] = Counter()
+    numbered = []
+    for mutant in (mutant for file in files for mutant in mutants_of(file)):
+        numbered.append((random.Random(repr((seed, mutant.key, seen[mutant.key]))).random(), mutant))
+        seen[mutant.key] += 1
+    return [mutant for _, mutant in sorted(numbered, key=lambda pair: pair[0])[:count]]
 
 
 def equivalents() -> set[tuple[str, str, str]]:
@@ -311,7 +318,7 @@ def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
     return sorted(found, key=lambda test: (seconds.get(test, 0.0), test))
 
 
-FIRST = 25
+FIRST, USAGE_ERROR = 25, 4
 
 
 def outcome(mutant: Mutant, tests: list[str], seconds, tree: Path) -> str:
@@ -330,6 +337,8 @@ def outcome(mutant: Mutant, tests: list[str], seconds, tree: Path) -> str:
             if ended is None:
                 return "killed (it ran too long)"
             code, out = ended
+            if code == USAGE_ERROR:
+                raise RuntimeError(f"the recorded tests cannot be run: {out[-500:]}")
             if code not in (0, 5):
                 failed = [line for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]
                 return f"killed by {failed[0].split(' - ')[0].split(' ', 1)[1] if failed else f'exit code {code}'}"
