@@ -11,6 +11,7 @@ from metaeval.citation.citeeval.baselines import (
     Open,
     autoais,
     known,
+    mean,
     response_triple,
     response_value,
 )
@@ -107,6 +108,11 @@ def test_a_response_is_the_mean_over_all_its_statements():
     found = triples("It is long [1]. It is wide. It is deep [2].", "one")
     assert response_triple(found) == exact(pytest.approx(1 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3))
     assert response_triple([]) == dict.fromkeys(TRIPLE, UNDEFINED)
+
+
+def test_a_mean_over_nothing_or_over_something_undefined_is_undefined():
+    assert mean([]) == mean([UNDEFINED]) == mean([known(1.0), UNDEFINED]) == UNDEFINED
+    assert mean([known(1.0), known(0.0), known(0.5)]) == known(0.5)
 
 
 def test_in_the_scenario_of_cited_statements_the_others_are_masked_as_on_the_other_side():

@@ -19,6 +19,7 @@ from metaeval.citation.citeeval.human_agreement import (
 )
 from metaeval.citation.citeeval.judge import Judged
 from metaeval.citation.citeeval.options import PAPER, RELEASED
+from metaeval.citation.human.readers import read_human_set
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply
 from metaeval.stats.agreement import krippendorff_alpha
@@ -160,6 +161,14 @@ def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_ci
     recited = {**files[1], "r2": [replace(files[1]["r2"][0], citations=(2,)), files[1]["r2"][1]]}
     with pytest.raises(UserError, match="Statement '1' of sample 'r2' cites 1, 2 here and 2 in the judgements"):
         agreement(answers, results, recited)
+
+
+def test_responses_without_judgements_are_left_out_and_counted(files, tmp_path):
+    known = json.loads((tmp_path / "human.json").read_text(encoding="utf-8"))
+    (tmp_path / "some.json").write_text(json.dumps({name: known[name] for name in ("r1", "r3", "r4")}))
+    found = read_human_set([tmp_path / "statements.citeeval"], human=tmp_path / "some.json")
+    assert [one.answer.id for one in found.answers] == ["r1", "r3", "r4"]
+    assert found.dropped == {"responses without judgements": 1}
 
 
 def test_contexts_against_most_people(files):

@@ -53,6 +53,13 @@ def test_agrees_with_regression_on_dummies(n_strata, decimals):
         assert partial_spearman(score, gold, stratum) == pytest.approx(pearsonr(rx, ry)[0], abs=1e-12)
 
 
+def test_two_rows_are_in_one_order_or_the_other():
+    # Ranks 1 and 2 less their mean are -1/2 and 1/2: spread 1/2, product 1/2 where the orders agree.
+    score, one_stratum = np.array([0.1, 0.2]), np.zeros(2, dtype=np.int64)
+    assert residual_spearman(score, np.array([0.0, 1]), one_stratum) == pytest.approx(1)
+    assert residual_spearman(score, np.array([1.0, 0]), one_stratum) == pytest.approx(-1)
+
+
 def test_by_hand():
     # Strata (1, 2, 3) and (11, 13, 12) v. gold (0, 1, 2) and (0, 1, 2): residuals (-1, 0, 1, -1, 1, 0) and
     # (-1, 0, 1, -1, 0, 1): products 1 + 0 + 1 + 1 + 0 + 0 = 3, squares 4 and 4.

@@ -1,0 +1,63 @@
+"""The loops that numba compiles, run by Python: no index leaves its array, which compiled code would not notice."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metaeval.stats import arrays
+from protocols import classification, correlation, decision, retrieval
+from protocols.contract import Judgements, Outcome, Protocol, Resampling
+
+PROTOCOLS = [correlation.PROTOCOL, classification.PROTOCOL, retrieval.PROTOCOL, decision.PROTOCOL]
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Put the loops as they are written in the place of the compiled ones."""
+    source = arrays.__file__.replace("arrays.py", "loops.py")
+    uncompiled: Any = SimpleNamespace(njit=lambda **_: lambda function: function)
+
+    def choose() -> None:
+        loops: Any = ModuleType("interpreted_loops")
+        with monkeypatch.context() as patch, open(source, encoding="utf-8") as text:
+            patch.setitem(sys.modules, "numba", uncompiled)
+            exec(compile(text.read(), source, "exec"), loops.__dict__)
+
+        def given() -> Any:
+            return loops
+
+        given.cache_info = lambda: SimpleNamespace(currsize=1)  # type: ignore[attr-defined]
+        monkeypatch.setattr(arrays, "_loops", given)
+
+    return choose
+
+
+def judgements() -> Judgements:
+    """Tied and continuous scores in pools of 1 to 100 rows, of which the largest are sorted by merging."""
+    rng = np.random.default_rng(5)
+    pool = np.repeat(np.arange(9), (1, 2, 3, 100, 7, 1, 66, 12, 30))
+    gold = rng.choice([0.0, 1, 2], pool.size)
+    score = gold + rng.normal(size=pool.size)
+    return Judgements(gold, np.where(pool % 2 == 0, score.round(), score), pool // 2, pool)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+def test_the_loops_stay_inside_their_arrays_and_give_the_same_digits(
+    protocol: Protocol, choose_path: Callable[[str], None], interpreted: Callable[[], None]
+) -> None:
+    def run() -> Outcome:
+        return protocol.evaluate(judgements(), Resampling(n=6), {})
+
+    choose_path("numpy")
+    expected = run()
+    interpreted()
+    found = run()
+    assert found.estimates == expected.estimates
+    for key, values in expected.replicates.items():
+        np.testing.assert_array_equal(found.replicates[key], values, err_msg=key)
