@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from metaeval.conformance.sentences import NotCheckedError, need, raises, refuse
+from metaeval.conformance.sentences import NotCheckedError, need, raises, refuse, runs
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, Ratings
@@ -54,17 +54,12 @@ class DatasetSubject:
 
     def load(self, split: str) -> Corpus | Ratings:
         """One split; `UserError` where its files are not here."""
-        try:
-            found: Any = load_dataset(self.dataset, split, self.data)
-        except UserError:
-            raise
-        except Exception as error:  # noqa: BLE001 (someone else's code: anything can come out of it)
-            refuse(
-                f"Loading the split {split!r} raised {type(error).__name__}: {error}. Raise metaeval.errors.UserError "
-                "with "
-                "one sentence that names the file and the line.",
-                error,
-            )
+        found: Any = runs(
+            f"Loading the split {split!r}",
+            lambda: load_dataset(self.dataset, split, self.data),
+            UserError,
+            "Raise metaeval.errors.UserError with one sentence that names the file and the line.",
+        )
         kind = _KINDS[self.dataset.kind]
         if not isinstance(found, kind):
             refuse(

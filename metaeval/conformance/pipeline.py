@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -153,18 +154,13 @@ def the_same_run_gives_the_same_files(subject: PipelineSubject) -> None:
 def unusual_answers_are_read_or_refused(subject: PipelineSubject) -> None:
     """Answers without marks, or with a mark of no passage: a result, or a `UserError` of one sentence."""
     if subject.data is None:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                subject.result(UNUSUAL, Path(folder))
-            except (UserError, NotCheckedError):
-                return
-            except Exception as error:  # noqa: BLE001 (someone else's code: anything can come out of it)
-                refuse(
-                    f"Answers without marks, or with a mark of no passage, raised {type(error).__name__}: {error}. "
-                    "Count "
-                    "such answers, or raise metaeval.errors.UserError.",
-                    error,
-                )
+        with tempfile.TemporaryDirectory() as folder, suppress(UserError, NotCheckedError):
+            runs(
+                "A run on answers without marks, or with a mark of no passage,",
+                partial(subject.result, UNUSUAL, Path(folder)),
+                UserError,
+                "Count such answers, or raise metaeval.errors.UserError.",
+            )
 
 
 CHECKS: tuple[Callable[[PipelineSubject], None], ...] = (

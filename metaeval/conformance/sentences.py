@@ -40,13 +40,15 @@ def raises(expected: type[Exception], call: Callable[[], object], sentence: str)
     refuse(f"{sentence} It raised nothing.")
 
 
-def runs(what: str, call: Callable[[], Found]) -> Found:
-    """What a call returns; `ContractError`, with the error, where it raises."""
+def runs(
+    what: str, call: Callable[[], Found], allowed: type[Exception] = ContractError, then: str = "See the traceback."
+) -> Found:
+    """What a call returns; `ContractError`, with the error and what to do, where it raises one not `allowed`."""
     try:
         return call()
-    except (ContractError, NotCheckedError):
+    except (ContractError, NotCheckedError, allowed):
         raise
     except UserError as error:
         refuse(f"{what} ended with: {error}", error)
     except Exception as error:  # noqa: BLE001
-        refuse(f"{what} raised {type(error).__name__}: {error}: see the traceback.", error)
+        refuse(f"{what} raised {type(error).__name__}: {error}. {then}", error)

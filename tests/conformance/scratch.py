@@ -7,7 +7,8 @@ import numpy as np
 from pydantic import Field
 
 from metaeval.citation.measures import Share
-from metaeval.corpus.dataset import Dataset, Option
+from metaeval.corpus.dataset import Option
+from metaeval.corpus.loaders.mini import DATASET as SHIPPED
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.experiment.citing.pipeline import Layout, Pipeline, ReadsAnswers
 from metaeval.experiment.citing.pipeline import Measure as CiteMeasure
@@ -23,7 +24,7 @@ from protocols.estimation import NO_SCORES, Qualities, opened, outcome
 CARD = MetricCard(
     name="shared-words",
     family="lexical",
-    summary="share of the statement's words that the source has",
+    summary="shared words",
     paper="none",
     licence="MIT",
     low=0.0,
@@ -122,19 +123,7 @@ def _corpus(split, paths, options):
     return Corpus("rivers", documents, statements, tuple(citations))
 
 
-RIVERS = Dataset(
-    name="rivers",
-    title="Rivers",
-    origin="made here",
-    commit="",
-    licence="MIT",
-    citation="",
-    schema="none",
-    folder="",
-    files={"all": ()},
-    default_split="all",
-    load=_corpus,
-)
+RIVERS = dataclasses.replace(SHIPPED, name="rivers", title="Rivers", origin="made here", load=_corpus)
 
 
 def _one_group(split, paths, options):
@@ -258,25 +247,20 @@ def read_marked(run):
 
 def lay_out_marked(judged):
     run, shares = judged
-    quantity = macro_of(MARKED.measures[0].column, shares)
+    quantity = macro_of(SHARE.column, shares)
     ends = [run.panel.interval(quantity, number).ends for number in range(len(run.panel.systems))]
     entries = [Entry(system, "", {"marked": one}) for system, one in zip(run.panel.systems, ends, strict=True)]
     data = data_of(run.name, "marked", run.answers, len(shares), 0)
     around = Provenance(data, "marked", run.name, {"pipeline": "marked"}, run.config.interval)
-    columns = [MARKED.measures[0].column]
+    columns = [SHARE.column]
     records = entry_records(entries)
     return Layout([around.sheet("marked", "Marked", records, lambda frame: scores_grid(frame, columns, entries))])
 
 
+SHARE = CiteMeasure("marked", "marked %", "share of sentences with a citation mark", 100, 1)
+WORDS = {"title": "Marked", "paper": "none", "help": "Share of sentences with a mark."}
 MARKED = Pipeline(
-    name="marked",
-    title="Marked",
-    paper="none",
-    help="Share of sentences with a mark.",
-    options=MarkedOptions,
-    measures=(CiteMeasure("marked", "marked %", "share of sentences with a citation mark", 100, 1),),
-    read=read_marked,
-    lay_out=lay_out_marked,
+    name="marked", options=MarkedOptions, measures=(SHARE,), read=read_marked, lay_out=lay_out_marked, **WORDS
 )
 
 

@@ -29,7 +29,7 @@ BROKEN = {
         "Cumulative": "a pair's score must not depend on the other pairs of the call (mask the padding, keep no "
         "state).",
         "Inverted": "the first has to be lower, as the card's direction is -1.",
-        "Raising": "score raised KeyError: 'lost': see the traceback.",
+        "Raising": "score raised KeyError: 'lost'. See the traceback.",
         "Pathed": "Two instances with the same options have different identities",
     },
     "dataset": {
@@ -59,7 +59,7 @@ BROKEN = {
         "UNDESCRIBED": "Option 'opening' has no description: give Field(description=...), which its help shows.",
         "JUDGELESS": "backends='many' needs options that name metrics: add JudgedByMetrics to the options' bases.",
         "TABLELESS": "lay_out gives no table: return Layout([sheet])",
-        "BROKEN_READ": "The pipeline raised KeyError: 'passages': see the traceback.",
+        "BROKEN_READ": "The pipeline raised KeyError: 'passages'. See the traceback.",
         "TIMED": "Two runs on the same answers differ in results/cite/marked/answers/per-calls.csv",
     },
 }

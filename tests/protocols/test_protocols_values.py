@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -146,11 +147,12 @@ def test_classification_says_which_part_is_undefined() -> None:
     assert alone.estimates["ap_full"].note == "no scored PARTIAL or NONE pairs"
 
 
-def test_classification_bounds_hold_every_refill() -> None:
+@pytest.mark.parametrize(("evaluate", "times"), [(classification.evaluate, 40), (retrieval.evaluate, 20)])
+def test_bounds_hold_every_refill(evaluate: Callable[..., Outcome], times: int) -> None:
     given = sample(missing=0.1)
-    outcome = classification.evaluate(given, POINT, {})
-    for score in refills(given, 40):
-        refilled = classification.evaluate(dataclasses.replace(given, score=score), POINT, {})
+    outcome = evaluate(given, POINT, {})
+    for score in refills(given, times):
+        refilled = evaluate(dataclasses.replace(given, score=score), POINT, {})
         for key, estimate in outcome.estimates.items():
             value = refilled.estimates[key].value
             assert value is not None
@@ -254,18 +256,6 @@ def test_retrieval_counts_what_it_leaves_out() -> None:
     estimate = outcome.estimates["ndcg@5"]
     assert estimate.value == pytest.approx(1)
     assert estimate.bounds == pytest.approx((0.67986, 1.0), abs=5e-6)
-
-
-def test_retrieval_bounds_hold_every_refill() -> None:
-    given = sample(missing=0.1)
-    outcome = retrieval.evaluate(given, POINT, {})
-    for score in refills(given, 20):
-        refilled = retrieval.evaluate(dataclasses.replace(given, score=score), POINT, {})
-        for key, estimate in outcome.estimates.items():
-            value = refilled.estimates[key].value
-            assert value is not None
-            assert estimate.bounds is not None
-            assert estimate.bounds[0] < value < estimate.bounds[1]
 
 
 def test_support_begins_at_level_one() -> None:
