@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import hashlib
+import io
 import json
 import os
 import re
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,6 +54,13 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as RFC 4180 text; None is empty."""
+    file = io.StringIO()
+    csv.writer(file).writerows(rows)
+    return file.getvalue()
 
 
 def safe_name(text: str) -> str:

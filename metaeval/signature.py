@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 
 
 def signature(fields: Mapping[str, object]) -> str:
     """Join fields as name:value, in their order, with bars; bars and line breaks inside a value become slashes."""
     return "|".join(f"{name}:{_clean(value)}" for name, value in fields.items())
+
+
+def resampled_fields(level: float, resamples: int, seed: int, method: str = "percentile") -> dict[str, object]:
+    """The fields that pin cluster intervals."""
+    return {"interval": f"cluster-{method}-{level}", "by": "group", "B": resamples, "seed": seed}
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The fields that pin installed packages."""
+    return {package: version(package) for package in packages}
 
 
 def parse(text: str) -> dict[str, str]:

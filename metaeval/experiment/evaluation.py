@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import version
 from itertools import combinations
 from math import ceil
 
@@ -18,7 +17,7 @@ from metaeval.experiment.frame import Frame, no_candidates
 from metaeval.experiment.published import Beside, published_for
 from metaeval.report import result as results
 from metaeval.scoring.controls import GOLD_CONTROLS
-from metaeval.signature import signature
+from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.significance import benjamini_hochberg, holm, significance_clusters
 from protocols.comparison import Difference, compare
 from protocols.contract import Judgements, Outcome, Protocol, Resampling
@@ -171,7 +170,8 @@ def evaluate(
     judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}
     outcomes = {column: protocol.evaluate(judged[column], resampling, options) for column in columns}
     beside = _beside(frame, protocol)
-    signed = {"protocol": protocol.name, **options, **_resampling_fields(resampling)}
+    resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method)
+    signed = {"protocol": protocol.name, **options, **resampled, **versions("metaeval", "numpy", "scipy")}
     rows = {column: _row(frame, column, outcomes[column], signed, beside) for column in columns}
     keys = protocol.shown(frame.judgements(np.full(frame.gold.size, np.nan)))
     shown = [measure for measure in protocol.measures if measure.key in keys]
@@ -237,18 +237,6 @@ def resampling_of(config: RunConfig) -> Resampling:
     """How a run's intervals are made."""
     interval = config.interval
     return Resampling(interval.resamples, interval.seed, interval.level, interval.method)
-
-
-def _resampling_fields(resampling: Resampling) -> dict[str, object]:
-    return {
-        "interval": f"cluster-{resampling.method}-{resampling.level}",
-        "by": "group",
-        "B": resampling.n,
-        "seed": resampling.seed,
-        "metaeval": version("metaeval"),
-        "numpy": version("numpy"),
-        "scipy": version("scipy"),
-    }
 
 
 def _flag(column: Column, rows: Mapping[Column, results.Row], placed: Mapping[str, int]) -> results.Row:

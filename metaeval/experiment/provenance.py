@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.metric_scores import Panel
@@ -12,7 +11,7 @@ from metaeval.report.cells import units
 from metaeval.report.footer import footer
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Group, Note, numeral, one_line, plain
 from metaeval.report.result import Column, Data, Interval, Result
-from metaeval.signature import signature
+from metaeval.signature import resampled_fields, signature, versions
 
 # As under the table of a protocol.
 _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks")
@@ -116,15 +115,6 @@ def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool) -> tuple[
 
 def _signatures(panel: Panel, frame: Frame, chosen: Mapping[str, object], intervals: bool) -> list[str]:
     interval = panel.config.interval
-    resampled = {
-        "interval": f"cluster-percentile-{interval.level}",
-        "by": "group",
-        "B": interval.resamples,
-        "seed": interval.seed,
-    }
-    made = {
-        **chosen,
-        **(resampled if intervals else {}),
-        **{package: version(package) for package in ("metaeval", "numpy", "scipy")},
-    }
+    resampled = resampled_fields(interval.level, interval.resamples, interval.seed) if intervals else {}
+    made = {**chosen, **resampled, **versions("metaeval", "numpy", "scipy")}
     return [one_line(signature({**frame.fields, **column.fields, **made})) for column in panel.columns]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from metaeval.errors import UserError
-from metaeval.files import read_text, write_text
+from metaeval.files import csv_text, read_text, write_text
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.grid import Grid
 from metaeval.report.result import Data
@@ -119,10 +117,6 @@ def _tex(grid: Grid) -> str:
 
 def _csv(sheet: Sheet) -> str:
     """One line a record, behind the data set's name and split; undefined is empty."""
-    file = io.StringIO()
-    writer = csv.writer(file)
     fields = list(sheet.records[0]) if sheet.records else []
-    writer.writerow(["dataset", "split", *fields])
-    for record in sheet.records:
-        writer.writerow([sheet.data.name, sheet.data.split, *(record[field] for field in fields)])
-    return file.getvalue()
+    rows = ([sheet.data.name, sheet.data.split, *(one[field] for field in fields)] for one in sheet.records)
+    return csv_text([["dataset", "split", *fields], *rows])

@@ -6,8 +6,6 @@ across, and one compact number a cell.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.files import safe_name, write_text
+from metaeval.files import csv_text, safe_name, write_text
 from metaeval.report import csv_table, latex, markdown, terminal
 from metaeval.report.cells import CONTROLS, legend, rank, units
 from metaeval.report.footer import cluster, footer, in_blocks, settings
@@ -297,10 +295,8 @@ def _scores_csv(results: Sequence[Result]) -> str:
 
 
 def _counts_csv(grid: Grid) -> str:
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(["data set", *LEVELS, "total"])
+    rows = [["data set", *LEVELS, "total"]]
     for line in grid.lines:
         numbers = (cell.number.replace(",", "") for cell in line.cells)
-        writer.writerow([line.name, *(number if number.isdigit() else "" for number in numbers)])
-    return file.getvalue()
+        rows.append([line.name, *(number if number.isdigit() else "" for number in numbers)])
+    return csv_text(rows)

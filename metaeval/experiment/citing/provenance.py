@@ -16,7 +16,7 @@ from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Frame
 from metaeval.report.grid import Grid, Note, count, one_line, plain, share
 from metaeval.report.result import Data
-from metaeval.signature import signature
+from metaeval.signature import resampled_fields, signature
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +123,7 @@ def signed(data: Data, fields: Mapping[str, object], interval: IntervalConfig) -
     made = {
         "answers": answers_at(data),
         **fields,
-        "interval": f"cluster-percentile-{interval.level}",
-        "by": "group",
-        "B": interval.resamples,
-        "seed": interval.seed,
+        **resampled_fields(interval.level, interval.resamples, interval.seed),
         **versions(),
     }
     return one_line(signature(made))

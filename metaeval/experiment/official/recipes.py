@@ -110,10 +110,9 @@ _BERTSCORE = Environment(
 
 
 class Recipe(NamedTuple):
-    """An official package for a metric: its environment, its worker, and the arguments for a metric's options."""
+    """An official package for a metric: its environment, and the worker's arguments for a metric's options."""
 
     environment: Environment
-    script: str
     settings: Callable[[ModelMetric], Mapping[str, Any]]
 
     @property
@@ -138,7 +137,7 @@ def official_metric(name: str, metric: Metric, say: Say) -> Metric:
         raise UserError("The official package computes in float32: leave dtype out.")
     settings = {"folder": str(metric.model_folder.folder.resolve()), "device": "cpu", **recipe.settings(metric)}
     recipe.environment.build(say)
-    script = Path(__file__).with_name(recipe.script)
+    script = Path(__file__).with_name("worker.py")
     command = shlex.join([str(recipe.environment.python), "-I", str(script), json.dumps(settings)])
     return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
 
@@ -154,6 +153,7 @@ def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str,
     if options.model is not None and "/" in options.model:
         raise UserError(f"The official package knows no model {options.model!r}: name one of its table, such as vitc.")
     return {
+        "package": "summac",
         "kind": kind,
         "model": options.model or "vitc",
         "options": {name: getattr(options, name) for name in names},
@@ -184,6 +184,7 @@ def _bertscore(metric: ModelMetric) -> dict[str, Any]:
     if options.idf or options.baseline:
         raise UserError("--official compares bertscore without idf and without a baseline of your own: leave both out.")
     return {
+        "package": "bert-score",
         "layer": metric.layer,  # type: ignore[attr-defined]
         "measure": ("precision", "recall", "f1").index(options.side),
         "baseline": metric.wanted.hub_id if options.rescale else None,
@@ -191,8 +192,8 @@ def _bertscore(metric: ModelMetric) -> dict[str, Any]:
 
 
 RECIPES: dict[str, Recipe] = {
-    "bertscore": Recipe(_BERTSCORE, "bertscore_worker.py", _bertscore),
-    "summac-conv": Recipe(_SUMMAC, "summac_worker.py", _summac_conv),
-    "summac-zs": Recipe(_SUMMAC, "summac_worker.py", _summac_zs),
+    "bertscore": Recipe(_BERTSCORE, _bertscore),
+    "summac-conv": Recipe(_SUMMAC, _summac_conv),
+    "summac-zs": Recipe(_SUMMAC, _summac_zs),
 }
 """By the name on the metric's card."""

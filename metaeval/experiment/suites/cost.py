@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +12,7 @@ from metaeval.config import RunConfig
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.prepared_run import prepare
-from metaeval.files import write_text
+from metaeval.files import csv_text, write_text
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import Texts, score_pairs
 
@@ -63,14 +61,14 @@ def sample(texts: Sequence[Texts], seed: int, size: int = SAMPLE) -> list[Texts]
 
 def write_costs(costs: Sequence[Cost], path: Path) -> Path:
     """Write costs as CSV, one row a metric; what is not known is empty."""
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(("metric", "pairs", "cpu_seconds", "pairs_per_second", "usd_per_1000_pairs", "note"))
+    rows: list[tuple[object, ...]] = [
+        ("metric", "pairs", "cpu_seconds", "pairs_per_second", "usd_per_1000_pairs", "note")
+    ]
     for cost in costs:
         seconds, rate = ("" if value is None else f"{value:.6g}" for value in (cost.seconds, cost.pairs_per_second))
         usd = "" if cost.usd_per_1000 is None else f"{cost.usd_per_1000:.6g}"
-        writer.writerow((cost.metric, cost.pairs, seconds, rate, usd, cost.note))
-    write_text(path, file.getvalue())
+        rows.append((cost.metric, cost.pairs, seconds, rate, usd, cost.note))
+    write_text(path, csv_text(rows))
     return path
 
 

@@ -1,9 +1,7 @@
-"""What a multiverse says: how often a metric is first, how far its rank moves, which choices move it, who swaps"""
+"""What a multiverse says (who is first how often, which choices move ranks, which metrics swap), and its files."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from metaeval.experiment.suites.multiverse import Multiverse, Outlook
-from metaeval.files import write_text
+from metaeval.files import csv_text, write_text
 from metaeval.report.markdown import escape
 
 Specification = tuple[tuple[str, str], ...]
-
-_OUTCOME = ("protocol", "measure", "metric", "value", "rank")
 
 
 @dataclass(frozen=True)
@@ -136,6 +132,9 @@ def _values(outlooks: Sequence[Outlook]) -> Mapping[str, Mapping[Specification, 
     return found
 
 
+_OUTCOME = ("protocol", "measure", "metric", "value", "rank")
+
+
 def write_multiverse(found: Multiverse, folder: Path) -> list[Path]:
     """Write multiverse.csv, .json and .md into a folder; the paths. The same outlooks give the same bytes."""
     texts = {"csv": _csv(found.outlooks), "json": _json(found), "md": markdown(found)}
@@ -221,20 +220,14 @@ def _choices(choices: Any) -> str:
     return ", ".join(f"{name}={value}" for name, value in choices.items())
 
 
-def _axes(outlooks: Sequence[Outlook]) -> list[str]:
-    return list(dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices))
-
-
 def _csv(outlooks: Sequence[Outlook]) -> str:
     """One row an outlook, numbers at full precision; a choice that makes no difference to it is empty."""
-    axes = _axes(outlooks)
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow([*_OUTCOME, *axes])
-    for one in outlooks:
-        outcome = (one.protocol, one.measure, one.metric, one.value, one.rank)
-        writer.writerow([*outcome, *(one.choices.get(axis, "") for axis in axes)])
-    return file.getvalue()
+    axes = list(dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices))
+    rows = (
+        [one.protocol, one.measure, one.metric, one.value, one.rank, *(one.choices.get(axis, "") for axis in axes)]
+        for one in outlooks
+    )
+    return csv_text([[*_OUTCOME, *axes], *rows])
 
 
 def _json(found: Multiverse) -> str:
