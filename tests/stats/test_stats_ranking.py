@@ -177,6 +177,8 @@ def test_bad_input_is_named() -> None:
     pool = np.zeros(2, dtype=int)
     with pytest.raises(ValueError, match="score must be finite, got nan at row 1"):
         rank_pools(np.array([0.0, np.nan]), np.zeros(2), pool)
+    with pytest.raises(ValueError, match="gold must be finite, got nan at row 0"):
+        rank_pools(np.zeros(2), np.array([np.nan, 0.0]), pool)
     with pytest.raises(ValueError, match=r"must not be negative in a retrieval pool, got -1\.0"):
         rank_pools(np.zeros(2), np.array([0.0, -1]), pool)
     with pytest.raises(ValueError, match="one length"):
