@@ -62,7 +62,7 @@ UNSEEN = {"strict", "slots", "frozen", "kw_only", "stacklevel", "description", "
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: where it is, the statement before and after, and the file's text with it."""
+    """One change: its place, the statement before and after, the file with it, and whether the line runs on import."""
 
     file: str
     line: int
@@ -70,6 +70,7 @@ class Mutant:
     before: str
     after: str
     source: str
+    on_import: bool
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -85,14 +86,21 @@ def mutants_of(file: str) -> Iterator[Mutant]:
     for line in lines:
         starts.append(starts[-1] + len(line.encode()))
     data = text.encode()
-    for function, statement, node, other in _changes(ast.parse(text), "<module>", None):
+    module = ast.parse(text)
+    bodies = [
+        range(node.body[0].lineno, node.end_lineno + 1)
+        for node in ast.walk(module)
+        if isinstance(node, ast.FunctionDef)
+    ]
+    for function, statement, node, other in _changes(module, "<module>", None):
         begin = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset
         new = ast.unparse(other)
         new = new if isinstance(node, ast.stmt) else f"({new})"
         source = (data[:begin] + new.encode() + data[end:]).decode()
         before, after = _header(statement), _header(_swapped(statement, node, other))
-        yield Mutant(file, node.lineno, function, before, after, source)
+        on_import = not any(node.lineno in body for body in bodies)
+        yield Mutant(file, node.lineno, function, before, after, source, on_import)
 
 
 def _changes(node, function, statement):
@@ -309,10 +317,10 @@ def recorded(tests: list[str], workers: int):
 
 
 def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
-    """Tests that execute the line, fastest first; where none is seen to (a constant of the module, a compiled loop),
-    those that execute anything of the file, else those of the rooms whose loops are compiled."""
+    """Tests that execute the line, fastest first; where it runs on import or none is seen to execute it, those that
+    execute anything of the file, else those of the rooms whose loops are compiled."""
     own = lines.get(mutant.file, {})
-    found = set(own.get(str(mutant.line), ()))
+    found = set() if mutant.on_import else set(own.get(str(mutant.line), ()))
     found = found or {test for tests in own.values() for test in tests}
     found = found or {test for test in seconds if test.startswith(("tests/stats/", "tests/protocols/"))}
     return sorted(found, key=lambda test: (seconds.get(test, 0.0), test))
