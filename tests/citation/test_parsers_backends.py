@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import sys
 
 import pytest
 import spacy
@@ -104,3 +105,9 @@ def test_stored_parses_that_are_none_are_refused(tmp_path, content, message):
     path.write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=message):
         read_parses(path)
+
+
+def test_stanza_is_asked_for_where_it_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "stanza", None)
+    with pytest.raises(UserError, match="'ud:stanza' needs stanza: type 'pip install stanza'"):
+        find_parser("ud:stanza")
