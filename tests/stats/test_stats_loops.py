@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from metaeval.stats import arrays
+from metaeval.stats.ndcg import ndcg_at
 from protocols import classification, correlation, decision, retrieval
 from protocols.contract import Judgements, Outcome, Protocol, Resampling
 
@@ -61,3 +62,13 @@ def test_the_loops_stay_inside_their_arrays_and_give_the_same_digits(
     assert found.estimates == expected.estimates
     for key, values in expected.replicates.items():
         np.testing.assert_array_equal(found.replicates[key], values, err_msg=key)
+
+
+def test_ndcg_of_each_pool_stays_inside_its_arrays(
+    choose_path: Callable[[str], None], interpreted: Callable[[], None]
+) -> None:
+    rows = judgements()
+    choose_path("numpy")
+    expected = ndcg_at(rows.score, rows.gold, rows.pool, (1, 5, 70))
+    interpreted()
+    np.testing.assert_array_equal(ndcg_at(rows.score, rows.gold, rows.pool, (1, 5, 70)), expected)
