@@ -6,6 +6,7 @@ HYPOTHESIS_PROFILE=explore draws many new examples. CI=true fails on a skip that
 import functools
 import importlib.metadata
 import importlib.util
+import json
 import os
 from fnmatch import fnmatch
 from pathlib import Path
@@ -116,3 +117,38 @@ def own_environment(monkeypatch, tmp_path):
     for name in OWN:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def citebench(tmp_path):
+    """Write two files as CiteBench does, from {response: [(citations, three people's contexts, their ratings)]}."""
+
+    def write(responses, passages, about=""):
+        statements = [
+            {
+                "sample_idx": name,
+                "query": "q",
+                "passages": [{"id": number, **passage} for number, passage in enumerate(passages, start=1)],
+                "prediction": "as cut",
+                "prediction_sentences_and_citations": [
+                    {"id": n, "sentence": f"{name} says {n}{about and ' '}{about}.", "citations": cited, "concat": ""}
+                    for n, (cited, _, _) in enumerate(own, start=1)
+                ],
+            }
+            for name, own in responses.items()
+        ]
+        people = {
+            name: {
+                "statements": {
+                    str(n): {"citations": cited, "types": types, "ratings": list(ratings), "edits": [[]] * 3}
+                    for n, (cited, types, ratings) in enumerate(own, start=1)
+                }
+            }
+            for name, own in responses.items()
+        }
+        paths = tmp_path / "test.citeeval", tmp_path / "human.json"
+        for path, content in zip(paths, (statements, people), strict=True):
+            path.write_text(json.dumps(content), encoding="utf-8")
+        return paths
+
+    return write

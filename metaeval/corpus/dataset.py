@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from metaeval.corpus.model import Corpus, Ratings
+from metaeval.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +94,25 @@ class Unpublished(TypedDict):
 
 UNPUBLISHED: Unpublished = {"commit": "", "citation": "", "folder": "", "files": {"all": ()}, "default_split": "all"}
 """For a data set that is shipped, or is a file of the user's own."""
+
+
+def own_file(
+    read: Callable[[Path], Corpus | Ratings],
+    name: str,
+    title: str,
+    schema: str,
+    wanted: str,
+    note: str,
+    kind: Literal["corpus", "ratings"] = "corpus",
+) -> Dataset:
+    """A data set that is one file of the user's own; `wanted` says in the error what file `data` has to name."""
+
+    def load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus | Ratings:
+        if "corpus" not in paths:
+            raise UserError(f"dataset={name} needs data=FILE: {wanted}.")
+        return read(paths["corpus"])
+
+    said = f"One JSON object per line; the format is documented in {note}"
+    return Dataset(
+        name, title, "data=FILE", licence="your own", schema=schema, load=load, kind=kind, note=said, **UNPUBLISHED
+    )

@@ -34,38 +34,14 @@ RESPONSES = {
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(citebench):
     """The statements and the human judgements, as CiteBench writes them."""
-    published = [
-        {
-            "sample_idx": name,
-            "query": "q",
-            "passages": [{"id": 1, "title": "t", "text": "one"}, {"id": 2, "title": "", "text": "two"}],
-            "prediction": "as cut",
-            "prediction_sentences_and_citations": [
-                {"id": n, "sentence": f"{name} says {n}.", "citations": cited, "concat": ""}
-                for n, (cited, *_) in enumerate(own, start=1)
-            ],
-        }
-        for name, own in RESPONSES.items()
-    ]
-    human = {
-        name: {
-            "statements": {
-                str(n): {
-                    "citations": cited,
-                    "types": [context, context, 2],
-                    "ratings": list(ratings),
-                    "edits": [[]] * 3,
-                }
-                for n, (cited, context, _, ratings) in enumerate(own, start=1)
-            }
-        }
+    responses = {
+        name: [(cited, [context, context, 2], ratings) for cited, context, _, ratings in own]
         for name, own in RESPONSES.items()
     }
-    for name, content in (("statements.citeeval", published), ("human.json", human)):
-        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
-    return read_statements(tmp_path / "statements.citeeval"), read_human(tmp_path / "human.json")
+    statements, people = citebench(responses, [{"title": "t", "text": "one"}, {"title": "", "text": "two"}])
+    return read_statements(statements), read_human(people)
 
 
 def judged(name, without=()):
@@ -166,7 +142,7 @@ def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_ci
 def test_responses_without_judgements_are_left_out_and_counted(files, tmp_path):
     known = json.loads((tmp_path / "human.json").read_text(encoding="utf-8"))
     (tmp_path / "some.json").write_text(json.dumps({name: known[name] for name in ("r1", "r3", "r4")}))
-    found = read_human_set([tmp_path / "statements.citeeval"], human=tmp_path / "some.json")
+    found = read_human_set([tmp_path / "test.citeeval"], human=tmp_path / "some.json")
     assert [one.answer.id for one in found.answers] == ["r1", "r3", "r4"]
     assert found.dropped == {"responses without judgements": 1}
 

@@ -274,15 +274,3 @@ def test_agreement_with_people(cli, write, tmp_path):
 )
 def test_agreement_that_cannot_be_told_is_one_sentence(refused, write, value, options, says):
     assert says in refused("cite", "agreement", write(value, "human.json"), *options)
-
-
-@pytest.mark.parametrize("command", ["cite", "cite alce", "cite aliice", "cite agreement", "cite tables", "calibrate"])
-def test_help_fits_and_shows_an_example(cli, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "80")
-    ended = cli(*command.split(), "--help")
-    lines = ended.out.splitlines()
-    assert (ended.code, max(map(len, lines)) <= 80, len(lines) <= 45) == (0, True, True)
-    if command == "cite":
-        assert "..." not in ended.out.partition("Commands:")[2], "a summary is cut"
-    else:
-        assert f"  metaeval {command} " in ended.out.partition("Examples:")[2]

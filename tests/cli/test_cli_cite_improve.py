@@ -269,23 +269,9 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, answers, tmp_pa
         assert not (tmp_path / "a.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ((), "A chat model judges, and none is named: type --model NAME"),
-        (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set"),
-        (("--model", "tiny", "--rounds", "0"), "--rounds is 0; allowed: a whole number from 1"),
-        (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),
-        (("--model", "tiny", "--profile", "relaesed"), "Did you mean 'released'"),
-        (("--model", "tiny", "--splitter", "rulse"), "Did you mean 'rules'"),
-        (("--model", "tiny", "-s", "wieght=1"), "Did you mean 'weight'"),
-        (("--model", "tiny", "--budget", "1"), "set price_in and price_out"),
-        (("--replay", "none.jsonl"), "none.jsonl"),
-        (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(refused, answers, options, says):
-    assert says in refused("cite", "improve", answers, "-o", "a.jsonl", *options)
+def test_no_rounds_are_refused_in_one_sentence(refused, answers):
+    said = refused("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--rounds", "0")
+    assert "--rounds is 0; allowed: a whole number from 1" in said
 
 
 @pytest.mark.parametrize("width", ["80", "120"])

@@ -214,11 +214,6 @@ def test_replies_out_of_schema_are_counted_and_shown_and_never_scored(cli, fake,
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set: type export OPENAI_API_KEY=..."),
-        (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
-        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "set price_in and price_out"),
-        (("--replay", "none.jsonl"), "none.jsonl"),
-        (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
         (("--nli", "overlpa"), "Did you mean 'overlap'"),
         (("--parser", "smal"), "Unknown parser 'smal'"),
         (("--splitter", "rulse"), "Did you mean 'rules'"),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,10 @@ def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
 
     assert (ended.code, ended.err) == (0, "")
     assert "..." not in ended.out.partition("Commands:")[2], "a summary is cut"
-    if command not in ("data", "metrics", "cite"):
-        assert f"metaeval {command}".strip() in ended.out.partition("Usage:")[2].partition("\n")[2]
+    described, *examples = re.split(r"\n *Examples?:", ended.out)
+    assert max(map(len, described.splitlines())) <= columns
+    if command not in ("", "data", "metrics", "cite"):
+        assert f"  metaeval {command}" in examples[0]
     assert len(ended.out.splitlines()) <= 45
 
 

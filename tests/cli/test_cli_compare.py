@@ -214,15 +214,3 @@ def test_one_level_leaves_nothing_to_compare_and_says_so(refused, write_corpus, 
     assert "All 27 rows of small are of one level" in refused("compare", "overlap", "rouge", *data, *QUICK)
     assert "All 27 rows of small are of one level" in refused("compare", "overlap", "rouge", *data, "--bias", *QUICK)
     assert "undefined on small" in refused("power", "overlap", "rouge", *data, *QUICK)
-
-
-@pytest.mark.parametrize("command", ["compare", "power", "decide"])
-@pytest.mark.parametrize("columns", [80, 120])
-def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
-    monkeypatch.setenv("COLUMNS", str(columns))
-
-    ended = cli(command, "--help")
-
-    assert (ended.code, ended.err) == (0, "")
-    assert f"metaeval {command}" in ended.out.partition("Examples:")[2]
-    assert max(map(len, ended.out.splitlines())) <= columns

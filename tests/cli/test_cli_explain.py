@@ -128,15 +128,3 @@ def test_diff_ends_with_1_and_names_each_choice_and_number(cli):
     assert f"{before:.6g} -> {after:.6g}" in line
     assert f"by {after - before:+.6g}" in line
     assert cli("diff", "unit:chunk|B:5", "unit:citation|B:5").code == 1
-
-
-@pytest.mark.parametrize("command", ["explain", "diff"])
-@pytest.mark.parametrize("columns", [80, 120])
-def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
-    monkeypatch.setenv("COLUMNS", str(columns))
-
-    ended = cli(command, "--help")
-
-    assert (ended.code, ended.err) == (0, "")
-    assert f"metaeval {command}" in ended.out.partition("Examples:")[2]
-    assert len(ended.out.splitlines()) <= 45

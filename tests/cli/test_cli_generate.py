@@ -196,17 +196,12 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_
     ("options", "says"),
     [
         ((), "A chat model writes the answers, and none is named: type --model NAME"),
-        (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set"),
         (("--model", "tiny", "--strategy", "sumary"), "Did you mean 'summary'"),
-        (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
-        (("--model", "tiny", "--budget", "1"), "set price_in and price_out"),
         (("--model", "tiny", "-s", "anwser_words=3"), "Did you mean 'answer_words'"),
         (("--model", "tiny", "-s", "answer_words=many"), "answer_words should be"),
         (("--model", "tiny", "-s", "context_words=0"), "context_words is 0; allowed: a whole number from 1"),
         (("--model", "tiny", "-s", "answer_file=none.txt"), "Cannot read none.txt"),
         (("--model", "tiny", "--format", "own"), "Unknown format of answers 'own'"),
-        (("--replay", "none.jsonl"), "none.jsonl"),
-        (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(refused, questions, options, says):

@@ -142,15 +142,3 @@ def test_wrong_input_is_one_sentence(cli, args, said):
     assert ended.code == 2
     assert said in ended.err
     assert "Traceback" not in ended.err
-
-
-@pytest.mark.parametrize("command", ["tables", "figures", "multiverse"])
-@pytest.mark.parametrize("columns", [80, 120])
-def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
-    monkeypatch.setenv("COLUMNS", str(columns))
-
-    ended = cli(command, "--help")
-
-    assert (ended.code, ended.err) == (0, "")
-    assert f"metaeval {command}" in ended.out.partition("Examples:")[2]
-    assert len(ended.out.splitlines()) <= 45

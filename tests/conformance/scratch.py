@@ -16,19 +16,14 @@ from metaeval.experiment.citing.provenance import Provenance, data_of
 from metaeval.experiment.citing.quantities import macro_of
 from metaeval.experiment.citing.result import RowTable
 from metaeval.report.citation.layout import Entry, entry_records, scores_grid
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Status
+from metrics_zoo.overlap import Overlap
 from protocols.contract import Estimate, Measure, Outcome, Protocol
 from protocols.contract import Option as Choice
 from protocols.estimation import NO_SCORES, Qualities, opened, outcome
 
-CARD = MetricCard(
-    name="shared-words",
-    family="lexical",
-    summary="shared words",
-    paper="none",
-    licence="MIT",
-    low=0.0,
-    high=1.0,
+CARD = dataclasses.replace(
+    Overlap.card, name="shared-words", summary="shared words", neutral=None, threshold=None, threshold_from=""
 )
 
 

@@ -1,20 +1,15 @@
 """Answers judged by stored verdicts: values of systems on paper, soft scores, intervals, row tables, the footer."""
 
-import json
-
 import numpy as np
 import pytest
 
 from metaeval.citation.measures import estimate, group_codes, macro
-from metaeval.citation.model import Verdict
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.citing.claims import F1, PRECISION, RECALL, WITHIN, bounds_of, by_key, judge, read_claims
 from metaeval.experiment.citing.claims_tables import answer_rows, citation_sheets, sentence_rows
 from metaeval.experiment.citing.run import gather
 from metaeval.experiment.citing.text_measures import CLAIM_RECALL
-from metaeval.experiment.cutoffs import Cutoff
-from metaeval.experiment.verdicts import Backend
 
 # Passages are single letters, so that a premise is the letters of the passages cited, one a line.
 PASSAGES = [{"text": letter} for letter in "abc"]
@@ -34,32 +29,18 @@ SCORES = {
 }
 
 
-def backend(scores=SCORES, threshold=0.5, name="stored"):
-    def entails(pairs):
-        return [
-            Verdict(None, None, "failed")
-            if scores[pair] is None
-            else Verdict(None if threshold is None else scores[pair] >= threshold, scores[pair])
-            for pair in pairs
-        ]
-
-    return Backend(name, Cutoff(threshold, "as given"), {"backend": name}, entails, {})
-
-
 @pytest.fixture
-def write(tmp_path):
-    """Write answers in the project's own format."""
+def backend(stored_backend):
+    """Make a backend of the scores above."""
 
-    def made(rows=ANSWERS, name="answers.jsonl"):
-        path = tmp_path / name
-        path.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in rows))
-        return path
+    def made(scores=SCORES, threshold=0.5, name="stored"):
+        return stored_backend(scores, threshold, name)
 
     return made
 
 
 @pytest.fixture
-def cited(write):
+def cited(write, backend):
     """Judge the answers with backends."""
 
     def made(*backends, profile="paper", resamples=20, rows=ANSWERS, pipeline="alce"):
@@ -96,7 +77,7 @@ def test_values_of_systems_on_paper(cited):
     assert of(found, F1, "old").value == pytest.approx(2 * 0.5 * (2 / 3) / (0.5 + 2 / 3), abs=1e-15)
 
 
-def test_the_released_profile_counts_an_uncited_answer_as_imprecise(cited):
+def test_the_released_profile_counts_an_uncited_answer_as_imprecise(cited, backend):
     scores = SCORES | {(f"Title: \n{a}", claim): v for (a, claim), v in SCORES.items() if "\n" not in a}
     scores["Title: \na\nTitle: \nb", "Cats sleep all day."] = 0.9
     assert of(cited(backend(scores), profile="released"), PRECISION, "new").value == 0.5
@@ -132,11 +113,11 @@ def test_f1_is_resampled_as_a_whole(cited):
     np.testing.assert_allclose(f1, 2 * recall * precision / (recall + precision), rtol=1e-14)
 
 
-def test_f1_of_nothing_supported_is_0_and_not_undefined(cited):
+def test_f1_of_nothing_supported_is_0_and_not_undefined(cited, backend):
     assert of(cited(backend(dict.fromkeys(SCORES, 0.0))), F1, "old").value == 0
 
 
-def test_soft_scores_on_paper(cited):
+def test_soft_scores_on_paper(cited, backend):
     found = cited(backend(threshold=None))
     # Recall: (0.9 + 0.4) / 2 and (0.6 + 0, uncited) / 2. Precision: (0.8 + 0.2 + 0.4) / 3 and 0.6.
     assert of(found, RECALL, "old").value == pytest.approx((0.65 + 0.3) / 2, abs=1e-15)
@@ -145,7 +126,7 @@ def test_soft_scores_on_paper(cited):
     assert not [line for line in found.judged[0].lines if line.reason or line.state == "unjudged"]
 
 
-def test_soft_scores_of_aliice_have_a_precision_by_group(cited):
+def test_soft_scores_of_aliice_have_a_precision_by_group(cited, backend):
     scores = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
     found = cited(backend(scores, None), pipeline="aliice")
     # The groups of answer 1: [1][2], mean 0.5, and [3], 0.4. Answer 2: 0.6. Uncited sentences have no claim.
@@ -154,7 +135,7 @@ def test_soft_scores_of_aliice_have_a_precision_by_group(cited):
 
 
 @pytest.mark.parametrize(("profile", "expected"), [("paper", (0.25 + 1) / 2), ("released", (1 / 3 + 1) / 2)])
-def test_aliices_precision_is_by_group_and_as_released_by_mark(cited, profile, expected):
+def test_aliices_precision_is_by_group_and_as_released_by_mark(cited, backend, profile, expected):
     scores = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
     scores |= {("\n".join(f"Title: \n{one}" for one in a.split("\n")), claim): v for (a, claim), v in scores.items()}
     # The groups of answer 1: [1] holds and [2] does not, [3] does not.
@@ -163,7 +144,7 @@ def test_aliices_precision_is_by_group_and_as_released_by_mark(cited, profile, e
     )
 
 
-def test_a_missing_verdict_is_left_out_counted_and_shown(cited):
+def test_a_missing_verdict_is_left_out_counted_and_shown(cited, backend):
     found = cited(backend({**SCORES, ("c", "Dogs bark at night."): None}))
     # Answer 1: one of one judged claim is supported; citations 1 and 0.
     assert of(found, RECALL, "old").value == pytest.approx((1 + 0.5) / 2, abs=1e-15)
@@ -189,14 +170,14 @@ def test_without_a_missing_verdict_there_are_no_bounds(cited):
     )
 
 
-def test_soft_keeps_a_missing_score_apart(cited):
+def test_soft_keeps_a_missing_score_apart(cited, backend):
     found = cited(backend({**SCORES, ("c", "Dogs bark at night."): None}, None))
     assert of(found, RECALL, "old").value == pytest.approx((0.9 + 0.3) / 2, abs=1e-15)
     assert [line.reason for line in found.judged[0].lines if line.state == "unjudged"] == ["failed"]
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice"])
-def test_bounds_of_soft_scores_are_what_the_missing_one_could_make(cited, pipeline):
+def test_bounds_of_soft_scores_are_what_the_missing_one_could_make(cited, backend, pipeline):
     scores = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
     pairs = [("c", "Dogs bark at night."), ("c", "Dogs bark at night")]
     found, *ends = (
@@ -308,7 +289,7 @@ def test_citations_within_a_sentence_are_told_from_those_at_its_end(write, text,
     assert read.values[WITHIN] == [expected]
 
 
-def test_claim_recall_is_asked_of_the_answer_as_a_whole(cited):
+def test_claim_recall_is_asked_of_the_answer_as_a_whole(cited, backend):
     rows = [{**ANSWERS[2], "reference": {"claims": ["Cats sleep.", "Cats run.", "Cats eat."]}}, ANSWERS[3]]
     whole = "Cats sleep all day."
     asked = {(whole, "Cats sleep."): 0.9, (whole, "Cats run."): 0.1, (whole, "Cats eat."): None}

@@ -395,32 +395,10 @@ BENCH = {
 }
 
 
-def bench_files(tmp_path):
-    published = [
-        {
-            "sample_idx": name,
-            "query": "q",
-            "passages": [{"id": n, "title": "", "text": one["text"]} for n, one in enumerate(PASSAGES, start=1)],
-            "prediction": "as cut",
-            "prediction_sentences_and_citations": [
-                {"id": n, "sentence": f"{name} says {n} of barges.", "citations": cited, "concat": ""}
-                for n, (cited, *_) in enumerate(own, start=1)
-            ],
-        }
-        for name, own in BENCH.items()
-    ]
-    people = {
-        name: {
-            "statements": {
-                str(n): {"citations": cited, "types": [2, 2, 4], "ratings": list(ratings), "edits": [[]] * 3}
-                for n, (cited, _, ratings) in enumerate(own, start=1)
-            }
-        }
-        for name, own in BENCH.items()
-    }
-    for name, content in (("test.citeeval", published), ("human.json", people)):
-        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
-    return tmp_path / "test.citeeval", tmp_path / "human.json"
+@pytest.fixture
+def bench_files(citebench):
+    responses = {name: [(cited, [2, 2, 4], ratings) for cited, _, ratings in own] for name, own in BENCH.items()}
+    return citebench(responses, [{"title": "", "text": one["text"]} for one in PASSAGES], "of barges")
 
 
 def ask(requests):
@@ -441,8 +419,8 @@ def ask(requests):
     return replies
 
 
-def test_citebench_by_citeevals_own_procedure(meta, tmp_path):
-    statements, people = bench_files(tmp_path)
+def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
+    statements, people = bench_files
     read = read_human_set([statements], human=people)
     answers = [own.answer for own in read.answers]
     splits = [read.splits[answer.id] for answer in answers]
@@ -482,8 +460,8 @@ def test_citebench_by_citeevals_own_procedure(meta, tmp_path):
     assert forced["f1"] == said["f1"] == 1.0
 
 
-def test_judgements_of_other_statements_are_refused(meta, tmp_path):
-    statements, people = bench_files(tmp_path)
+def test_judgements_of_other_statements_are_refused(meta, bench_files, tmp_path):
+    statements, people = bench_files
     content = json.loads(people.read_text())
     del content["r1"]["statements"]["3"], content["r3"]
     people.write_text(json.dumps(content))

@@ -9,14 +9,11 @@ import pytest
 
 import metaeval
 from metaeval.citation.measures import estimate, group_codes, micro
-from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.errors import UserError
 from metaeval.experiment.citing.run import prepare
 from metaeval.experiment.citing.scifi import Facts, read_run, value_facts
 from metaeval.experiment.citing.scifi_tables import SCIFI, answer_rows, fact_row, scifi_sheets
-from metaeval.experiment.cutoffs import Cutoff
-from metaeval.experiment.verdicts import Backend
 from metaeval.llm.exchange import read_reply
 
 # Passages are single letters: a premise is the letter of the passage.
@@ -72,32 +69,18 @@ def ask(requests):
     return replies
 
 
-def backend(scores=SCORES, threshold=None, name="stored"):
-    def entails(pairs):
-        return [
-            Verdict(None, None, "failed")
-            if scores[pair] is None
-            else Verdict(None if threshold is None else scores[pair] >= threshold, scores[pair])
-            for pair in pairs
-        ]
-
-    return Backend(name, Cutoff(threshold, "as given"), {"backend": name, "premise": "joint"}, entails, {})
-
-
 @pytest.fixture
-def write(tmp_path):
-    """Write answers in the project's own format."""
+def backend(stored_backend):
+    """Make a backend of the scores above."""
 
-    def made(rows=ANSWERS, name="answers.jsonl"):
-        path = tmp_path / name
-        path.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in rows))
-        return path
+    def made(scores=SCORES, threshold=None, name="stored"):
+        return stored_backend(scores, threshold, name, premise="joint")
 
     return made
 
 
 @pytest.fixture
-def assessed(write, tmp_path):
+def assessed(write, backend, tmp_path):
     """Make the facts from the replies above, and value them with backends."""
 
     def made(*backends, overrides=("interval.resamples=200",), rows=ANSWERS):
@@ -147,7 +130,7 @@ def test_scores_of_systems_on_paper(assessed):
     assert grid.headings[:2] == ("over facts", "over answers")
 
 
-def test_a_threshold_makes_values_of_0_and_1(assessed):
+def test_a_threshold_makes_values_of_0_and_1(assessed, backend):
     found = assessed(backend(threshold=0.5))
     # old: 0.9 and 0.6 reach it, 0 and the mark that cites nothing do not. new: 0.3 does not, 0.5 does.
     assert value(found, "old", "entailment_facts") == 2 / 4
@@ -194,13 +177,13 @@ def test_what_is_missing_is_told_by_reason_and_bounded(assessed):
     assert said["facts"].endswith("answered as tiny-2")
 
 
-def test_without_anything_missing_there_is_nothing_told(assessed):
+def test_without_anything_missing_there_is_nothing_told(assessed, backend):
     scores = {pair: 0.5 if score is None else score for pair, score in SCORES.items()}
     said = notes(assessed(backend(scores), rows=[ANSWERS[0], ANSWERS[2], ANSWERS[3]]))
     assert {"not judged", "could be", "without facts", "truncation"}.isdisjoint(said)
 
 
-def test_lost_sentences_alone_are_bounded_too(assessed):
+def test_lost_sentences_alone_are_bounded_too(assessed, backend):
     scores = {pair: 0.5 if score is None else score for pair, score in SCORES.items()}
     rows = [{**ANSWERS[1], "reference": {"answer": "Geese sing. Nobody knows."}}]
     scores["Geese fly south. Geese sing. Nobody knows.", "Geese sing."] = 1.0
@@ -211,7 +194,7 @@ def test_lost_sentences_alone_are_bounded_too(assessed):
     assert said["could be"].strip() == (f"citation entailment 16.7 to 50.0 {taken}, coverage 50.0 to 100.0 {taken}")
 
 
-def test_one_group_with_a_value_has_no_interval_however_many_there_are(assessed):
+def test_one_group_with_a_value_has_no_interval_however_many_there_are(assessed, backend):
     # Of three groups one cites; another one has a reference.
     rows = [
         {"id": "1", "text": "Geese sing [1].", "system": "old"},
@@ -243,7 +226,7 @@ def test_intervals_draw_groups_as_the_pipelines_own_measures_do(assessed):
     assert one["low"] < one["value"] < one["high"]
 
 
-def test_two_backends_are_held_against_each_other(assessed):
+def test_two_backends_are_held_against_each_other(assessed, backend):
     # Under the second one the answers of the new system hold, and those of the old one do not.
     other = {**SCORES, ("a", "Dams store water."): 0.0, ("b", "Dams store water."): 1.0, ("a", "Geese sing."): 0.0}
     found = assessed(backend({**SCORES, ("a", "Geese sing."): 0.1}, name="one"), backend(other, name="other"))
@@ -264,7 +247,7 @@ def test_two_backends_are_held_against_each_other(assessed):
     ]
 
 
-def test_where_nothing_is_cited_nothing_has_a_value(assessed):
+def test_where_nothing_is_cited_nothing_has_a_value(assessed, backend):
     rows = [{"id": "1", "system": "a", "text": "Fish swim."}, {"id": "2", "system": "b", "text": ""}]
     found = assessed(backend(name="one"), backend(name="other"), rows=rows)
     assert [sheet.name for sheet in scifi_sheets(found)] == ["scifi-scores", "scifi-answers"]

@@ -39,3 +39,14 @@ def golden(load_module, tmp_path_factory):
 @pytest.fixture
 def punkt(punkt_data):
     """NLTK's punkt_tab, which the official scores were cut with."""
+
+
+@pytest.fixture
+def official_summac(golden, punkt):
+    """Make a SummaC metric as the official scores were made: on the tiny ALBERT, cut by punkt, with the fallback."""
+
+    def make(metric, **options):
+        folder = golden.models / "tals/albert-xlarge-vitaminc-mnli"
+        return metric(metric.Options(folder=folder, splitter="nltk", **{"fallback": True, **options}))
+
+    return make

@@ -1,5 +1,6 @@
 """AttrScore against its definition on plain transformers: each label teacher-forced, one pair at a time."""
 
+import json
 import os
 from math import exp
 from pathlib import Path
@@ -18,13 +19,7 @@ PROMPT = (
     "As an Attribution Validator, your task is to verify whether a given reference can support the given claim. A claim can be either a plain sentence or a question followed by its answer. Specifically, your response should clearly indicate the relationship: Attributable, Contradictory or Extrapolatory. A contradictory error occurs when you can infer that the answer contradicts the fact presented in the context, while an extrapolatory error means that you cannot infer the correctness of the answer based on the information provided in the context. "  # noqa: E501
     "\n\nClaim: {statement} \n Reference: {source}"
 )
-PAIRS = [
-    ("The Kestrel lighthouse was built in 1871 on a basalt ridge.", "The lighthouse was built in 1871."),
-    ("The trial enrolled 240 adults with mild asthma. " * 12, "The trial found a difference."),
-    ("Kettles with a steel body get hot during use.", "In São Paulo there is a café."),
-    ("", "The board refused."),
-    (" It was\n\nautomated in 1983. ", " It was automated.\n"),
-]
+PAIRS = json.loads(Path(__file__).with_name("odd_pairs.json").read_text(encoding="utf-8"))[:5]
 
 
 def metric(folder, **options):

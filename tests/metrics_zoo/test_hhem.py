@@ -1,5 +1,6 @@
 """HHEM-2.1-Open: the published key layout on a tiny T5, against the definition on plain transformers."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -15,14 +16,7 @@ from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.hhem import HHEM, read_config  # noqa: E402
 
 PROMPT = "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {}\n\nHypothesis: {}"
-PAIRS = [
-    ("The Kestrel lighthouse was built in 1871 on a basalt ridge.", "The lighthouse was built in 1871."),
-    ("The trial enrolled 240 adults with mild asthma. " * 12, "The trial found a difference."),
-    ("Kettles with a steel body get hot during use.", "In São Paulo there is a café."),
-    ("", "The board refused."),
-    (" It was\n\nautomated in 1983. ", " It was automated.\n"),
-    ("東京 🙂 <pad> </s>", "1"),
-]
+PAIRS = json.loads(Path(__file__).with_name("odd_pairs.json").read_text(encoding="utf-8"))
 
 
 def metric(folder, **options):

@@ -7,6 +7,7 @@ at a time.
 
 import json
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -105,12 +106,8 @@ def slow_image(folder, source, statement, granularity="sentence", order=(0, 1, 2
 
 
 @pytest.fixture
-def official_zs(golden, punkt):
-    def make(**options):
-        folder = golden.models / "tals/albert-xlarge-vitaminc-mnli"
-        return SummaCZS(SummaCZS.Options(folder=folder, splitter="nltk", **{"fallback": True, **options}))
-
-    return make
+def official_zs(official_summac):
+    return partial(official_summac, SummaCZS)
 
 
 @pytest.mark.parametrize(

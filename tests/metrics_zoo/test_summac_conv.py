@@ -8,6 +8,7 @@ recipe the golden file gives. The rest is compared with `slow_score`, written he
 import hashlib
 import os
 import pickle
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -59,12 +60,8 @@ def folder(tiny):
 
 
 @pytest.fixture
-def official_conv(golden, punkt):
-    def make(**options):
-        folder = golden.models / "tals/albert-xlarge-vitaminc-mnli"
-        return SummaCConv(SummaCConv.Options(folder=folder, splitter="nltk", **{"fallback": True, **options}))
-
-    return make
+def official_conv(official_summac):
+    return partial(official_summac, SummaCConv)
 
 
 def scores(metric, pairs):

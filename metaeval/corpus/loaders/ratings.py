@@ -14,11 +14,10 @@ Other fields are errors.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from metaeval.corpus.dataset import UNPUBLISHED, Dataset
+from metaeval.corpus.dataset import own_file
 from metaeval.corpus.loaders.rows import Row, finite, finite_or_none
 from metaeval.corpus.model import Rating, Ratings
 from metaeval.errors import UserError, shown
@@ -71,21 +70,12 @@ def _lines(path: Path) -> Iterator[Row]:
         yield Row(where, value)
 
 
-def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
-    if "corpus" not in paths:
-        raise UserError('dataset=ratings needs data=FILE: one {"id": ..., "group": ..., "gold": ...} per line.')
-    return read_ratings(paths["corpus"])
-
-
-DATASET = Dataset(
-    name="ratings",
-    title="A file of human ratings of your own",
-    origin="data=FILE",
-    licence="your own",
-    schema="metaeval-ratings/1",
-    load=_load,
-    **UNPUBLISHED,
+DATASET = own_file(
+    read_ratings,
+    "ratings",
+    "A file of human ratings of your own",
+    "metaeval-ratings/1",
+    wanted='one {"id": ..., "group": ..., "gold": ...} per line',
+    note="metaeval.corpus.loaders.ratings. Without documents: for scores that exist already.",
     kind="ratings",
-    note="One JSON object per line; the format is documented in metaeval.corpus.loaders.ratings. Without documents: "
-    "for scores that exist already.",
 )

@@ -20,25 +20,17 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def folder(path, **files):
+def folder(path, files=()):
     path.mkdir(parents=True, exist_ok=True)
-    for name, content in {"config.json": "{}", "model.safetensors": "weights", **files}.items():
-        name = name.replace("__", ".")
+    for name, content in {"config.json": "{}", "model.safetensors": "weights", **dict(files)}.items():
         if content is not None:
             (path / name).write_text(content, encoding="utf-8")
     return path
 
 
 def test_a_folder_gives_its_configuration_its_texts_and_one_format_of_weights(tmp_path):
-    path = folder(
-        tmp_path / "m",
-        pytorch_model__bin="pickle",
-        tf_model__h5="other",
-        vocab__txt="a b",
-        tokenizer__json="{}",
-        README__md="read me",
-        training_args__bin="no",
-    )
+    others = ("pytorch_model.bin", "tf_model.h5", "README.md", "training_args.bin")
+    path = folder(tmp_path / "m", {"vocab.txt": "a b", "tokenizer.json": "{}", **dict.fromkeys(others, "no")})
     (path / "onnx").mkdir()
     (path / "onnx" / "model.onnx").write_text("no")
     found = find_model(WANTED, path)
@@ -48,7 +40,7 @@ def test_a_folder_gives_its_configuration_its_texts_and_one_format_of_weights(tm
 
 
 def test_pickled_weights_are_taken_where_there_are_no_others(tmp_path):
-    path = folder(tmp_path / "m", **{"model.safetensors": None, "pytorch_model.bin": "pickle"})
+    path = folder(tmp_path / "m", {"model.safetensors": None, "pytorch_model.bin": "pickle"})
     assert [weights.name for weights in find_model(WANTED, path).weights] == ["pytorch_model.bin"]
 
 
@@ -65,7 +57,7 @@ def test_pickled_weights_are_taken_where_there_are_no_others(tmp_path):
 )
 def test_what_a_folder_lacks_is_named(tmp_path, files, lacks):
     with pytest.raises(UserError, match=lacks):
-        find_model(WANTED, folder(tmp_path / "m", **files))
+        find_model(WANTED, folder(tmp_path / "m", files))
 
 
 def test_a_folder_that_is_not_there(tmp_path):
@@ -75,8 +67,8 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 def test_the_fingerprint_follows_the_bytes_and_not_the_place(tmp_path):
     one, same = find_model(WANTED, folder(tmp_path / "a")), find_model(WANTED, folder(tmp_path / "b"))
-    other = find_model(WANTED, folder(tmp_path / "c", **{"model.safetensors": "Weights"}))
-    settings = find_model(WANTED, folder(tmp_path / "d", **{"config.json": '{"eps": 1}'}))
+    other = find_model(WANTED, folder(tmp_path / "c", {"model.safetensors": "Weights"}))
+    settings = find_model(WANTED, folder(tmp_path / "d", {"config.json": '{"eps": 1}'}))
     assert one.fingerprint == same.fingerprint
     assert len({one.fingerprint, other.fingerprint, settings.fingerprint}) == 3
     files = {
@@ -121,7 +113,7 @@ def test_a_snapshot_with_missing_weights_does_not_count_as_here(tmp_path):
     base = tmp_path / "hub" / "models--someone--some-model"
     (base / "refs").mkdir(parents=True)
     (base / "refs" / "main").write_text("abc123")
-    folder(base / "snapshots" / "abc123", **{"model.safetensors": None})
+    folder(base / "snapshots" / "abc123", {"model.safetensors": None})
     with pytest.raises(UserError, match=r"someone/some-model \(1 MB, MIT\) is not on this machine"):
         find_model(WANTED, fetch=False)
 

@@ -1,0 +1,67 @@
+"""What every command that asks a chat model refuses in the same words, before anything is asked."""
+
+import json
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+pytestmark = pytest.mark.usefixtures("own_environment")
+
+PASSAGES = [{"title": "Oder", "text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
+TEXT = "The Oder is 840 kilometres long [1]. Barges sail [2]."
+ITEM = {"id": "a", "group": "q", "system": "s", "question": "How long is it?", "passages": PASSAGES}
+ANSWER = ITEM | {"text": TEXT}
+QUESTION = {name: ITEM[name] for name in ("id", "question", "passages")}
+COMMANDS = {
+    "generate": (QUESTION, ("-o", "a.jsonl")),
+    "cite improve": (ANSWER, ("-o", "a.jsonl")),
+    "cite citeeval": (ANSWER, ()),
+    "cite scifi": (ANSWER, ()),
+}
+
+
+@pytest.fixture
+def refused_with(refused, tmp_path):
+    """Refuse a command with these options on one item, and write nothing; returns the sentence."""
+
+    def run(command, options):
+        item, given = COMMANDS[command]
+        path = tmp_path / "items.jsonl"
+        path.write_text(json.dumps(item) + "\n")
+        said = refused(*command.split(), path, *given, *options)
+        assert not (tmp_path / "results").exists()
+        assert not (tmp_path / "a.jsonl").exists()
+        return said
+
+    return run
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set: type export OPENAI_API_KEY=..."),
+        (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is no address"),
+        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "set price_in and price_out"),
+        (("--replay", "none.jsonl"), "none.jsonl"),
+        (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
+    ],
+)
+def test_what_no_chat_model_can_be_asked_with_is_one_sentence(refused_with, command, options, says):
+    assert says in refused_with(command, options)
+
+
+@pytest.mark.parametrize("command", ["cite improve", "cite citeeval"])
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "A chat model judges, and none is named: type --model NAME"),
+        (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),
+        (("--model", "tiny", "--profile", "relaesed"), "Did you mean 'released'"),
+        (("--model", "tiny", "--splitter", "rulse"), "Did you mean 'rules'"),
+        (("--model", "tiny", "-s", "wieght=1"), "Did you mean 'weight'"),
+    ],
+)
+def test_what_citeeval_does_not_know_is_one_sentence(refused_with, command, options, says):
+    assert says in refused_with(command, options)
