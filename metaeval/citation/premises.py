@@ -31,13 +31,9 @@ def find_place(number: int | None, passages: int, zero: Zero = "out of range") -
 
 def premise(passages: Sequence[Passage], untitled: Untitled = "text only") -> str:
     """The passages as one premise: a title line and the text of each, in order, joined by line breaks."""
-    return "\n".join(_passage(passage, untitled) for passage in passages)
-
-
-def _passage(passage: Passage, untitled: Untitled) -> str:
-    if not passage.title and untitled == "text only":
-        return passage.text
-    return f"Title: {passage.title}\n{passage.text}"
+    return "\n".join(
+        f"Title: {one.title}\n{one.text}" if one.title or untitled == "title line" else one.text for one in passages
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +77,21 @@ def judge(questions: Sequence[Question], entails: Entails, untitled: Untitled = 
     _ask([pair for pairs in alone for pair in pairs], entails, known)
     rest: list[list[Pair | None]] = []
     for question, pairs in zip(questions, alone, strict=True):
-        rest.append(
-            [
-                (premise(_others(question, index), untitled), question.claim)
-                if pair is not None and known[pair].entailed is not True
-                else None
-                for index, pair in zip(question.cited, pairs, strict=True)
-            ]
-        )
+        rest.append([])
+        for index, pair in zip(question.cited, pairs, strict=True):
+            # Of a passage that is cited twice only the first is taken out: the other is then part of the rest.
+            others = list(question.cited)
+            others.remove(index)
+            held = [question.passages[other] for other in others]
+            wanted = pair is not None and known[pair].entailed is not True
+            rest[-1].append((premise(held, untitled), question.claim) if wanted else None)
     _ask([pair for pairs in rest for pair in pairs], entails, known)
+
+    def verdicts(pairs: Sequence[Pair | None]) -> tuple[Verdict | None, ...]:
+        return tuple(None if pair is None else known[pair] for pair in pairs)
+
     return [
-        Judgement(_known(one, known), tuple(_known(p, known) for p in few), tuple(_known(p, known) for p in others))
+        Judgement(*verdicts([one]), verdicts(few), verdicts(others))
         for one, few, others in zip(joint, alone, rest, strict=True)
     ]
 
@@ -108,18 +108,7 @@ def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
     return False if by_itself is False and without is True else None
 
 
-def _others(question: Question, index: int) -> list[Passage]:
-    # Of a passage that is cited twice only the first is taken out: the other is then part of the rest.
-    others = list(question.cited)
-    others.remove(index)
-    return [question.passages[other] for other in others]
-
-
 def _ask(pairs: Sequence[Pair | None], entails: Entails, known: dict[Pair, Verdict]) -> None:
     new = list(dict.fromkeys(pair for pair in pairs if pair is not None and pair not in known))
     if new:
         known.update(zip(new, entails(new), strict=True))
-
-
-def _known(pair: Pair | None, known: dict[Pair, Verdict]) -> Verdict | None:
-    return None if pair is None else known[pair]

@@ -80,6 +80,12 @@ def marks_in(reading: Reading, styles: MarkStyles | None = None, first: int = 1)
     return marks
 
 
+def without_marks(reading: Reading, styles: MarkStyles | None = None, first: int = 1) -> Reading:
+    """The reading without the marks that are read and the white space before each."""
+    marks = [mark for mark in find_marks(reading.text, styles, first) if mark.number is not None]
+    return without(reading, [(len(reading.text[: mark.start].rstrip()), mark.end) for mark in marks])
+
+
 Leading = Literal["keep", "move first", "move all"]
 """What becomes of marks that open a sentence: kept there, or the first one (ALiiCE) or the whole group moved back."""
 

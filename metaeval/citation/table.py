@@ -14,7 +14,7 @@ from typing import Literal
 
 from metaeval.citation.marks import find_marks, unread
 from metaeval.citation.model import Answer, Claim, Mark, Problem, Verdict
-from metaeval.citation.premises import find_place
+from metaeval.citation.premises import find_place, needed
 from metaeval.files import atomic_write
 
 State = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]
@@ -158,6 +158,57 @@ def claim_line(
         score=None if joint is None else joint.score,
         recall=recall,
         **fields,  # type: ignore[arg-type]
+    )
+
+
+def recall_of(joint: Verdict | None) -> int | None:
+    """Recall of a claim by the verdict on its passages together: 0 without a passage; None where it is missing."""
+    if joint is None:
+        return 0
+    return None if joint.entailed is None else int(joint.entailed)
+
+
+def precision_of(joint: Verdict, alone: Verdict | None, rest: Verdict | None, cited: int) -> tuple[int | None, str]:
+    """Precision of one of a claim's `cited` citations, and the reason where a missing verdict leaves it open."""
+    if joint.entailed is None:
+        return None, joint.status
+    if not joint.entailed or cited == 1:
+        return int(joint.entailed), ""
+    value = needed(alone, rest)
+    return (None, reason_of(alone, rest)) if value is None else (int(value), "")
+
+
+def mark_line(
+    answer: Answer,
+    claim: Claim,
+    number: int | None,
+    recall: int | None,
+    mark: Mark,
+    verdicts: tuple[Verdict | None, Verdict | None, Verdict | None],
+    precision: int | None,
+    state: State,
+    problem: Problem | None,
+    reason: str,
+    why: str = "",
+) -> Line:
+    """A line about a mark of a claim. verdicts: joint, alone, rest. reason, why: of missing precision, and recall."""
+    joint, alone, rest = verdicts
+    return claim_line(
+        answer,
+        claim,
+        number,
+        joint,
+        recall,
+        citation=mark.number,
+        start=mark.start,
+        end=mark.end,
+        alone=None if alone is None else alone.entailed,
+        rest=None if rest is None else rest.entailed,
+        precision=precision,
+        state="unjudged" if reason else state,
+        problem=problem,
+        reason=reason or why,
+        cut=any(verdict is not None and verdict.cut for verdict in verdicts),
     )
 
 

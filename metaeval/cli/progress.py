@@ -14,7 +14,7 @@ import typer
 from metaeval.experiment.scoring import MetricProgress
 
 ASKING = "asking "
-"""What the name of a chat model begins with, of which replies are counted (see `metaeval.citation.chat.opening`)."""
+"""What the name of a chat model begins with, of which replies are counted (see `metaeval.citation.chat`)."""
 
 _EVERY = 10.0  # seconds between plain lines
 

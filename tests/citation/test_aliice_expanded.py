@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.aliice.claims import read_sentences
-from metaeval.citation.aliice.expanded import SUBJECTS, expanded
 from metaeval.citation.aliice.profile import PAPER, aliice_profile
-from metaeval.citation.aliice.tree import Tree
+from metaeval.citation.aliice.tree import SUBJECTS, Tree, expanded
 from metaeval.citation.parsers.find import parse_of, small_parser
 from metaeval.citation.parsers.parse import Parse, stored_parser
 

@@ -19,7 +19,7 @@ from metaeval.citation.aliice.rewriting import (
     rewrite,
     with_rewritings,
 )
-from metaeval.citation.chat.opening import open_chat
+from metaeval.citation.chat import open_chat
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.parsers.find import find_parser
 from metaeval.errors import UserError

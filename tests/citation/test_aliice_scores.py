@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from metaeval.citation.aliice.answers import aliice_lines, read_answers
-from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
+from metaeval.citation.aliice.claims import answer_cvcp, mark_offsets
 from metaeval.citation.aliice.profile import PAPER, RELEASED, aliice_profile
 from metaeval.citation.marks import find_marks
 from metaeval.citation.measures import (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metaeval.citation.chat.opening import why_unread
+from metaeval.citation.chat import why_unread
 from metaeval.llm.errors import Cause
 from metaeval.llm.exchange import Failure, read_reply
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.chat.opening import recording, replaying
-from metaeval.citation.citeeval.asking import Asking, load_prompts
+from metaeval.citation.chat import recording, replaying
 from metaeval.citation.citeeval.evaluate import counts
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
-from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.judge import Asking, load_prompts, questions_of
 from metaeval.citation.citeeval.options import PAPER, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.baselines import Open, known
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.statement_questions import (

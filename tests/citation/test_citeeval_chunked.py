@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from metaeval.citation.citeeval.asking import Asking, part_prompt
 from metaeval.citation.citeeval.evaluate import counts, evaluate
-from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.judge import Asking, part_prompt, questions_of
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.llm.errors import Cause

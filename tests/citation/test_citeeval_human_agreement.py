@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.bench import read_human, read_statements
 from metaeval.citation.citeeval.evaluate import evaluate, values_of
 from metaeval.citation.citeeval.human_agreement import (
@@ -17,7 +16,7 @@ from metaeval.citation.citeeval.human_agreement import (
     annotator_agreement,
     correlations,
 )
-from metaeval.citation.citeeval.judge import Judged
+from metaeval.citation.citeeval.judge import Asking, Judged
 from metaeval.citation.citeeval.options import PAPER, RELEASED
 from metaeval.citation.human.readers import read_human_set
 from metaeval.errors import UserError

@@ -7,11 +7,10 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-from metaeval.citation.chat.opening import recording, replaying
-from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.chat import recording, replaying
 from metaeval.citation.citeeval.evaluate import bounds, counts, estimates
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
-from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.judge import Asking, questions_of
 from metaeval.citation.citeeval.options import PAPER, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.baselines import TRIPLE, UNDEFINED, Open, known
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.statement_questions import KINDS, lqac, lqac_inquiries, lqac_response

@@ -18,7 +18,7 @@ from metaeval.citation.human.model import (
     rating_of,
     response_rating,
 )
-from metaeval.citation.readers.written import with_marks, written
+from metaeval.citation.readers.expertqa import with_marks, written
 from metaeval.citation.sentences import RULES, sentence_spans
 
 MISSING = Valued(None, "missing", "failed")

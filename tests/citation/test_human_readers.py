@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.human.readers import read_human_set
-from metaeval.citation.human.scores import read_given
+from metaeval.citation.human.readers import read_given, read_human_set
 from metaeval.citation.readers.answers import read_answers
 from metaeval.errors import UserError
 

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from metaeval.citation.citeeval.asking import Asking
 from metaeval.citation.citeeval.editing import (
     ACTIONS,
     PUBLISHED,
@@ -17,6 +16,7 @@ from metaeval.citation.citeeval.editing import (
     read_coefficients,
 )
 from metaeval.citation.citeeval.evaluate import evaluate
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.human.model import HumanAnswer, RatedStatement

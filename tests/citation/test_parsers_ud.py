@@ -13,8 +13,7 @@ import pytest
 from metaeval.citation.aliice.claims import read_sentences
 from metaeval.citation.aliice.profile import PAPER
 from metaeval.citation.parsers.find import find_parser
-from metaeval.citation.parsers.parse import Parse, stored_parser
-from metaeval.citation.parsers.ud import UDToken, from_ud, read_conllu
+from metaeval.citation.parsers.parse import Parse, UDToken, from_ud, read_conllu, stored_parser
 from metaeval.errors import UserError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.model import Passage
-from metaeval.citation.scifi.chunks import Chunk, chunks_of, count_words, counter, windows
+from metaeval.citation.scifi.entailment import Chunk, chunks_of, count_words, counter, windows
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.errors import UserError
 
@@ -132,7 +132,7 @@ class _Empty(BaseHTTPRequestHandler):
 def test_a_wrong_hub_id_is_refused_after_one_request(reachable, tmp_path):
     pytest.importorskip("transformers", reason="needs the extra 'models'")
     # The hub's address is read once in a process: another one.
-    code = "from metaeval.citation.scifi.chunks import counter; counter('nobody/nothing')"
+    code = "from metaeval.citation.scifi.entailment import counter; counter('nobody/nothing')"
     with HTTPServer(("127.0.0.1", 0), _Empty) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port if reachable else 9}"

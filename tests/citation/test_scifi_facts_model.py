@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat import ChatOptions
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.model import LEFT_OUT, ReferenceFacts

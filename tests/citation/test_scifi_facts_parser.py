@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("spacy", reason="needs the extra 'citation'")
 
-from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat import ChatOptions
 from metaeval.citation.measures import Share
 from metaeval.citation.model import Answer, Verdict
 from metaeval.citation.parsers.find import find_parser

@@ -6,10 +6,10 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from metaeval.citation.scifi import segments
+from metaeval.citation.scifi import sentences
 from metaeval.citation.scifi.model import Segment
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.segments import find_segment, likest_run
+from metaeval.citation.scifi.sentences import find_segment, likest_run
 
 WORDS = "The old bridge over the river, which a Dane had built of steel in 1999 (or so), carries Straßen-cars".split()
 
@@ -60,9 +60,9 @@ def test_in_long_sentences_what_is_compared_has_a_bound(monkeypatch):
     draws = random.Random(0)
     words = ["".join(draws.choices("abcdefgh", k=6)) for _ in range(400)]
     shuffled = draws.sample(words[50:150], 100)
-    monkeypatch.setattr(segments, "SequenceMatcher", Counted)
+    monkeypatch.setattr(sentences, "SequenceMatcher", Counted)
     assert likest_run(" ".join(words), " ".join(shuffled), 0.8) is None
-    assert 0 < Counted.compared <= segments._WORK
+    assert 0 < Counted.compared <= sentences._WORK
     # What was said with some words wrong is found first, because it shares most words.
     said = [word if number % 20 else "zzz" for number, word in enumerate(words[50:150])]
     start, end = likest_run(" ".join(words), " ".join(said), 0.8)

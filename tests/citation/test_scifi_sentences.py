@@ -11,8 +11,7 @@ from metaeval.citation.model import Answer, Mark
 from metaeval.citation.scifi.entailment import assign
 from metaeval.citation.scifi.model import Fact, Placed, Segment, Sentence
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.segments import find_segment
-from metaeval.citation.scifi.sentences import read_sentences, unread_marks
+from metaeval.citation.scifi.sentences import find_segment, read_sentences, unread_marks
 
 
 def read(text, first=1, **options):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.chat.opening import estimate_for, open_chat
-from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat import ChatOptions, estimate_for, open_chat
 from metaeval.citation.marks import find_marks
 from metaeval.citation.measures import bounds, micro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from metaeval.citation.chat.opening import recording
-from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.chat import recording
 from metaeval.citation.citeeval.evaluate import evaluate
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.errors import UserError

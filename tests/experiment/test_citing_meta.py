@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.chat.opening import recording
-from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.chat import recording
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.human_agreement import agreement
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.human.model import Valued
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.model import Verdict

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from metaeval.citation.alce.options import PAPER, AlceOptions
 from metaeval.citation.marks import find_marks
-from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem, Verdict
-from metaeval.citation.premises import Judgement, Question, find_place, judge, needed
+from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem
+from metaeval.citation.premises import Judgement, Question, find_place, judge
 from metaeval.citation.sentences import (
     RULES,
     Reading,
@@ -24,8 +24,9 @@ from metaeval.citation.sentences import (
     split,
     stripped,
     without,
+    without_marks,
 )
-from metaeval.citation.table import Line, State, claim_line, lines_not_read, reason_of
+from metaeval.citation.table import Line, State, claim_line, lines_not_read, mark_line, precision_of, recall_of
 
 _WORD = re.compile(r"\w")
 
@@ -92,11 +93,13 @@ def _statement(unit: Reading, number: int, answer: Answer, options: AlceOptions)
     where = span(unit)
     cited = tuple(_cited(unit, answer, options))
     text = clean(unit, answer, options).text.strip()
-    own = unit if options.statements == "sentences" else _own(unit)
-    wordless = options.wordless == "skip" and not _WORD.search(clean(own, answer, options).text)
-    claim = Claim(text, tuple(_number(one) for one in cited if one.state == "judged"), number, where.start, where.end)
-    if wordless:
-        lost = tuple(Cited(one.mark, one.place, one.problem, "no statement") for one in cited)
+    # A list item stands behind the question, which is no part of the answer.
+    begin = next((index for index, offset in enumerate(unit.at) if offset >= 0), len(unit.text))
+    own = unit if options.statements == "sentences" else part(unit, begin, len(unit.text))
+    numbers = tuple(one.mark.number or 0 for one in cited if one.state == "judged")
+    claim = Claim(text, numbers, number, where.start, where.end)
+    if options.wordless == "skip" and not _WORD.search(clean(own, answer, options).text):
+        lost = tuple(replace(one, state="no statement") for one in cited)
         return Statement(claim, lost, fails=True, counts=False)
     wrong = any(one.state == "fails" for one in cited)
     return Statement(claim, cited, fails=wrong and options.out_of_range == "sentence fails")
@@ -126,37 +129,17 @@ def _cited(unit: Reading, answer: Answer, options: AlceOptions) -> Iterator[Cite
         counted = one.state in ("judged", "fails")
         read += counted
         over = limited and counted and options.at_most is not None and read > options.at_most
-        yield Cited(one.mark, one.place, one.problem, "over the limit") if over else one
+        yield replace(one, state="over the limit") if over else one
 
 
 def clean(unit: Reading, answer: Answer, options: AlceOptions) -> Reading:
     """The unit without its marks."""
     if options.cleaning == "pattern":
-        return _without_pattern(unit)
-    pieces = [
-        (mark.start, mark.end)
-        for mark in find_marks(unit.text, options.styles, answer.first)
-        if mark.number is not None
-    ]
-    spaced = [(len(unit.text[:start].rstrip()), end) for start, end in pieces]
-    return without(unit, spaced)
-
-
-def _without_pattern(unit: Reading) -> Reading:
-    """The released code's four replacements, one after the other: each can bring about matches of the next."""
-    for pattern in (r" \[\d+", r"\[\d+", r" \|", r"\]"):
-        unit = without(unit, [match.span() for match in re.finditer(pattern, unit.text)])
-    return unit
-
-
-def _own(unit: Reading) -> Reading:
-    """A list item without the question before it."""
-    start = next((index for index, offset in enumerate(unit.at) if offset >= 0), len(unit.text))
-    return part(unit, start, len(unit.text))
-
-
-def _number(cited: Cited) -> int:
-    return cited.mark.number if cited.mark.number is not None else 0
+        # The released code's four replacements, one after the other: each can bring about matches of the next.
+        for pattern in (r" \[\d+", r"\[\d+", r" \|", r"\]"):
+            unit = without(unit, [match.span() for match in re.finditer(pattern, unit.text)])
+        return unit
+    return without_marks(unit, options.styles, answer.first)
 
 
 def alce_lines(
@@ -191,64 +174,19 @@ def alce_lines(
 
 
 def _lines(answer: Answer, statement: Statement, judgement: Judgement, options: AlceOptions) -> Iterator[Line]:
-    recall = _recall(statement, judgement)
+    recall = recall_of(judgement.joint) if statement.counts else None
     verdicts = iter(zip(judgement.alone, judgement.rest, strict=True))
     number = statement.claim.sentence if statement.counts else None
     for one in statement.cited:
-        state, alone, rest = _state(statement, one, options), None, None
-        if state == "judged":
-            alone, rest = next(verdicts)
-        precision, reason = _precision(state, judgement.joint, alone, rest, len(statement.places), options)
-        yield claim_line(
-            answer,
-            statement.claim,
-            number,
-            judgement.joint,
-            recall,
-            citation=one.mark.number,
-            start=one.mark.start,
-            end=one.mark.end,
-            alone=alone.entailed if alone else None,
-            rest=rest.entailed if rest else None,
-            precision=precision,
-            state="unjudged" if reason else state,
-            problem=one.problem,
-            reason=reason,
-            cut=any(verdict is not None and verdict.cut for verdict in (judgement.joint, alone, rest)),
+        # A sentence that fails as a whole takes its other marks with it.
+        state: State = "fails" if statement.fails and one.state == "judged" else one.state
+        alone, rest = next(verdicts) if state == "judged" else (None, None)
+        precision, reason = (0 if state == "fails" and options.out_of_range == "mark fails" else None), ""
+        if state == "judged" and judgement.joint is not None:
+            precision, reason = precision_of(judgement.joint, alone, rest, len(statement.places))
+        verdicts_of_mark = (judgement.joint, alone, rest)
+        yield mark_line(
+            answer, statement.claim, number, recall, one.mark, verdicts_of_mark, precision, state, one.problem, reason
         )
     if statement.counts and not statement.cited:
         yield claim_line(answer, statement.claim, number, None, recall, state="uncited")
-
-
-def _recall(statement: Statement, judgement: Judgement) -> int | None:
-    if not statement.counts:
-        return None
-    if judgement.joint is None:
-        return 0
-    return None if judgement.joint.entailed is None else int(judgement.joint.entailed)
-
-
-def _state(statement: Statement, one: Cited, options: AlceOptions) -> State:
-    """A sentence that fails as a whole takes its other marks with it."""
-    return "fails" if statement.fails and one.state == "judged" else one.state
-
-
-def _precision(
-    state: State,
-    joint: Verdict | None,
-    alone: Verdict | None,
-    rest: Verdict | None,
-    cited: int,
-    options: AlceOptions,
-) -> tuple[int | None, str]:
-    """The citation's precision, and the reason where a missing verdict leaves it open."""
-    if state == "fails":
-        return (0, "") if options.out_of_range == "mark fails" else (None, "")
-    if state != "judged" or joint is None:
-        return None, ""
-    if joint.entailed is None:
-        return None, joint.status
-    if not joint.entailed or cited == 1:
-        return int(joint.entailed), ""
-    value = needed(alone, rest)
-    return (None, reason_of(alone, rest)) if value is None else (int(value), "")

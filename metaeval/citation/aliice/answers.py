@@ -8,11 +8,20 @@ from dataclasses import dataclass
 from metaeval.citation.aliice.claims import MARK, SentenceClaims, Stated, read_sentences
 from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.marks import find_marks
-from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem, Verdict
+from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem
 from metaeval.citation.parsers.parse import Parser
-from metaeval.citation.premises import Judgement, Question, find_place, judge, needed
+from metaeval.citation.premises import Judgement, Question, find_place, judge
 from metaeval.citation.sentences import RULES, Reading, SentenceSplitter, joined, move_leading, part, span, split, whole
-from metaeval.citation.table import Line, State, claim_line, lines_not_read, reason_of
+from metaeval.citation.table import (
+    Line,
+    State,
+    claim_line,
+    lines_not_read,
+    mark_line,
+    precision_of,
+    reason_of,
+    recall_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,10 @@ def read_answers(
     answers: Sequence[Answer], parser: Parser, profile: Profile, splitter: SentenceSplitter = RULES
 ) -> list[AnswerClaims]:
     """The claims of every answer, in order."""
-    split_up = [_sentences(answer, profile, splitter) for answer in answers]
+    split_up: list[list[Reading]] = []
+    for answer in answers:
+        moved = move_leading(split(in_one_form(answer, profile), splitter), profile.leading, profile.styles)
+        split_up.append([each for each in moved if profile.emptied == "keep" or each.text.strip()])
     read = iter(read_sentences([each.text for sentences in split_up for each in sentences], parser, profile))
     found = []
     for answer, sentences in zip(answers, split_up, strict=True):
@@ -53,11 +65,6 @@ def read_answers(
         )
         found.append(AnswerClaims(answer, own, claims))
     return found
-
-
-def _sentences(answer: Answer, profile: Profile, splitter: SentenceSplitter) -> list[Reading]:
-    moved = move_leading(split(in_one_form(answer, profile), splitter), profile.leading, profile.styles)
-    return [each for each in moved if profile.emptied == "keep" or each.text.strip()]
 
 
 def in_one_form(answer: Answer, profile: Profile) -> Reading:
@@ -120,64 +127,28 @@ def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profil
 
 
 def _group(cited: CitedClaim, answer: Answer, profile: Profile) -> _Group:
-    found = [_place(mark, len(answer.passages), profile) for mark in cited.marks]
+    found: list[tuple[int | None, Problem | None]] = [
+        (None, "out of range")
+        if profile.bound is not None and (mark.number or 0) > profile.bound
+        else find_place(mark.number, len(answer.passages), profile.zero)
+        for mark in cited.marks
+    ]
     places, problems = tuple(place for place, _ in found), tuple(problem for _, problem in found)
     counts = bool(places) and not (profile.out_of_range == "left out" and None in places)
     return _Group(cited, places, problems, counts)
 
 
-def _place(mark: Mark, passages: int, profile: Profile) -> tuple[int | None, Problem | None]:
-    if mark.number is not None and profile.bound is not None and mark.number > profile.bound:
-        return None, "out of range"
-    return find_place(mark.number, passages, profile.zero)
-
-
 def _lines(answer: Answer, group: _Group, number: int, judgement: Judgement) -> Iterator[Line]:
-    joint = judgement.joint
-    recall, why = _recall(group, joint)
+    claim, joint = group.cited.claim, judgement.joint
+    recall, why = (recall_of(joint), reason_of(joint)) if group.counts else (None, "")
     verdicts = iter(zip(judgement.alone, judgement.rest, strict=True))
     for mark, place, problem in zip(group.cited.marks, group.places, group.problems, strict=True):
-        alone, rest = next(verdicts) if group.counts and place is not None else (None, None)
         state: State = "judged" if group.counts and place is not None else "fails"
+        alone, rest = next(verdicts) if state == "judged" else (None, None)
         precision, reason = (0 if group.counts else None), ""
-        if state == "judged":
-            precision, reason = _precision(joint, alone, rest, len(group.valid))
-        yield claim_line(
-            answer,
-            group.cited.claim,
-            number,
-            joint,
-            recall,
-            citation=mark.number,
-            start=mark.start,
-            end=mark.end,
-            alone=alone and alone.entailed,
-            rest=rest and rest.entailed,
-            precision=precision,
-            state="unjudged" if reason else state,
-            problem=problem,
-            reason=reason or why,
-            cut=any(verdict is not None and verdict.cut for verdict in (joint, alone, rest)),
-        )
+        if state == "judged" and joint is not None:
+            precision, reason = precision_of(joint, alone, rest, len(group.valid))
+        of_mark = (joint, alone, rest)
+        yield mark_line(answer, claim, number, recall, mark, of_mark, precision, state, problem, reason, why)
     if not group.cited.marks:
-        yield claim_line(answer, group.cited.claim, number, None, None, state="uncited")
-
-
-def _recall(group: _Group, joint: Verdict | None) -> tuple[int | None, str]:
-    if not group.counts:
-        return None, ""
-    if joint is None:
-        return 0, ""
-    return (None, joint.status) if joint.entailed is None else (int(joint.entailed), "")
-
-
-def _precision(
-    joint: Verdict | None, alone: Verdict | None, rest: Verdict | None, cited: int
-) -> tuple[int | None, str]:
-    """The citation's precision, and the reason where a missing verdict leaves it open."""
-    if joint is None or joint.entailed is None:
-        return None, reason_of(joint)
-    if not joint.entailed or cited == 1:
-        return int(joint.entailed), ""
-    value = needed(alone, rest)
-    return (None, reason_of(alone, rest)) if value is None else (int(value), "")
+        yield claim_line(answer, claim, number, None, None, state="uncited")

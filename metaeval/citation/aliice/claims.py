@@ -1,4 +1,4 @@
-"""From a sentence to its claims: its marks and words, what is parsed, and the words that each citation group gets."""
+"""From a sentence to its claims: its marks, their positions, what is parsed, and the words that each group gets."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metaeval.citation.aliice.expanded import expanded
+import numpy as np
+
 from metaeval.citation.aliice.profile import Profile
-from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, apart, tree_of
+from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, apart, expanded, tree_of
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.sentences import Reading, whole, without
 
@@ -202,8 +203,8 @@ def read(ready: Draft, parse: Parse, profile: Profile) -> SentenceClaims:
         else:
             lost_groups.append(node.citations)
     stated.extend(Stated(sentence, group.marks, UNMATCHED) for group in unmatched)
-    kept = _last_of_each_text(stated) if profile.key == "text" else tuple(stated)
-    return SentenceClaims(ready.sentence, kept, "claims", at, tuple(lost_groups), tuple(trace))
+    kept = {each.text: each for each in stated}.values() if profile.key == "text" else stated
+    return SentenceClaims(ready.sentence, tuple(kept), "claims", at, tuple(lost_groups), tuple(trace))
 
 
 def _node_of(group: Group, words: tuple[str, ...], parse: Parse) -> int | None:
@@ -249,5 +250,42 @@ def _glued(parse: Parse, text: str) -> frozenset[int]:
     return frozenset(glued)
 
 
-def _last_of_each_text(stated: Sequence[Stated]) -> tuple[Stated, ...]:
-    return tuple({each.text: each for each in stated}.values())
+_UNIT = re.compile(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)")
+
+
+def group_positions(sentence: str) -> tuple[int, ...]:
+    """Places of the citation groups, from 1, among the sentence's words and groups.
+
+    A word runs to the next white space or mark; punctuation that stands alone is none.
+    """
+    positions, place = [], 0
+    for unit in _UNIT.finditer(sentence):
+        if unit["group"] is None and not re.search(r"\w", unit["word"]):
+            continue
+        place += 1
+        if unit["group"] is not None:
+            positions.append(place)
+    return tuple(positions)
+
+
+def sentence_cvcp(sentence: str) -> float | None:
+    """Population standard deviation over mean of the groups' positions; None without a citation.
+
+    The paper divides positions by the sentence's length first, which cancels.
+    """
+    positions = group_positions(sentence)
+    return float(np.std(positions) / np.mean(positions)) if positions else None
+
+
+def answer_cvcp(sentences: Sequence[str], uncited: Literal["left out", "zero"] = "left out") -> float | None:
+    """The paper's Equation 4: mean over an answer's sentences. uncited: what a sentence without a citation counts."""
+    values = [sentence_cvcp(sentence) for sentence in sentences]
+    kept = [0.0 if value is None else value for value in values if value is not None or uncited == "zero"]
+    # Zeros for uncited sentences dilute a variation; where nothing is cited there is none to dilute.
+    cited = any(value is not None for value in values)
+    return float(np.mean(kept)) if cited else None
+
+
+def mark_offsets(sentences: Sequence[str]) -> list[float]:
+    """Character offset of each mark over the length of its sentence; the released code pools those of all answers."""
+    return [mark.start() / len(sentence) for sentence in sentences for mark in MARK.finditer(sentence)]

@@ -13,11 +13,9 @@ from pydantic import Field
 
 from metaeval.citation.aliice.answers import AnswerClaims
 from metaeval.citation.aliice.claims import has_mark, without_marks
-from metaeval.citation.chat.opening import Ask, estimate_for
-from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat import Ask, ChatOptions, estimate_for
 from metaeval.llm.budget import Estimate
 from metaeval.llm.exchange import (
-    Answer,
     ChatRequest,
     Prompt,
     object_schema,
@@ -96,7 +94,11 @@ def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRe
 def rewrite(cut: Sequence[Fragment], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:
     """What the model makes of each claim; everything is asked in one call of `ask`."""
     answers = ask([request_for(each, prompt, chat) for each in cut])
-    return [_rewriting(each, answer) for each, answer in zip(cut, answers, strict=True)]
+    read = [read_answer(answer, read_claim) for answer in answers]
+    return [
+        Rewriting(each, "rewritten" if state == "read" else state, claim)
+        for each, (claim, state) in zip(cut, read, strict=True)
+    ]
 
 
 def read_claim(text: str) -> str | None:
@@ -124,11 +126,6 @@ def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting
         )
         for place, each in enumerate(read)
     ]
-
-
-def _rewriting(fragment: Fragment, answer: Answer) -> Rewriting:
-    claim, state = read_answer(answer, read_claim)
-    return Rewriting(fragment, "rewritten" if state == "read" else state, claim)
 
 
 def _words(text: str) -> list[str]:

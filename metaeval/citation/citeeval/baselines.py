@@ -68,7 +68,7 @@ def autoais(answers: Sequence[Answer], splits: Sequence[Split], entails: Entails
     """
     pairs = list(zip(answers, splits, strict=True))
     questions = [
-        Question(one.text, answer.passages, tuple(_places(one, answer)))
+        Question(one.text, answer.passages, tuple(n - 1 for n in one.citations if 1 <= n <= len(answer.passages)))
         for answer, split in pairs
         for one in split.statements
     ]
@@ -113,10 +113,6 @@ def mean(values: Sequence[Open]) -> Open:
     return between(sum(least) / len(least), sum(most) / len(most))
 
 
-def _places(statement: Statement, answer: Answer) -> list[int]:
-    return [number - 1 for number in statement.citations if 1 <= number <= len(answer.passages)]
-
-
 def _triple(statement: Statement, judgement: Judgement) -> Triple:
     if judgement.joint is None:
         return triple(known(0.0), known(0.0))
@@ -125,10 +121,7 @@ def _triple(statement: Statement, judgement: Judgement) -> Triple:
         return triple(between(0.0, share), between(0.0, 1.0))
     if not judgement.joint.entailed:
         return triple(known(0.0), known(0.0))
-    hits = [True] if len(judgement.alone) == 1 else _needed(judgement)
+    hits = [needed(alone, rest) for alone, rest in zip(judgement.alone, judgement.rest, strict=True)]
+    hits = [True] if len(hits) == 1 else hits
     least, most = sum(hit is True for hit in hits), sum(hit is not False for hit in hits)
     return triple(between(least / len(statement.citations), most / len(statement.citations)), known(1.0))
-
-
-def _needed(judgement: Judgement) -> list[bool | None]:
-    return [needed(alone, rest) for alone, rest in zip(judgement.alone, judgement.rest, strict=True)]

@@ -136,10 +136,20 @@ def _cited(citations: Sequence[int]) -> str:
 
 def _human(name: str, row: Row) -> HumanStatement:
     citations = row.numbers("citations")
-    contexts = [None if one is None else _context(one, row) for one in _three(row, "types")]
-    ratings = [None if one is None else _rating(one, row) for one in _three(row, "ratings")]
-    edits = _three(row, "edits") if row.fields.get("edits") is not None else []
-    return HumanStatement(name, tuple(citations), tuple(contexts), tuple(ratings), tuple(edits))
+    contexts, ratings = _three(row, "types"), _three(row, "ratings")
+    for one in contexts:
+        if one is not None and (isinstance(one, bool | list | dict) or one not in _CONTEXT_NUMBERS):
+            raise row.error("types", "1 to 4 or their names, or null")
+    for one in ratings:
+        if one is not None and (isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= 1):
+            raise row.error("ratings", "numbers from 0 to 1, or null")
+    return HumanStatement(
+        name,
+        tuple(citations),
+        tuple(None if one is None else _CONTEXT_NUMBERS[one] for one in contexts),
+        tuple(None if one is None else float(one) for one in ratings),
+        tuple(_three(row, "edits") if row.fields.get("edits") is not None else ()),
+    )
 
 
 def _three(row: Row, name: str) -> list[Any]:
@@ -147,15 +157,3 @@ def _three(row: Row, name: str) -> list[Any]:
     if not isinstance(values, list) or len(values) != ANNOTATORS:
         raise row.error(name, "a list of three values, one of each annotator")
     return values
-
-
-def _context(value: Any, row: Row) -> int:
-    if isinstance(value, bool | list | dict) or value not in _CONTEXT_NUMBERS:
-        raise row.error("types", "1 to 4 or their names, or null")
-    return _CONTEXT_NUMBERS[value]
-
-
-def _rating(value: Any, row: Row) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise row.error("ratings", "numbers from 0 to 1, or null")
-    return float(value)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from metaeval.citation.chat.opening import Ask
-from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.chat import Ask
 from metaeval.citation.citeeval.baselines import Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
-from metaeval.citation.citeeval.judge import Judged, Question, judge_responses, questions_of
+from metaeval.citation.citeeval.judge import Asking, Judged, Question, judge_responses, questions_of
 from metaeval.citation.citeeval.options import PAPER, BaselineOptions, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.citeeval.statement_questions import (

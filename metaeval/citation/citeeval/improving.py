@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, TypeVar
 
-from metaeval.citation.chat.opening import Ask
-from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.chat import Ask
 from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, Edit, doable, edited
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
 from metaeval.citation.marks import MarkStyles, find_marks
@@ -157,19 +157,19 @@ def _after(last: Round, moving: Sequence[int], again: Round) -> Round:
         for number, split in zip(moving, again.splits, strict=True)
         if [one.text for one in split.statements] != [one.text for one in last.splits[number].statements]
     ]
+
+    def replaced(old: Sequence[T], new: Sequence[T]) -> list[T]:
+        values = dict(zip(moving, new, strict=True))
+        return [values.get(number, one) for number, one in enumerate(old)]
+
     return Round(
-        _replaced(last.answers, moving, again.answers),
-        _replaced(last.splits, moving, again.splits),
-        _replaced(last.results, moving, again.results),
-        _replaced(last.edits, moving, again.edits),
+        replaced(last.answers, again.answers),
+        replaced(last.splits, again.splits),
+        replaced(last.results, again.results),
+        replaced(last.edits, again.edits),
         frozenset(moving),
         frozenset(recut),
     )
-
-
-def _replaced(old: Sequence[T], numbers: Sequence[int], new: Sequence[T]) -> list[T]:
-    values = dict(zip(numbers, new, strict=True))
-    return [values.get(number, one) for number, one in enumerate(old)]
 
 
 def _changes(answer: Answer, statement: Statement, wanted: Sequence[int], styles: MarkStyles) -> list[_Change] | None:
@@ -188,7 +188,10 @@ def _changes(answer: Answer, statement: Statement, wanted: Sequence[int], styles
             new = _rewritten(answer.text[one.start : one.end], gone, added, styles, answer.first)
             made.append((one.start, one.end, new))
     if come and not citing:
-        place = _place(answer.text, statement)
+        # Before the final punctuation, else at the end.
+        own = answer.text[statement.start : statement.end]
+        final = _FINAL.search(own)
+        place = statement.start + (final.start() if final else len(own.rstrip()))
         made.append((place, place, f" {_marks('[', ']', '', come, answer.first)}"))
     return made
 
@@ -238,13 +241,6 @@ def _marks(opening: str, closing: str, caret: str, numbers: Sequence[int], first
     return "".join(f"{opening}{caret}{number + first - 1}{closing}" for number in numbers)
 
 
-def _place(text: str, statement: Statement) -> int:
-    """Where a statement without marks gets one: before its final punctuation, else at its end."""
-    own = text[statement.start : statement.end]
-    final = _FINAL.search(own)
-    return statement.start + (final.start() if final else len(own.rstrip()))
-
-
 def _applied(text: str, changes: Sequence[_Change]) -> str:
     """The text with the changes made; a bracket that goes takes the white space along that only it needed."""
     pieces, end = [], 0
@@ -256,19 +252,15 @@ def _applied(text: str, changes: Sequence[_Change]) -> str:
     return "".join([*pieces, text[end:]])
 
 
-def _joined(text: str, changes: Sequence[_Change]) -> Iterator[_Change]:
+def _joined(text: str, changes: Sequence[_Change]) -> list[_Change]:
     """The changes, with brackets that go and have nothing but white space between them as one."""
-    last: _Change | None = None
-    for change in changes:
-        if last is None:
-            last = change
-        elif not last[2] and not change[2] and not text[last[1] : change[0]].strip():
-            last = (last[0], change[1], "")
+    joined: list[_Change] = []
+    for start, end, new in changes:
+        if joined and not joined[-1][2] and not new and not text[joined[-1][1] : start].strip():
+            joined[-1] = (joined[-1][0], end, "")
         else:
-            yield last
-            last = change
-    if last is not None:
-        yield last
+            joined.append((start, end, new))
+    return joined
 
 
 def _with_space(text: str, start: int, end: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The judge: one request per response (or part of it) and module, and what was understood of its replies."""
+"""The judge: its prompts, one request per response (or part) and module, and what was understood of its replies."""
 
 from __future__ import annotations
 
@@ -6,15 +6,140 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from html import escape
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from metaeval.citation.citeeval.asking import MODULES, Asking, load_prompts, parts, request_for
+from pydantic import AfterValidator, Field
+
+from metaeval.citation.chat import chat_request, checked_extra
 from metaeval.citation.citeeval.editing import Edit
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
-from metaeval.citation.citeeval.replies import Module, Words, read_json, read_tags
+from metaeval.citation.citeeval.replies import Module, Words, read_json, read_tags, reply_schema
 from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.model import Answer as Response
-from metaeval.llm.exchange import Answer, ChatRequest, read_answer
+from metaeval.citation.model import Passage
+from metaeval.errors import UserError
+from metaeval.llm.exchange import Answer, ChatRequest, Prompt, read_answer, read_prompt
+
+PLACES = ("query", "passages", "statements")
+"""What a prompt must have a place for."""
+
+MODULES: tuple[Module, ...] = ("attribution", "editing")
+
+PROMPTS = Path(__file__).parent / "prompts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """What is asked of which model; each field can change an answer."""
+
+    model: str
+    """Chat model that is asked."""
+    temperature: float | None = 0.0
+    """Sampling temperature (none: the server's own)."""
+    top_p: float | None = 1.0
+    """Nucleus sampling (none: the server's own)."""
+    seed: int | None = None
+    """Seed that is sent with each request (none: no seed)."""
+    max_tokens: int = 4096
+    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
+    max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Name under which the limit is sent; some models refuse max_tokens."""
+    output: Literal["json_schema", "json", "tags"] = "json_schema"
+    """Form of the reply: json_schema (for a server with structured output), json (the prompt alone asks for JSON),
+    or tags (as the official prompts)."""
+    attribution_file: Path | None = None
+    """A prompt of your own that asks what each statement rests on, with {query}, {passages} and {statements}."""
+    editing_file: Path | None = None
+    """A prompt of your own that asks for edits and ratings, with {query}, {passages} and {statements}."""
+    attribution_tag: str = "attribution"
+    """Tag around a statement's context, where replies are in tags."""
+    contexts: Literal["always", "where needed", "never"] = "always"
+    """When it is asked what a statement rests on: always, where needed (not where each statement has a citation),
+    or never (edits alone)."""
+    role: Literal["user", "system"] = "user"
+    """Role of the one message that is sent."""
+    extra: Annotated[dict[str, Any], AfterValidator(checked_extra)] = field(default_factory=dict)
+    """Further fields of the request's body."""
+    statements_per_request: Annotated[int, Field(ge=1)] | None = None
+    """Most statements that are judged at once; a longer response is judged in parts (none: never)."""
+
+    def request(self, content: str, form: dict[str, Any], max_tokens: int | None = None) -> ChatRequest:
+        """The request with this message; form: a `response_format`, sent where the output is held to a schema.
+
+        max_tokens: in place of the option's.
+        """
+        return chat_request(self, content, form, max_tokens or self.max_tokens)
+
+
+def load_prompts(asking: Asking) -> dict[Module, Prompt]:
+    """The prompt of each module: the project's own, or the file that was named.
+
+    Raises `UserError` when a file cannot be read or lacks a place, and when tags are awaited of the project's own
+    prompts, which ask for JSON.
+    """
+    prompts: dict[Module, Prompt] = {}
+    for module, file in zip(MODULES, (asking.attribution_file, asking.editing_file), strict=True):
+        if file is None and asking.output == "tags":
+            raise UserError(
+                f"The prompt of {module} asks for JSON, not for tags: name a prompt file that asks for tags in "
+                f"{module}_file, or set output=json."
+            )
+        prompts[module] = read_prompt(file or PROMPTS / f"{module}.txt", PLACES)
+    return prompts
+
+
+def parts(statements: Sequence[Statement], asking: Asking) -> list[Sequence[Statement]]:
+    """The statements as they are judged together: all of them, or runs of at most `statements_per_request`."""
+    size = asking.statements_per_request or max(len(statements), 1)
+    return [statements[start : start + size] for start in range(0, len(statements), size)]
+
+
+def part_prompt() -> Prompt:
+    """What is added below the prompt where a response is judged in parts."""
+    return read_prompt(PROMPTS / "part.txt", ("first", "last"))
+
+
+def request_for(
+    module: Module,
+    response: Response,
+    statements: Sequence[Statement],
+    prompt: Prompt,
+    asking: Asking,
+    part: Sequence[Statement] | None = None,
+) -> ChatRequest:
+    """The request of a module for a response; the statements' citations are shown for editing alone.
+
+    part: those of the statements that are to be judged; None, or all of them: every one.
+    """
+    own = {one.number for one in part} if part is not None and len(part) < len(statements) else set()
+    shown_statements = []
+    for one in statements:
+        cited = f' cites="{" ".join(map(str, one.citations))}"' if module == "editing" else ""
+        judged = ' judge="yes"' if one.number in own else ""
+        shown_statements.append(f'<statement id="{one.number}"{cited}{judged}>{shown(one.text)}</statement>')
+    content = prompt.fill(
+        query=shown(response.question),
+        passages="\n".join(shown_passage(one, number) for number, one in enumerate(response.passages, start=1)),
+        statements="\n".join(shown_statements),
+    )
+    if own:
+        content += f"\n\n{part_prompt().fill(first=str(min(own)), last=str(max(own)))}"
+    return asking.request(content, reply_schema(module))
+
+
+def shown(text: str) -> str:
+    """A text that cannot close the tag around it, nor open another."""
+    return escape(text, quote=False)
+
+
+def shown_passage(passage: Passage, number: int | None = None) -> str:
+    """A passage in its own tags, on one line, under its number where it has one."""
+    title = f"<title>{shown(passage.title)}</title>" if passage.title else ""
+    identifier = "" if number is None else f' id="{number}"'
+    return f"<passage{identifier}>{title}<text>{shown(passage.text)}</text></passage>"
+
 
 State = Literal["read", "not asked", "unparsed", "failed", "too long", "in part"]
 """Outcome of a question: read, perhaps not wholly; not asked; malformed reply; no reply; refused as too long.
@@ -118,7 +243,9 @@ def _judged(split: Split, heard: Sequence[tuple[Question, State, Words]]) -> Jud
     for one, state, words in heard:
         problems += words.problems
         if state == "read":
-            problems["not judged"] += sum(not _spoken_of(own, one.module, words) for own in one.part)
+            asked = {own.number for own in one.part if one.module == "attribution" or own.citations}
+            said = words.contexts.keys() if one.module == "attribution" else words.edits.keys() & words.stars.keys()
+            problems["not judged"] += len(asked - said)
     ended: dict[Module, list[State]] = {
         module: [state for one, state, _ in heard if one.module == module] or ["not asked"] for module in MODULES
     }
@@ -133,13 +260,6 @@ def _judged(split: Split, heard: Sequence[tuple[Question, State, Words]]) -> Jud
         states=Counter(state for states in ended.values() for state in states),
     )
     return replace(judged, contexts={1: _RESPONSE}) if split.no_answer else judged
-
-
-def _spoken_of(statement: Statement, module: Module, words: Words) -> bool:
-    """Whether all that was asked of a statement was said."""
-    if module == "attribution":
-        return statement.number in words.contexts
-    return not statement.citations or (statement.number in words.edits and statement.number in words.stars)
 
 
 def _together(states: Sequence[State]) -> State:

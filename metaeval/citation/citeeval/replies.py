@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from metaeval.citation.citeeval.editing import REASONS, Action, Edit
+from metaeval.citation.citeeval.editing import REASONS, Edit
 from metaeval.citation.citeeval.values import CONTEXTS, STARS
 from metaeval.errors import UserError
 from metaeval.llm.exchange import keeps, object_schema, read_object, response_format
@@ -23,7 +23,7 @@ Module = Literal["attribution", "editing"]
 """The two questions about a response."""
 
 _CONTEXT_NUMBERS = {name: number for number, name in CONTEXTS.items()}
-_ACTIONS: Mapping[str, Action] = {name: name for name in REASONS}
+
 
 _EDIT_SCHEMA = object_schema(
     action={"type": "string", "enum": list(REASONS)},
@@ -84,13 +84,25 @@ def read_json(text: str, module: Module, statements: int) -> Words | None:
     body = read_object(text, _ANY_STATEMENTS)
     if body is None:
         return None
-    entries = [(one["id"], one) for one in body["statements"] if _in_schema(one, module)]
+    entries = [
+        (one["id"], one)
+        for one in body["statements"]
+        if keeps(one, _STATEMENTS[module])
+        and all(edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in one.get("edits", ()))
+    ]
     problems = Counter({"out of schema": len(body["statements"]) - len(entries)})
     by = _once(entries, statements, problems)
     if module == "attribution":
         return Words({number: _CONTEXT_NUMBERS[one["context"]] for number, one in by.items()}, problems=+problems)
+    edits = {
+        number: tuple(
+            Edit(edit["action"], REASONS[edit["action"]].index(edit["reason"]) + 1, edit["citation"])
+            for edit in one["edits"]
+        )
+        for number, one in by.items()
+    }
     return Words(
-        edits={number: tuple(map(_edit_in_json, one["edits"])) for number, one in by.items()},
+        edits=edits,
         stars={number: one["rating"] for number, one in by.items()},
         problems=+problems,
     )
@@ -133,18 +145,6 @@ def _once(entries: Sequence[tuple[int, T]], statements: int, problems: Counter[s
     problems["no such statement"] += sum(not 1 <= number <= statements for number, _ in entries)
     problems["said twice"] += sum(1 <= number <= statements and count > 1 for number, count in times.items())
     return {number: value for number, value in entries if 1 <= number <= statements and times[number] == 1}
-
-
-def _in_schema(entry: Any, module: Module) -> bool:
-    """Whether an entry keeps to the schema, and each edit has a reason of its action and a citation from 0."""
-    return keeps(entry, _STATEMENTS[module]) and all(
-        edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in entry.get("edits", ())
-    )
-
-
-def _edit_in_json(edit: Mapping[str, Any]) -> Edit:
-    action = _ACTIONS[edit["action"]]
-    return Edit(action, REASONS[action].index(edit["reason"]) + 1, edit["citation"])
 
 
 def _number(text: str) -> int:

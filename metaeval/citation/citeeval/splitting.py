@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
-from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Mark
 from metaeval.citation.sentences import (
     RULES,
@@ -22,7 +21,7 @@ from metaeval.citation.sentences import (
     split,
     stripped,
     whole,
-    without,
+    without_marks,
 )
 from metaeval.errors import UserError
 
@@ -79,20 +78,15 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
         reading = part(reading, match.end(), len(answer.text))
     reading = stripped(reading)
     sentences, alone = _sentences(reading, answer, options, splitter)
-    if _no_answer(reading.text, sentences, answer, options):
-        where = span(reading)
-        marks = marks_in(reading, options.styles, answer.first)
+    where, marks = span(reading), marks_in(reading, options.styles, answer.first)
+    refused = options.no_answer == "anywhere" or (
+        options.no_answer == "lone sentence" and len(sentences) == 1 and not marks
+    )
+    if refused and _REFUSES.search(reading.text):
         return Split((Statement(1, NO_ANSWER, (), where.start, where.end),), no_answer=True, unread=tuple(marks))
     found = [_statement(number, own, answer, options) for number, own in enumerate(sentences, start=1)]
     lost = [mark for own in alone for mark in marks_in(own, options.styles, answer.first)]
     return Split(tuple(found), no_answer=False, unread=tuple(lost))
-
-
-def _no_answer(text: str, sentences: Sequence[Reading], answer: Answer, options: CiteEvalOptions) -> bool:
-    if options.no_answer == "never" or not _REFUSES.search(text):
-        return False
-    lone = len(sentences) == 1 and not find_marks(text, options.styles, answer.first)
-    return options.no_answer == "anywhere" or lone
 
 
 def _sentences(
@@ -106,10 +100,13 @@ def _sentences(
         own = [one for one in move_leading(split(line, splitter), "move all", options.styles) if one.text.strip()]
         for place, sentence in enumerate(own, start=1):
             ends_line = place == len(own) and line is not lines[-1]
-            if sentences and _joins(sentence, ends_line, answer, options):
+            length = len(_clean(sentence, answer, options))
+            numbers = (mark.number for mark in marks_in(sentence, options.styles, answer.first))
+            short = length < options.merge_below and (ends_line or any(number is not None for number in numbers))
+            if sentences and (length == 0 or short):
                 sentences[-1] = joined(sentences[-1], added(" "), stripped(sentence))
             else:
-                (sentences if _clean(sentence, answer, options) else alone).append(stripped(sentence))
+                (sentences if length else alone).append(stripped(sentence))
     return sentences, alone
 
 
@@ -130,29 +127,14 @@ def _lines(reading: Reading, answer: Answer, options: CiteEvalOptions) -> Iterat
             )
 
 
-def _joins(sentence: Reading, ends_line: bool, answer: Answer, options: CiteEvalOptions) -> bool:
-    length = len(_clean(sentence, answer, options))
-    if length == 0 or length >= options.merge_below:
-        return length == 0
-    return ends_line or any(mark.number is not None for mark in marks_in(sentence, options.styles, answer.first))
-
-
 def _statement(number: int, sentence: Reading, answer: Answer, options: CiteEvalOptions) -> Statement:
     highest = len(answer.passages) if options.highest is None else options.highest
-    citations: dict[int, None] = {}
-    unread: list[Mark] = []
-    for mark in marks_in(sentence, options.styles, answer.first):
-        if mark.number is not None and 1 <= mark.number <= highest:
-            citations[mark.number] = None
-        else:
-            unread.append(mark)
-    where = span(sentence)
-    text = _clean(sentence, answer, options)
-    return Statement(number, text, tuple(citations), where.start, where.end, tuple(unread))
+    marks = marks_in(sentence, options.styles, answer.first)
+    cited = [one.number for one in marks if one.number is not None and 1 <= one.number <= highest]
+    unread = tuple(one for one in marks if one.number is None or not 1 <= one.number <= highest)
+    where, citations = span(sentence), tuple(dict.fromkeys(cited))
+    return Statement(number, _clean(sentence, answer, options), citations, where.start, where.end, unread)
 
 
 def _clean(sentence: Reading, answer: Answer, options: CiteEvalOptions) -> str:
-    """The sentence without the marks that are read and the white space before them."""
-    marks = [mark for mark in find_marks(sentence.text, options.styles, answer.first) if mark.number is not None]
-    spaced = [(len(sentence.text[: mark.start].rstrip()), mark.end) for mark in marks]
-    return without(sentence, spaced).text.strip()
+    return without_marks(sentence, options.styles, answer.first).text.strip()

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from metaeval.citation.citeeval.asking import PROMPTS, shown, shown_passage
 from metaeval.citation.citeeval.baselines import Open, Triple, between, known, mean, response_triple, triple
+from metaeval.citation.citeeval.judge import PROMPTS, shown, shown_passage
 from metaeval.citation.citeeval.options import Otherwise
 from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.citeeval.values import Scenario

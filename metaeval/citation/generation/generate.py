@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from metaeval.citation.chat.opening import Ask
-from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.generation.options import GenerationOptions, Strategy
+from metaeval.citation.chat import Ask, ChatOptions
 from metaeval.citation.generation.requests import (
     STAGES,
     Document,
+    GenerationOptions,
     Stage,
+    Strategy,
     answer_request,
     fitted,
     load_prompts,

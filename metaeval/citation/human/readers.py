@@ -1,4 +1,4 @@
-"""Files of answers with people's ratings: ExpertQA's, CiteBench's, and a format of one's own.
+"""Files of answers with people's ratings (ExpertQA's, CiteBench's, a format of one's own), and files of scores.
 
 One's own is the JSONL of answers (see `metaeval.citation.readers.jsonl`) with one more field:
 
@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 
 from metaeval.citation.citeeval.bench import HumanStatement, judged_as, read_human, read_statements
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.human.model import HumanAnswer, HumanSet, RatedStatement
+from metaeval.citation.human.model import HumanAnswer, HumanSet, RatedStatement, SpanValue, Valued
 from metaeval.citation.model import Answer
-from metaeval.citation.readers.expertqa import URLS_ALONE, JudgedClaim, read_judged
+from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged, written
 from metaeval.citation.readers.jsonl import read_own
-from metaeval.citation.readers.written import written
 from metaeval.corpus.loaders.rows import Row, read_rows, strip_marks
 from metaeval.errors import UserError, unknown
 
@@ -95,14 +95,10 @@ def _expertqa(rows: Sequence[Row]) -> HumanSet:
             dropped[URLS_ALONE] += 1
         else:
             dropped["pieces of evidence that are URLs without text"] += sum(claim.bare for claim in judged.claims)
-            statements = (RatedStatement(one.start, one.end, one.text, (_level(one),)) for one in judged.claims)
+            statements = (RatedStatement(one.start, one.end, one.text, (one.level,)) for one in judged.claims)
             found[judged.answer.id] = HumanAnswer(judged.answer, tuple(statements))
         seen.add(judged.answer.id)
     return HumanSet(tuple(found.values()), +dropped)
-
-
-def _level(claim: JudgedClaim) -> float | None:
-    return None if claim.support is None or not claim.citations else claim.support / 2
 
 
 def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanStatement]]) -> HumanSet:
@@ -160,23 +156,77 @@ def _statements(row: Row, answer: Answer) -> list[RatedStatement]:
                 f"{one.where}: the statement goes from {start} to {end}; allowed: offsets in the order of the text, "
                 f"here from {least} to {len(answer.text)}."
             )
-        text = strip_marks(answer.text[start:end])
-        statements.append(RatedStatement(start, end, text, _ratings(one)))
+        given = one.fields.get("ratings")
+        if not isinstance(given, list) or not given or not all(value is None or _is_share(value) for value in given):
+            raise one.error("ratings", "a list of numbers from 0 to 1, or null, one for each annotator")
+        ratings = tuple(None if value is None else float(value) for value in given)
+        statements.append(RatedStatement(start, end, strip_marks(answer.text[start:end]), ratings))
     return statements
 
 
-def _ratings(row: Row) -> tuple[float | None, ...]:
-    given = row.fields.get("ratings")
-    if not isinstance(given, list) or not given or not all(map(_allowed, given)):
-        raise row.error("ratings", "a list of numbers from 0 to 1, or null, one for each annotator")
-    return tuple(None if value is None else float(value) for value in given)
-
-
-def _allowed(value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value is None or (number and 0 <= float(str(value)) <= 1)
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _writable(text: str) -> str:
     """A name as files can hold it: a lone surrogate, which JSON input may hold, as its escape."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+_FIELDS = ("answer", "start", "end", "value", "measure")
+
+
+@dataclass(frozen=True)
+class Given:
+    """One measure's scores: of spans, and of whole answers, by the answers' ids."""
+
+    spans: dict[str, list[SpanValue]] = field(default_factory=dict)
+    wholes: dict[str, Valued] = field(default_factory=dict)
+
+
+def read_given(path: Path, answers: Mapping[str, Answer]) -> dict[str, Given]:
+    """The scores of a file, one JSON object per line, by measure; answers: the rated ones by id.
+
+        {"answer": "a1", "start": 0, "end": 20, "value": 0.73}
+        {"answer": "a1", "value": 0.5}
+
+    start, end: offsets of a sentence in the answer's text; left out: the whole answer's score. value: higher is better
+    supported; null where it is missing. measure: optional, the name of the score, where a file holds several; default:
+    the file's.
+
+    Raises `UserError`, with the line and the field, for what the format does not allow and for unknown answers.
+    """
+    found: dict[str, Given] = {}
+    for row in read_rows(path, "name a file of scores, one JSON object per line"):
+        row.only(_FIELDS)
+        own, value = row.identifier("answer"), _value(row)
+        if own not in answers:
+            example = next(iter(answers), "none")
+            raise UserError(f"{row.where}: no rated answer has the id {own!r} (one is {example!r}).")
+        scores = found.setdefault(row.optional_text("measure") or path.name.split(".")[0], Given())
+        if "start" not in row.fields and "end" not in row.fields:
+            if own in scores.wholes:
+                raise UserError(f"{row.where}: the answer {own!r} has a score already; allowed: one for each answer.")
+            scores.wholes[own] = value
+            continue
+        start, end = row.number("start"), row.number("end")
+        if not 0 <= start < end <= len(answers[own].text):
+            raise UserError(
+                f"{row.where}: the sentence goes from {start} to {end}; allowed: offsets from 0 to "
+                f"{len(answers[own].text)}, the length of answer {own!r}."
+            )
+        scores.spans.setdefault(own, []).append(SpanValue(start, end, value))
+    if not found:
+        raise UserError(f"{path} holds no scores: give a file with at least one.")
+    return found
+
+
+def _value(row: Row) -> Valued:
+    if "value" not in row.fields:
+        row.number("value")  # says that it is missing
+    value = row.fields["value"]
+    if value is None:
+        return Valued(None, "missing", "absent")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise row.error("value", "a finite number, or null where it is missing")
+    return Valued(float(value))

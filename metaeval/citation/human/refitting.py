@@ -20,7 +20,7 @@ from metaeval.citation.citeeval.editing import (
 )
 from metaeval.citation.citeeval.evaluate import ResponseValues
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
-from metaeval.citation.human.model import HumanAnswer, RatedStatement, SpanValue, Valued, align
+from metaeval.citation.human.model import HumanAnswer, SpanValue, Valued, align
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Floats, Ints
 
@@ -84,7 +84,9 @@ def edited_statements(
             citations = one.statement.citations
             if not citations:
                 continue
-            rating = _rating(human.statements, one.statement.start, one.statement.end)
+            own = SpanValue(one.statement.start, one.statement.end, Valued(1.0))
+            pairs = zip(human.statements, align(human.statements, [own]).values, strict=True)
+            rating = next((rated.rating for rated, said in pairs if said.value is not None), None)
             if one.edits is None:
                 left_out["not edited by the judge"] += 1
             elif options.bad_edits == "unscored" and edit_problems(citations, one.edits, numbers):
@@ -137,8 +139,3 @@ def _fitted(statements: Sequence[Edited], options: CiteEvalOptions) -> Coefficie
 
 def _worth(one: Edited, coefficients: Coefficients, options: CiteEvalOptions) -> float:
     return edit_distance(one.citations, one.edits, coefficients, options.index_shift)
-
-
-def _rating(statements: Sequence[RatedStatement], start: int, end: int) -> float | None:
-    aligned = align(statements, [SpanValue(start, end, Valued(1.0))]).values
-    return next((own.rating for own, said in zip(statements, aligned, strict=True) if said.value is not None), None)

@@ -9,8 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metaeval.citation.parsers.parse import Parse, Parser, stored_parser
-from metaeval.citation.parsers.ud import conllu_parser, stanza_parser
+from metaeval.citation.parsers.parse import Parse, Parser, conllu_parser, stanza_parser, stored_parser
 from metaeval.errors import UserError
 
 

@@ -3,19 +3,109 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.model import Answer
-from metaeval.citation.readers.alce import read_alce
-from metaeval.citation.readers.crag25 import read_crag25
+from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.jsonl import read_own
-from metaeval.citation.readers.scholarqa import read_scholarqa
 from metaeval.citation.readers.scifi import read_scifi
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import UserError, shown, unknown
+
+
+def read_scholarqa(rows: Sequence[Row]) -> Iterator[Answer]:
+    """The experts' answers of ScholarQA-Multi (Asai et al. 2024); the question is the group, the annotator the system.
+
+    Marks count from 0: nearly every answer starts at 0 and ends one below its number of passages, and a clause shares
+    more words with the passage at the number counted from 0 than with the one before it. Two of the
+    published passages have no text, which the file writes as NaN: their text is empty.
+    """
+    for row in rows:
+        own = row.identifier("id")
+        documents = [(one, one.fields.get("text")) for one in row.rows("ctxs")]
+        yield Answer(
+            id=own,
+            text=row.text("output"),
+            passages=tuple(
+                Passage(
+                    "" if isinstance(text, float) and text != text else one.text("text"), one.optional_text("title")
+                )
+                for one, text in documents
+            ),
+            question=row.text("input"),
+            group=own,
+            system=row.optional_text("annotator"),
+            first=0,
+        )
+
+
+def read_crag25(rows: Sequence[Row], path: Path) -> Iterator[Answer]:
+    """CRAG-25 (Gienapp et al. 2025), study 1: the topic is the group, the style (bullet, essay, news) the system.
+
+    Marks count from 0. In the 903 published responses they run from 0 to 19 over 20 passages, 0 is the most frequent,
+    and 20 never occurs; and a clause shares 38 % of its words with the passage at the number counted from 0, 22 % with
+    the one before it.
+
+    The passages are in `STUDY_retrieval.jsonl`, gzipped or not, in the folder of `STUDY_responses_llm.jsonl`.
+    Raises `UserError` when that file is missing, lacks a topic, or has fewer texts than ids for one.
+    """
+    beside = _retrieval(path)
+    topics = {row.text("topic"): row for row in read_rows(beside)}
+    texts = {topic: row.texts("references_texts") for topic, row in topics.items()}
+    for topic, row in topics.items():
+        if len(texts[topic]) != (ids := len(row.texts("references_ids"))):
+            raise UserError(f"{row.where}: field 'references_texts' has {len(texts[topic])} texts for {ids} ids.")
+    for row in rows:
+        topic = row.text("topic")
+        if topic not in topics:
+            raise row.error("topic", f"a topic of {beside}")
+        yield Answer(
+            id=row.identifier("response"),
+            text=row.text("text"),
+            passages=tuple(map(Passage, texts[topic])),
+            question=topics[topic].text("query"),
+            group=topic,
+            system=row.optional_text("style"),
+            first=0,
+        )
+
+
+def _retrieval(path: Path) -> Path:
+    study = path.name.split("_")[0]
+    places = [path.with_name(f"{study}_retrieval.jsonl{ending}") for ending in (".gz", "")]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise UserError(f"{path}: the passages are missing; put {places[0].name} into the same folder.")
+    return found
+
+
+REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
+"""The fields that correctness is measured against, kept as they stand."""
+
+_IDS = ("id", "sample_id")
+
+
+def read_alce(rows: Sequence[Row]) -> Iterator[Answer]:
+    """ALCE's items: one answer for each, or for each sample where `output` is a list; samples share the item's group.
+
+    Ids are the item's `id` or `sample_id`, else its number from 1; a sample's has `#1`, `#2` behind it. A document's
+    `sent` is read in place of its `text` where it has one, as ALCE's own code does.
+    """
+    for number, row in enumerate(rows, start=1):
+        name = next((row.identifier(field) for field in _IDS if row.fields.get(field) is not None), str(number))
+        passages = tuple(
+            Passage(one.text("sent" if "sent" in one.fields else "text"), one.optional_text("title"))
+            for one in row.rows("docs")
+        )
+        reference = {field: row.fields[field] for field in REFERENCE if row.fields.get(field) is not None}
+        question = row.optional_text("question")
+        several = isinstance(row.fields.get("output"), list)
+        for sample, text in enumerate(row.texts("output") if several else [row.text("output")], start=1):
+            own = f"{name}#{sample}" if several else name
+            yield Answer(own, text, passages, question, group=name, reference=reference)
+
 
 Reader = Callable[[list[Row], Path], Iterator[Answer]]
 

@@ -8,15 +8,49 @@ all of whose evidence is URLs (bing_chat, gpt4) is left out: its citations point
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from metaeval.citation.model import Answer, Passage
-from metaeval.citation.readers.written import written
+from metaeval.citation.sentences import RULES
 from metaeval.corpus.loaders import expertqa as published
 from metaeval.corpus.loaders.rows import Row, content_id, strip_marks
 from metaeval.corpus.model import SupportLevel
+
+# What closes a sentence, with the quotes, brackets and marks of emphasis around it; marks stand in front of it, for
+# behind it a splitter takes them for the beginning of the next sentence.
+_CLOSING = re.compile(r"[.!?…:;]+[\"'”’»)\]*_]*\Z")
+
+
+def written(statements: Sequence[tuple[str, Sequence[int]]]) -> tuple[str, list[tuple[int, int]]]:
+    """The text of statements (text, cited numbers), one after the other with `[n]` marks; offsets of each, in order.
+
+    Marks stand before the closing punctuation. A space parts statements where a splitter sees the end of one sentence
+    and the beginning of the next, a line break all others.
+    """
+    text, last = "", ""
+    places: list[tuple[int, int]] = []
+    for own, citations in statements:
+        shown = with_marks(own, citations)
+        if places:
+            together = RULES.split(f"{last} {shown}")
+            text += " " if len(together) == len(RULES.split(last)) + len(RULES.split(shown)) else "\n"
+        places.append((len(text), len(text) + len(shown)))
+        text, last = text + shown, shown
+    return text, places
+
+
+def with_marks(statement: str, citations: Sequence[int]) -> str:
+    """A statement with its marks before its closing punctuation, or at its end without any."""
+    if not citations:
+        return statement
+    marks = "".join(f"[{number}]" for number in citations)
+    closing = _CLOSING.search(statement)
+    end = closing.start() if closing else len(statement)
+    return f"{statement[:end].rstrip()} {marks}{statement[end:]}".lstrip()
+
 
 URLS_ALONE = "answers whose evidence is URLs without text"
 
@@ -37,6 +71,11 @@ class JudgedClaim:
     citations: tuple[int, ...]
     bare: int
     support: SupportLevel | None
+
+    @property
+    def level(self) -> float | None:
+        """Support from 0 to 1; None without a level, or without a passage to hold the claim against."""
+        return None if self.support is None or not self.citations else self.support / 2
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Segment:
 class Fact:
     """One fact of a sentence. number: in the answer, from 1. made_by: "model", or the rule of the parser's claims.
 
-    trouble: why its segment is not known, where no usable reply said it (`metaeval.citation.chat.ask.Trouble`).
+    trouble: why its segment is not known, where no usable reply said it (`metaeval.llm.exchange.Trouble`).
     own: where the citation groups stand (`Placed.at`) that a parser cut it out for; several where their claims read
     alike, none where a model made it.
     """

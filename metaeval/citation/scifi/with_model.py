@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metaeval.citation.chat.opening import Ask
-from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat import Ask, ChatOptions
 from metaeval.citation.marks import cited_spans
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.scifi.model import DUPLICATE, LEFT_OUT, AnswerFacts, Fact, ReferenceFacts, Segment, Sentence
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.segments import find_segment
 from metaeval.citation.scifi.sentences import (
+    find_segment,
     given_facts,
     has_letter,
     read_sentences,

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from metaeval.citation.aliice.claims import MARK, Draft, Stated, draft, read
-from metaeval.citation.aliice.expanded import expanded
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.aliice.tree import Tree, tree_of
+from metaeval.citation.aliice.tree import Tree, expanded, tree_of
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.scifi.model import DUPLICATE, AnswerFacts, Fact, ReferenceFacts, Segment, Sentence

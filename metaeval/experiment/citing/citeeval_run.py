@@ -9,13 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat.opening import Chat, Spent, cost_of, estimate_for, spent_on, why_unread
-from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.asking import Asking, load_prompts, part_prompt
+from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
 from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, read_coefficients
 from metaeval.citation.citeeval.evaluate import SCENARIOS, Evaluated, ResponseValues, evaluate, questions
-from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.judge import Asking, load_prompts, part_prompt, questions_of
 from metaeval.citation.citeeval.options import (
     PROFILES,
     BaselineOptions,

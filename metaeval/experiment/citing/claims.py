@@ -13,15 +13,24 @@ from metaeval.citation.alce.mauve import MODEL as MAUVE_MODEL
 from metaeval.citation.alce.options import alce_options
 from metaeval.citation.alce.questions import MODEL as READER
 from metaeval.citation.aliice.answers import AnswerClaims, aliice_lines, read_answers
-from metaeval.citation.aliice.claims import MARK
-from metaeval.citation.aliice.cvcp import answer_cvcp, mark_offsets
+from metaeval.citation.aliice.claims import MARK, answer_cvcp, mark_offsets
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.measures import Share, citation_shares, filled, zero_where_undefined
+from metaeval.citation.measures import (
+    Share,
+    SoftLine,
+    citation_shares,
+    filled,
+    settled,
+    soft_filled,
+    soft_precisions,
+    soft_recalls,
+    soften,
+    zero_where_undefined,
+)
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.premises import Untitled, Zero
 from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
-from metaeval.citation.soft import SoftLine, settled, soft_filled, soft_precisions, soft_recalls, soften
 from metaeval.citation.table import Line
 from metaeval.config import RunConfig
 from metaeval.errors import unknown

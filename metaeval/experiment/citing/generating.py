@@ -12,12 +12,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from metaeval.citation.chat.opening import Chat, Spent, cost_of, estimate_for, spent_on, why_unread
-from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
 from metaeval.citation.generation.generate import Generated, first_requests, generate, largest_requests
-from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.questions import read_questions
-from metaeval.citation.generation.requests import STAGES, load_prompts
+from metaeval.citation.generation.requests import STAGES, GenerationOptions, load_prompts
 from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.jsonl import own_lines

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat.opening import Ask, Spent, cost_of, estimate_for, spent_on
+from metaeval.citation.chat import Ask, Spent, cost_of, estimate_for, spent_on
 from metaeval.citation.citeeval.editing import REASONS, Edit
 from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
 from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round

@@ -15,8 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from metaeval import registry
-from metaeval.citation.chat.opening import Chat
-from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat import Chat, ChatOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import SentenceSplitter
 from metaeval.config import Flag, RunConfig

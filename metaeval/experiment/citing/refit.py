@@ -11,11 +11,10 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from metaeval.citation.chat.opening import estimate_for
-from metaeval.citation.citeeval.asking import load_prompts
+from metaeval.citation.chat import estimate_for
 from metaeval.citation.citeeval.editing import PUBLISHED, coefficients_text
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
-from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.judge import load_prompts, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human.model import HumanAnswer
 from metaeval.citation.human.readers import read_human_set

@@ -26,7 +26,7 @@ from metaeval.citation.aliice.rewriting import (
     rewrite,
     with_rewritings,
 )
-from metaeval.citation.chat.opening import Chat
+from metaeval.citation.chat import Chat
 from metaeval.citation.measures import Interval, Share, bounds, citation_shares, interval_of, macro, recalls, replicates
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.table import Line, claims_of, counts, unjudged

@@ -14,7 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.chat.opening import Chat, open_chat
+from metaeval.citation.chat import Chat, open_chat
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.sentences import find_sentence_splitter

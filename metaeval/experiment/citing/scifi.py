@@ -9,13 +9,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from metaeval.citation.chat.opening import Chat, estimate_for
-from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat import Chat, ChatOptions, estimate_for
 from metaeval.citation.measures import Share
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.parsers.parse import Parser
-from metaeval.citation.scifi.chunks import counter
-from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.entailment import counter, coverage_lines, fact_lines
 from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.sentences import read_sentences

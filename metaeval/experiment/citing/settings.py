@@ -10,8 +10,7 @@ from typing import Any, TypeVar, get_type_hints
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from metaeval.citation.chat.opening import replayed_model
-from metaeval.citation.chat.options import ChatOptions
+from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.config import RunConfig, option_docs, validated
 from metaeval.errors import UserError, did_you_mean
 

@@ -9,12 +9,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from metaeval import registry
 from metaeval.citation.aliice.rewriting import RewriteOptions, prompt_of
-from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.asking import Asking, part_prompt
-from metaeval.citation.citeeval.asking import load_prompts as judging_prompts
+from metaeval.citation.chat import ChatOptions
+from metaeval.citation.citeeval.judge import Asking, part_prompt
+from metaeval.citation.citeeval.judge import load_prompts as judging_prompts
 from metaeval.citation.citeeval.options import BaselineOptions, CiteEvalOptions
 from metaeval.citation.citeeval.statement_questions import KINDS, LABEL
-from metaeval.citation.generation.options import STRATEGIES, GenerationOptions
+from metaeval.citation.generation.requests import STRATEGIES, GenerationOptions
 from metaeval.citation.generation.requests import load_prompts as writing_prompts
 from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions

@@ -9,10 +9,10 @@ from typing import Any
 
 from metaeval import registry
 from metaeval.citation.aliice.rewriting import RewriteOptions
-from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.chat import ChatOptions
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import baseline_options
-from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.requests import GenerationOptions
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, variants

@@ -8,22 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from metaeval.citation.chat.opening import Chat
-from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.chat import Chat
 from metaeval.citation.citeeval.baselines import Triple, autoais, response_triple
 from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.citeeval.values import Scenario, in_scenario
 from metaeval.citation.human.model import NO_VALUE, SpanValue, Valued, mean_of
-from metaeval.citation.human.scores import read_given
-from metaeval.citation.measures import Share, f1
+from metaeval.citation.human.readers import read_given
+from metaeval.citation.measures import Share, SoftLine, f1, soften
 from metaeval.citation.model import Answer
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.model import AnswerFacts, FactLine
 from metaeval.citation.scifi.shares import entailments, lost_citing
 from metaeval.citation.scifi.with_model import facts_signature, read_with_model
 from metaeval.citation.scifi.with_parser import read_with_parser
-from metaeval.citation.soft import SoftLine, soften
 from metaeval.citation.table import claims_of, unjudged_claim
 from metaeval.config import RunConfig
 from metaeval.errors import UserError

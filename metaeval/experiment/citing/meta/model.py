@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.asking import Asking
+from metaeval.citation.chat import ChatOptions
 from metaeval.citation.citeeval.evaluate import ResponseValues
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.citeeval.values import Scenario as CiteEvalScenario

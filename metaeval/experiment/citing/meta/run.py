@@ -6,17 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from metaeval.citation.chat.opening import Chat, estimate_for
-from metaeval.citation.chat.options import ChatOptions
-from metaeval.citation.citeeval.asking import Asking, load_prompts
+from metaeval.citation.chat import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues, evaluate
-from metaeval.citation.citeeval.judge import questions_of
+from metaeval.citation.citeeval.judge import Asking, load_prompts, questions_of
 from metaeval.citation.citeeval.options import CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.human.model import cited_alone
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.parsers.find import find_parser
-from metaeval.citation.scifi.chunks import counter
+from metaeval.citation.scifi.entailment import counter
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.with_model import facts_signature, requests_for

@@ -21,7 +21,7 @@ from metaeval.citation.human.model import HumanSet, Valued
 from metaeval.citation.measures import Interval, interval_of
 from metaeval.experiment.citing.meta.model import Level, Measured, Meta
 from metaeval.experiment.citing.meta.notes import mean_ends, open_values, provenance
-from metaeval.experiment.citing.meta.per_system import over_systems, systems_of, within_systems
+from metaeval.experiment.citing.meta.ratings import over_systems, systems_of, within_systems
 from metaeval.experiment.citing.provenance import Provenance
 from metaeval.experiment.sheet import Record, Scalar, Sheet, known
 from metaeval.report.citation.layout import interval_cell, lines_grid

@@ -1,4 +1,4 @@
-"""Where answers come from: a chat model at an address, the reply store of earlier runs, or a file of replies.
+"""What is asked of which chat model, and where answers come from: a model, the reply store, or a file of replies.
 
 A file of replies holds requests and what came of them, one object per line, so that a whole pipeline can run again
 without a model; request and reply are what was sent and what came, as JSON. A request that failed is kept as failed.
@@ -16,17 +16,84 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from metaeval.citation.chat.options import ChatOptions
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
+
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, write_text
 from metaeval.llm.budget import Estimate, Prices, Purse, estimate, prices_of
-from metaeval.llm.endpoint import open_endpoint
+from metaeval.llm.endpoint import ENDPOINT_OPTIONS, OPENAI, EndpointOptions, checked_url, open_endpoint
 from metaeval.llm.errors import Cause
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply, read_reply
 from metaeval.llm.replies import ReplyStore, replies_path
+
+Form = Literal["json", "json_schema"]
+"""A reply in JSON that the prompt alone asks for, or that the server holds the model to."""
+
+_OURS = frozenset(
+    "model messages stream n temperature top_p max_tokens max_completion_tokens seed response_format".split()
+)
+
+
+def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Further fields of a request's body. Raises ValueError for one that another option sets."""
+    if taken := sorted(_OURS & extra.keys()):
+        raise ValueError(f"extra may not set {', '.join(taken)}: options of their own do")
+    return extra
+
+
+def chat_request(asked: Any, content: str, form: dict[str, Any] | None, max_tokens: int) -> ChatRequest:
+    """The request with this message. asked: options with the names of `ChatOptions`; form: a `response_format`."""
+    given = {"temperature": asked.temperature, "top_p": asked.top_p, "seed": asked.seed}
+    body: dict[str, Any] = {"model": asked.model, asked.max_tokens_name: max_tokens}
+    body |= {name: value for name, value in given.items() if value is not None}
+    if form is not None and asked.output == "json_schema":
+        body["response_format"] = form
+    return ChatRequest({**body, **asked.extra, "messages": [{"role": asked.role, "content": content}]})
+
+
+class ChatOptions(EndpointOptions):
+    """A model at an address, and the settings of a request; those of `EndpointOptions` cannot change a reply."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
+    """Chat model that is asked."""
+    base_url: Annotated[str, AfterValidator(checked_url)] = OPENAI
+    """Address of the server, http://HOST:PORT/v1."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    """Sampling temperature (none: the server's own)."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Nucleus sampling (none: the server's own)."""
+    seed: int | None = None
+    """Seed that is sent with each request (none: no seed)."""
+    max_tokens: Annotated[int, Field(ge=1)] = 1024
+    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
+    max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Name under which the limit is sent; some models refuse max_tokens."""
+    output: Form = "json"
+    """Form of the reply: json (the prompt alone asks for JSON), or json_schema (for a server with structured
+    output)."""
+    role: Literal["user", "system"] = "user"
+    """Role of the one message that is sent."""
+    extra: Annotated[dict[str, JsonValue], AfterValidator(checked_extra)] = Field(default_factory=dict)
+    """Further fields of the request's body."""
+
+    def request(self, content: str, form: dict[str, Any] | None = None) -> ChatRequest:
+        """The request with this message; form: a `response_format`, sent where the output is held to a schema."""
+        return chat_request(self, content, form, self.max_tokens)
+
+    def identity(self) -> dict[str, Any]:
+        """What can change a reply and is in use, for a signature.
+
+        The address is not in it: a file of replies does not say where they came from, and a replay gives the same
+        signature as the run. Which model answered the replies tell.
+        """
+        values: dict[str, Any] = self.model_dump(mode="json", exclude={"base_url", *ENDPOINT_OPTIONS})
+        return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
+
 
 if TYPE_CHECKING:
     from metaeval.llm.client import ChatSession
@@ -190,7 +257,12 @@ def recording(ask: Ask, path: Path) -> Ask:
     def asked(requests: Sequence[ChatRequest]) -> Sequence[Answer]:
         answers = ask(requests)
         for request, answer in zip(requests, answers, strict=True):
-            kept = {"request": request.body, "sample": request.sample, **_outcome(answer)}
+            came: dict[str, Any] = (
+                {"failure": {"cause": str(answer.cause), "detail": answer.detail}}
+                if isinstance(answer, Failure)
+                else {"reply": json.loads(answer.raw)}
+            )
+            kept = {"request": request.body, "sample": request.sample, **came}
             # A lone surrogate, which JSON input may hold, has no UTF-8 form; as an escape it reads back the same.
             lines[_key(request)] = canonical_json(kept).encode("utf-8", "backslashreplace").decode("utf-8")
         write_text(path, "".join(f"{line}\n" for line in lines.values()))
@@ -228,12 +300,6 @@ def _key(request: ChatRequest) -> bytes:
     return request.key("")
 
 
-def _outcome(answer: Answer) -> dict[str, Any]:
-    if isinstance(answer, Failure):
-        return {"failure": {"cause": str(answer.cause), "detail": answer.detail}}
-    return {"reply": json.loads(answer.raw)}
-
-
 def _answer(row: Row) -> Answer:
     if "failure" in row.fields:
         failure = row.row("failure")
@@ -256,7 +322,9 @@ def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
     ended = Counter(map(_ended, answers))
     came = ", ".join(f"{times:,} {name}" for name, times in ended.items())
     first = next((one for one in answers if isinstance(one, Reply) and one.content.strip()), None)
-    begins = "" if first is None else f"; the first reply begins {_beginning(first.content)}"
+    words = "" if first is None else " ".join(first.content.split())
+    shown = words if len(words) <= _BEGINNING else words[:_BEGINNING] + "..."
+    begins = "" if first is None else f"; the first reply begins {shown!r}"
     higher = f"set max_tokens higher (-s max_tokens={2 * max_tokens}), or " if ended[_CUT] else ""
     return f"{came}{begins}; {higher}ask another model (--model NAME)"
 
@@ -269,8 +337,3 @@ def _ended(answer: Answer) -> str:
     if answer.refusal or answer.finish_reason == "content_filter":
         return "refused by the model or a filter"
     return "malformed" if answer.content.strip() else "without a text"
-
-
-def _beginning(text: str) -> str:
-    words = " ".join(text.split())
-    return repr(words if len(words) <= _BEGINNING else words[:_BEGINNING] + "...")
