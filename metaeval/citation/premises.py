@@ -91,7 +91,7 @@ def judge(questions: Sequence[Question], entails: Entails, untitled: Untitled = 
         return tuple(None if pair is None else known[pair] for pair in pairs)
 
     return [
-        Judgement(*verdicts([one]), verdicts(few), verdicts(others))
+        Judgement(verdicts([one])[0], verdicts(few), verdicts(others))
         for one, few, others in zip(joint, alone, rest, strict=True)
     ]
 

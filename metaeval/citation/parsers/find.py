@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -65,31 +65,20 @@ def spacy_parser(name: str, one_root: bool = True) -> Parser:
 def _parser(source: str, name: str, one_root: bool) -> Parser:
     language, release = _load(source)
 
+    def prepared(text: str) -> Doc:
+        doc = language.make_doc(text)
+        # The parser's transition system may not break between tokens that are marked so beforehand.
+        for place, token in enumerate(doc if one_root else ()):
+            token.is_sent_start = place == 0
+        return doc
+
     def parse(texts: Sequence[str]) -> list[Parse]:
-        docs = (_one_sentence(language.make_doc(text)) if one_root else language.make_doc(text) for text in texts)
-        return [_parse_of(doc) for doc in _pipe(language, docs)]
+        return [
+            Parse(tuple(token.text for token in doc), tuple(token.dep_ for token in doc), tuple(t.head.i for t in doc))
+            for doc in language.pipe(map(prepared, texts), batch_size=256)
+        ]
 
     return Parser(f"{name} ({release})", parse)
-
-
-def _pipe(language: Language, docs: Iterator[Doc]) -> Iterator[Doc]:
-    parsed: Iterator[Doc] = language.pipe(docs, batch_size=256)
-    return parsed
-
-
-def _one_sentence(doc: Doc) -> Doc:
-    # The parser's transition system may not break between tokens that are marked so beforehand.
-    for place, token in enumerate(doc):
-        token.is_sent_start = place == 0
-    return doc
-
-
-def _parse_of(doc: Doc) -> Parse:
-    return Parse(
-        tuple(token.text for token in doc),
-        tuple(token.dep_ for token in doc),
-        tuple(token.head.i for token in doc),
-    )
 
 
 @cache

@@ -220,25 +220,16 @@ def _chain_conjuncts(edges: _Edges, forms: Sequence[str]) -> None:
     for first in range(len(edges.labels)):
         left = first
         for conjunct in [child for child in edges.children(first) if edges.labels[child] == "conj"]:
-            to = left
-            if edges.labels[to] == "pobj" and _is_phrase(edges, conjunct):
-                # "in the north and in the south": the prepositions are what is coordinated.
-                to = edges.heads[to]
+            # Of a prepositional phrase its noun is what the next conjunct hangs on.
+            noun = next((child for child in edges.children(conjunct) if edges.labels[child] == "pobj"), None)
+            # "in the north and in the south": the prepositions are what is coordinated.
+            to = edges.heads[left] if edges.labels[left] == "pobj" and noun is not None else left
             edges.heads[conjunct] = to
             inner = [conjunct, *edges.children(conjunct)]
             for link in [child for node in inner for child in edges.children(node)]:
                 if left < link < conjunct and (edges.labels[link] == "cc" or forms[link] == ","):
                     edges.heads[link] = to
-            left = _content(edges, conjunct)
-
-
-def _is_phrase(edges: _Edges, node: int) -> bool:
-    return any(edges.labels[child] == "pobj" for child in edges.children(node))
-
-
-def _content(edges: _Edges, conjunct: int) -> int:
-    """What the next conjunct hangs on: the noun of a prepositional phrase, else the conjunct itself."""
-    return next((child for child in edges.children(conjunct) if edges.labels[child] == "pobj"), conjunct)
+            left = conjunct if noun is None else noun
 
 
 _COLUMNS = 10

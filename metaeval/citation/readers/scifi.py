@@ -85,7 +85,8 @@ def _cited(row: Row) -> list[tuple[int, int]]:
         if named not in numbers or isinstance(citation.fields["document"], bool):
             whole = f"a number from 1 to {len(numbers)}" if numbers else "none, for there are no documents"
             ids = any("id" in one.fields for one in row.rows("documents"))
-            raise citation.error("document", f"the id of a document ({_some(numbers)})" if ids else whole)
+            some = ", ".join([*map(shown, list(numbers)[:5]), *(["..."] if len(numbers) > 5 else [])])
+            raise citation.error("document", f"the id of a document ({some})" if ids else whole)
         found.append((offset, numbers[named]))
     return found
 
@@ -103,8 +104,3 @@ def _numbers(row: Row) -> Mapping[str, int]:
         twice = next(name for name in names if names.count(name) > 1)
         raise UserError(f"{row.where}: two documents have the id {shown(twice)}; allowed: an id of its own for each.")
     return {name: number for number, name in enumerate(names, start=1)}
-
-
-def _some(numbers: Mapping[str, int]) -> str:
-    named = ", ".join(map(shown, list(numbers)[:5]))
-    return f"{named}, ..." if len(numbers) > 5 else named

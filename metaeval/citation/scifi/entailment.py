@@ -145,12 +145,8 @@ def assign(fact: Fact, sentence: Sentence, options: ScifiOptions | None = None) 
     end = fact.segment.end
 
     def rank(group: Placed) -> tuple[int, bool, int]:
-        behind = group.at >= end
-        return (
-            distance(sentence.text, group.at, end, options),
-            behind != (options.tie == "after"),
-            abs(group.at - end),
-        )
+        away = distance(sentence.text, group.at, end, options)
+        return away, (group.at >= end) != (options.tie == "after"), abs(group.at - end)
 
     if not sentence.groups:
         return None, None
@@ -213,6 +209,11 @@ class _Question:
     distance: int | None = None
     premises: tuple[tuple[Chunk, int], ...] = ()
 
+    @property
+    def pairs(self) -> list[Pair]:
+        """What is asked of the backend."""
+        return [(chunk.text, self.fact.text) for chunk, _ in self.premises]
+
 
 def fact_lines(
     read: Sequence[AnswerFacts],
@@ -230,7 +231,7 @@ def fact_lines(
     options = options or ScifiOptions()
     chunks = _Chunks(options, counter(options.window_unit), splitter)
     questions = [_question(each, fact, options, chunks) for each in read for fact in each.facts]
-    known = judge_pairs([pair for question in questions for pair in _pairs(question)], entails, soft)
+    known = judge_pairs([pair for question in questions for pair in question.pairs], entails, soft)
     return [_line(question, known, options, soft) for question in questions]
 
 
@@ -268,10 +269,6 @@ def _question(each: AnswerFacts, fact: Fact, options: ScifiOptions, chunks: _Chu
     return _Question(each.answer, sentence, fact, group, distance, chunks.of(each.answer, places) if places else ())
 
 
-def _pairs(question: _Question) -> list[Pair]:
-    return [(chunk.text, question.fact.text) for chunk, _ in question.premises]
-
-
 def _line(question: _Question, known: dict[Pair, Verdict], options: ScifiOptions, soft: bool) -> FactLine:
     answer, sentence, fact, group = question.answer, question.sentence, question.fact, question.group
     place: dict[str, object] = {
@@ -301,7 +298,7 @@ def _line(question: _Question, known: dict[Pair, Verdict], options: ScifiOptions
     if not question.premises:
         value = 0.0 if options.out_of_range == "fails" else None
         return FactLine(**place, state="fails", value=value)  # type: ignore[arg-type]
-    verdicts = [known[pair] for pair in _pairs(question)]
+    verdicts = [known[pair] for pair in question.pairs]
     best, value, reason = most(verdicts, soft)
     chunk, number = question.premises[best] if best is not None else (None, None)
     return FactLine(
@@ -324,11 +321,12 @@ def coverage_lines(
     without a sentence covers nothing: its values are 0, and nothing is asked. Answers without a reference have no line.
     """
     options = options or ScifiOptions()
-    pairs = [
-        (each, number, fact, _pair(each, fact, options))
-        for each in read
-        for number, fact in enumerate(each.reference.facts if each.reference else (), start=1)
-    ]
+    pairs: list[tuple[AnswerFacts, int, str, Pair | None]] = []
+    for each in read:
+        text = " ".join(sentence.text for sentence in each.sentences)
+        for number, fact in enumerate(each.reference.facts if each.reference else (), start=1):
+            asked = (text, fact) if options.coverage == "answer" else (fact, text)
+            pairs.append((each, number, fact, asked if text else None))
     known = judge_pairs([pair for *_, pair in pairs if pair is not None], entails, soft)
     lines: list[CoverageLine] = []
     for each, number, fact, pair in pairs:
@@ -347,10 +345,3 @@ def coverage_lines(
             )
         )
     return lines
-
-
-def _pair(each: AnswerFacts, fact: str, options: ScifiOptions) -> Pair | None:
-    text = " ".join(sentence.text for sentence in each.sentences)
-    if not text:
-        return None
-    return (text, fact) if options.coverage == "answer" else (fact, text)

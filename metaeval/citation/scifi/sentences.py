@@ -70,7 +70,8 @@ def _cleaned(reading: Reading, options: ScifiOptions, first: int) -> tuple[Readi
     clean, end = Reading("", ()), 0
     placed: list[Placed] = []
     for group in cited_spans(reading.text, options.styles, first):
-        clean = _continued(clean, _without_last_space(part(reading, end, group.start)), bool(placed))
+        before = len(reading.text[: group.start].rstrip())
+        clean = _continued(clean, part(reading, end, max(end, before)), bool(placed))
         marks = tuple(Mark(reading.at[mark.start], reading.at[mark.end - 1] + 1, mark.number) for mark in group.marks)
         placed.append(Placed(len(clean.text), marks))
         end = group.end
@@ -80,17 +81,9 @@ def _cleaned(reading: Reading, options: ScifiOptions, first: int) -> tuple[Readi
 def _continued(clean: Reading, rest: Reading, behind_mark: bool) -> Reading:
     """What stands behind a mark, put behind what stands before it; two words that it parted stay two."""
     if not clean.text:
-        return stripped(rest) if not rest.text.strip() else part(rest, _indent(rest.text), len(rest.text))
+        return part(rest, len(rest.text) - len(rest.text.lstrip()), len(rest.text))
     parted = behind_mark and clean.text[-1].isalnum() and rest.text[:1].isalnum()
     return joined(clean, added(" "), rest) if parted else joined(clean, rest)
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
-def _without_last_space(reading: Reading) -> Reading:
-    return part(reading, 0, len(reading.text.rstrip()))
 
 
 def given_facts(answer: Answer) -> tuple[str, ...] | None:
@@ -198,13 +191,10 @@ def find_segment(sentence: str, said: str, options: ScifiOptions | None = None) 
     said = said.strip()
     if said:
         pattern = r"\s+".join(map(re.escape, said.split()))
-        for found in (
-            _place(re.escape(said), sentence, last, verbatim=True),
-            _place(pattern, sentence, last, verbatim=False),
-            _likest(sentence, said, options.likeness, last) if options.likeness < 1 else None,
-        ):
-            if found is not None:
-                return found
+        if found := _place(re.escape(said), sentence, last, True) or _place(pattern, sentence, last, False):
+            return found
+        if options.likeness < 1 and (run := likest_run(sentence, said, options.likeness, last)):
+            return Segment(*run, "fuzzy")
     return Segment(0, len(sentence), "sentence") if options.unmapped == "sentence" else None
 
 
@@ -215,8 +205,3 @@ def _place(pattern: str, sentence: str, last: bool, verbatim: bool) -> Segment |
         if matches := list(re.finditer(f"(?=({one}))", sentence, flags)):
             return Segment(*matches[-1 if last else 0].span(1), "verbatim" if verbatim else "case folded")
     return None
-
-
-def _likest(sentence: str, said: str, likeness: float, last: bool) -> Segment | None:
-    found = likest_run(sentence, said, likeness, last)
-    return None if found is None else Segment(*found, "fuzzy")

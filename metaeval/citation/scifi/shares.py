@@ -8,12 +8,12 @@ such sentences state one fact each, and too narrow where they state several.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from metaeval.citation.measures import Share, sum_up
 from metaeval.citation.model import Answer
 from metaeval.citation.premises import find_place
-from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, CoverageLine, FactLine, Sentence
+from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, CoverageLine, FactLine
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.sentences import unread_marks
 
@@ -46,12 +46,12 @@ def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[Share]
 
 def densities(read: Sequence[AnswerFacts], options: ScifiOptions | None = None) -> list[Share]:
     """Citations of each answer over its sentences, all or those that cite; every mark is a citation."""
-    return _over_sentences(read, options or ScifiOptions(), lambda _sentence, _at: True)
+    return _over_sentences(read, options or ScifiOptions(), inside=False)
 
 
 def sub_densities(read: Sequence[AnswerFacts], options: ScifiOptions | None = None) -> list[Share]:
     """As `densities`, of the citations inside a sentence alone: those that a further word follows there."""
-    return _over_sentences(read, options or ScifiOptions(), _followed)
+    return _over_sentences(read, options or ScifiOptions(), inside=True)
 
 
 def unmapped(read: Sequence[AnswerFacts]) -> list[Share]:
@@ -92,7 +92,7 @@ def citations_without_facts(
         hits = total = missing = 0
         for sentence in each.sentences:
             key = (each.answer.id, sentence.number)
-            marks, used = _marks(sentence), sum(assigned.get(key, {}).values())
+            marks, used = sum(len(group.marks) for group in sentence.groups), sum(assigned.get(key, {}).values())
             is_open = key in doubtful
             hits += 0 if is_open else marks - used
             missing += marks - used if is_open else 0
@@ -156,20 +156,11 @@ def _opened(shares: Sequence[Share], more: Sequence[int]) -> list[Share]:
     return [Share(one.hits, one.total, one.open + number) for one, number in zip(shares, more, strict=True)]
 
 
-def _marks(sentence: Sentence) -> int:
-    return sum(len(group.marks) for group in sentence.groups)
-
-
-def _followed(sentence: Sentence, at: int) -> bool:
-    return any(character.isalnum() for character in sentence.text[at:])
-
-
-def _over_sentences(
-    read: Sequence[AnswerFacts], options: ScifiOptions, counts: Callable[[Sentence, int], bool]
-) -> list[Share]:
+def _over_sentences(read: Sequence[AnswerFacts], options: ScifiOptions, inside: bool) -> list[Share]:
     shares = []
     for each in read:
         own = [one for one in each.sentences if one.groups or options.density_over == "all"]
-        hits = sum(len(group.marks) for one in own for group in one.groups if counts(one, group.at))
+        groups = [(group, one.text[group.at :]) for one in own for group in one.groups]
+        hits = sum(len(group.marks) for group, behind in groups if not inside or any(map(str.isalnum, behind)))
         shares.append(Share(hits, len(own)))
     return shares

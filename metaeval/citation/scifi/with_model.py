@@ -27,7 +27,6 @@ from metaeval.citation.scifi.sentences import (
 )
 from metaeval.citation.scifi.with_parser import PROFILE
 from metaeval.citation.sentences import RULES, SentenceSplitter
-from metaeval.llm.exchange import Answer as Reply
 from metaeval.llm.exchange import (
     ChatRequest,
     Prompt,
@@ -162,26 +161,28 @@ def read_with_model(
     read = [_material(answer, options, splitter) for answer in answers]
     first, second = decomposition_prompt(options), mapping_prompt(options)
     texts = _texts(read)
-    replies = _asked([decomposition_request(text, first, chat) for text in texts], ask)
-    heard = {text: _heard(reply, options) for text, reply in zip(texts, replies, strict=True)}
-    pairs = _pairs(read, heard, options)
-    replies = _asked([mapping_request(*pair, second, chat) for pair in pairs], ask)
-    said = {pair: _said(reply) for pair, reply in zip(pairs, replies, strict=True)}
-    return [_answer_facts(one, heard, said, options) for one in read]
+    replies = ask([decomposition_request(text, first, chat) for text in texts]) if texts else ()
+    heard: dict[str, tuple[Heard, str]] = {}
+    for text, reply in zip(texts, replies, strict=True):
+        found, state = read_answer(reply, lambda own: read_facts(own, options))
+        heard[text] = (found, "" if found.facts else "unparsed") if found else (Heard(()), state)
+    material = [
+        (sentence, seen) for one in read for sentence, seen in zip(one.sentences, one.seen, strict=True) if seen
+    ]
+    asked = ((seen, fact) for one, seen in material if _is_asked(one, options) for fact in heard[seen][0].facts)
+    pairs = list(dict.fromkeys(asked))
+    replies = ask([mapping_request(*pair, second, chat) for pair in pairs]) if pairs else ()
+    segments = {pair: read_answer(reply, read_segment) for pair, reply in zip(pairs, replies, strict=True)}
+    return [_answer_facts(one, heard, segments, options) for one in read]
 
 
 def _material(answer: Answer, options: ScifiOptions, splitter: SentenceSplitter) -> _Material:
     given = given_facts(answer)
     reference = None if given is not None else reference_sentences(answer, options, splitter)
     sentences = read_sentences(answer, options, splitter)
-    seen = tuple(_seen(answer, sentence, options) for sentence in sentences)
+    as_seen = [one.text if options.marks == "removed" else answer.text[one.start : one.end] for one in sentences]
+    seen = tuple(text if has_letter(one.text) else None for one, text in zip(sentences, as_seen, strict=True))
     return _Material(answer, sentences, seen, given, reference)
-
-
-def _seen(answer: Answer, sentence: Sentence, options: ScifiOptions) -> str | None:
-    if not has_letter(sentence.text):
-        return None
-    return sentence.text if options.marks == "removed" else answer.text[sentence.start : sentence.end]
 
 
 def _texts(read: Sequence[_Material]) -> list[str]:
@@ -189,38 +190,8 @@ def _texts(read: Sequence[_Material]) -> list[str]:
     return list(dict.fromkeys(text for one in read for text in (*one.seen, *(one.reference or ())) if text is not None))
 
 
-def _pairs(read: Sequence[_Material], heard: Mapping[str, tuple[Heard, str]], options: ScifiOptions) -> list[_Pair]:
-    return list(
-        dict.fromkeys(
-            (seen, fact)
-            for one in read
-            for sentence, seen in zip(one.sentences, one.seen, strict=True)
-            if seen is not None and _is_asked(sentence, options)
-            for fact in heard[seen][0].facts
-        )
-    )
-
-
 def _is_asked(sentence: Sentence, options: ScifiOptions) -> bool:
     return options.map_all or len(sentence.groups) > 1
-
-
-def _asked(requests: Sequence[ChatRequest], ask: Ask) -> Sequence[Reply]:
-    return ask(requests) if requests else []
-
-
-def _heard(reply: Reply, options: ScifiOptions) -> tuple[Heard, str]:
-    """What was understood of a reply, and why it has no fact, where it has none."""
-    heard, state = read_answer(reply, lambda text: read_facts(text, options))
-    if heard is None:
-        return Heard(()), state
-    return heard, "" if heard.facts else "unparsed"
-
-
-def _said(reply: Reply) -> tuple[str | None, str]:
-    """The segment that a reply names, and why there is none, where there is none."""
-    said, state = read_answer(reply, read_segment)
-    return said, "" if state == "read" else state
 
 
 def _answer_facts(

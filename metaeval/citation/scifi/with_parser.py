@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from metaeval.citation.aliice.claims import MARK, Draft, Stated, draft, read
+from metaeval.citation.aliice.claims import MARK, Draft, draft, read
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.aliice.tree import Tree, expanded, tree_of
+from metaeval.citation.aliice.tree import expanded, tree_of
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.scifi.model import DUPLICATE, AnswerFacts, Fact, ReferenceFacts, Segment, Sentence
@@ -47,12 +47,16 @@ def claims_in(sentence: Sentence, ready: Draft, parse: Parse) -> list[Made]:
     shares all of them, of all its words. A claim that ALiiCE falls back to the whole sentence for has no segment found.
     """
     claims = read(ready, parse, PROFILE)
-    words = _words(tree_of(parse), [node for node, _ in claims.nodes])
+    tree, nodes = tree_of(parse), [node for node, _ in claims.nodes]
+    rooted = [node for node in nodes if tree is not None and node in tree]
+    words = [expanded(tree, node, [other for other in nodes if other != node]) for node in rooted] if tree else []
     spans = _spans(sentence, ready, parse)
     numbers = iter(range(len(words)))
     made: list[Made] = []
     for stated in claims.claims:
-        groups = _groups(sentence, stated)
+        # A claim's marks are those of `with_groups`, which number them from 1.
+        numbers_of = sorted({number for number in stated.citations if 1 <= number <= len(sentence.groups)})
+        groups = tuple(sentence.groups[number - 1].at for number in numbers_of)
         if stated.made_by != "tree":
             made.append((sentence.text, Segment(0, len(sentence.text), "sentence"), stated.made_by, groups))
             continue
@@ -62,19 +66,6 @@ def claims_in(sentence: Sentence, ready: Draft, parse: Parse) -> list[Made]:
         segment = _segment(sentence.text, own, words, spans)
         made.append((sentence.text if is_all else text, segment, "tree", groups))
     return made
-
-
-def _groups(sentence: Sentence, stated: Stated) -> tuple[int, ...]:
-    """The places of a claim's groups: its marks are those of `with_groups`, which number them from 1."""
-    numbers = {number for number in stated.citations if 1 <= number <= len(sentence.groups)}
-    return tuple(sentence.groups[number - 1].at for number in sorted(numbers))
-
-
-def _words(tree: Tree | None, nodes: Sequence[int]) -> list[tuple[int, ...]]:
-    """The places of each tree claim's words, in the claims' order."""
-    if tree is None:
-        return []
-    return [expanded(tree, node, [other for other in nodes if other != node]) for node in nodes if node in tree]
 
 
 def _segment(text: str, claim: int, words: Sequence[Sequence[int]], spans: Sequence[_Span | None]) -> Segment:
@@ -164,49 +155,32 @@ def read_with_parser(
     }
     texts = list(dict.fromkeys(each.text for each in drafts.values() if each.text is not None))
     parses = dict(zip(texts, parser.parse(texts) if texts else [], strict=True))
-    return [
-        _answer_facts(
-            answer,
-            own,
-            {one.number: _stated(one, drafts.get((place, one.number)), parses) for one in own},
-            options,
-            splitter,
-        )
-        for place, (answer, own) in enumerate(zip(answers, sentences, strict=True))
-    ]
+    found = []
+    for place, (answer, own) in enumerate(zip(answers, sentences, strict=True)):
+        facts: list[Fact] = []
+        problems: Counter[str] = Counter()
+        for sentence in own:
+            _add_facts(sentence, _made(sentence, drafts.get((place, sentence.number)), parses), facts, problems)
+        said = given_facts(answer) or reference_sentences(answer, options, splitter)
+        reference = None if said is None else ReferenceFacts(said)
+        found.append(AnswerFacts(answer, own, tuple(facts), reference=reference, problems=problems))
+    return found
 
 
-def _answer_facts(
-    answer: Answer,
-    sentences: tuple[Sentence, ...],
-    made: Mapping[int, Sequence[Made]],
-    options: ScifiOptions,
-    splitter: SentenceSplitter,
-) -> AnswerFacts:
-    facts: list[Fact] = []
-    problems: Counter[str] = Counter()
-    for number, found in made.items():
-        seen: dict[str, int] = {}
-        for text, segment, rule, own in found:
-            if text.casefold() in seen:
-                # A fact is judged once; which groups it was cut out for is not forgotten.
-                problems[DUPLICATE] += 1
-                place = seen[text.casefold()]
-                facts[place] = replace(facts[place], own=tuple(sorted({*facts[place].own, *own})))
-            elif has_letter(text):
-                seen[text.casefold()] = len(facts)
-                facts.append(Fact(len(facts) + 1, text, number, segment, rule, own=own))
-    reference = given_facts(answer) or reference_sentences(answer, options, splitter)
-    return AnswerFacts(
-        answer,
-        sentences,
-        tuple(facts),
-        reference=None if reference is None else ReferenceFacts(reference),
-        problems=problems,
-    )
+def _add_facts(sentence: Sentence, made: Sequence[Made], facts: list[Fact], problems: Counter[str]) -> None:
+    seen: dict[str, int] = {}
+    for text, segment, rule, groups in made:
+        if text.casefold() in seen:
+            # A fact is judged once; which groups it was cut out for is not forgotten.
+            problems[DUPLICATE] += 1
+            place = seen[text.casefold()]
+            facts[place] = replace(facts[place], own=tuple(sorted({*facts[place].own, *groups})))
+        elif has_letter(text):
+            seen[text.casefold()] = len(facts)
+            facts.append(Fact(len(facts) + 1, text, sentence.number, segment, rule, own=groups))
 
 
-def _stated(sentence: Sentence, ready: Draft | None, parses: Mapping[str, Parse]) -> list[Made]:
+def _made(sentence: Sentence, ready: Draft | None, parses: Mapping[str, Parse]) -> list[Made]:
     if ready is None or ready.text is None:
         own = tuple(group.at for group in sentence.groups) if len(sentence.groups) == 1 else ()
         return [(sentence.text, Segment(0, len(sentence.text), "verbatim"), "sentence", own)]

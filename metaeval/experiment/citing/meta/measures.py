@@ -5,7 +5,7 @@ Every measure is named pipeline:measure:backend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from metaeval.citation.chat import Chat
@@ -91,12 +91,14 @@ def autoais_measures(
             for answer, own in zip(answers, triples, strict=True)
         }
         named = {"pipeline": "autoais", **fields, "measure": measure, **backend.fields}
-        bounds = {
-            answer.id: _triple_ends(response_triple(own), measure) for answer, own in zip(answers, triples, strict=True)
-        }
-        ends = {answer: own for answer, own in bounds.items() if own is not None}
+        ends: dict[str, Ends] = {}
+        for answer, own in zip(answers, triples, strict=True):
+            whole = response_triple(own)
+            least, most = whole[measure].least, whole[measure].most
+            if least is not None and most is not None and any(one.value is None for one in whole.values()):
+                ends[answer.id] = (least, most)
         found.append(
-            Measured(f"autoais:{measure}:{backend.name}", named, spans, wholes, ledger=backend.ledger, ends=ends),
+            Measured(f"autoais:{measure}:{backend.name}", named, spans, wholes, ledger=backend.ledger, ends=ends)
         )
     return found
 
@@ -166,14 +168,6 @@ def _valued(value: float | None, lost: bool, reason: str = "") -> Valued:
 
 def _of_triple(triple: Triple, measure: str) -> Valued:
     return _valued(triple[measure].value, lost=True)
-
-
-def _triple_ends(triple: Triple, measure: str) -> Ends | None:
-    """The bounds of one of three values; None where none of the three is missing."""
-    least, most = triple[measure].least, triple[measure].most
-    if least is None or most is None or all(one.value is not None for one in triple.values()):
-        return None
-    return least, most
 
 
 def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], dict[str, object]]:
@@ -286,7 +280,11 @@ def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Meas
             name = f"scores:{measure}"
             if name in found:
                 raise UserError(f"Two files of scores name a measure {measure!r}: give it another name in one of them.")
-            means = {answer: _mean_of_known([one.said for one in own]) for answer, own in scores.spans.items()}
+            known = {
+                answer: [one.said for one in own if one.said.state != "missing"] for answer, own in scores.spans.items()
+            }
+            lost = Valued(None, "missing", "absent")
+            means = {answer: mean_of(own) if own else lost for answer, own in known.items()}
             pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
             fields = {"pipeline": "scores", "measure": measure, "file": pinned}
             partial = frozenset(
@@ -296,8 +294,3 @@ def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Meas
             )
             found[name] = Measured(name, fields, scores.spans, {**means, **scores.wholes}, partial)
     return list(found.values())
-
-
-def _mean_of_known(values: Iterable[Valued]) -> Valued:
-    known = [one for one in values if one.state != "missing"]
-    return mean_of(known) if known else Valued(None, "missing", "absent")

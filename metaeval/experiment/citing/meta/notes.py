@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from metaeval.experiment.citing.meta.model import Ends, Level, Meta
 from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
-from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
 from metaeval.report.grid import Note, count, numeral, plain, share
 from metaeval.report.result import Column, Data
@@ -91,50 +90,35 @@ def _notes(meta: Meta, data: Data) -> tuple[Note, ...]:
     """The footer: ratings, rules, what was left out, verdicts, truncation, resampling."""
     read, human = meta.read, meta.read.human
     rated = sum(rating is not None for own in human.answers for rating in own.ratings)
-    said = (
-        f"{count(len(human.answers), 'answer')}, {count(data.groups, 'group')}; {count(rated, 'rated statement')} of "
-    )
-    said += f"{data.statements:,}; {count(human.annotators, 'annotator')} each"
+    said = f"{count(len(human.answers), 'answer')}, {count(data.groups, 'group')}; "
+    said += f"{count(rated, 'rated statement')} of {data.statements:,}; {count(human.annotators, 'annotator')} each"
     if human.annotators < 2:
         said += ", so that no agreement between annotators is known"
     dropped = [f"{plain(name)} {number:,}" for name, number in human.dropped.items()]
-    rules = f"a statement without a value {_none(read.options.none)}; "
-    rules += f"a response without any {_unrated(read.options.unrated)}; a response's value is "
+    filled = "takes its response's, on each side by itself" if read.options.none == "response" else "is left out"
+    rules = f"a statement without a value {filled}; a response without any "
+    rules += "is left out" if read.options.unrated == "left out" else "has 1"
+    rules += "; a response's value is "
     rules += "the pipeline's own" if read.options.responses == "own" else "the mean over its rated statements"
     rules += "; correlations leave out rows without a value, and their bounds (§) give values to all of these: where a "
     rules += "verdict is missing, and where the pipeline gives none"
     if read.scenario == "cited":
         rules += "; scenario cited: statements without citations have no rating, and CiteEval gives them no value"
-    verdicts = tuple((_label(use, one), _verdict(one.cutoff.value, one.cutoff.source)) for use, one in meta.backends)
-    cut = tuple(
-        (_label(use, one), f"{share(one.ledger.cut_pairs, one.ledger.pairs)} of pairs are longer than the metric reads")
-        for use, one in meta.backends
-        if one.ledger.cut_pairs
-    )
+    verdicts, cut = [], []
+    for use, one in meta.backends:
+        label, source = f"{plain(one.name)}, {use}" if use else plain(one.name), one.cutoff.source
+        as_it_is = "scores as they are" + ("" if source == "as it is" else f" ({source})")
+        from_on = as_it_is if one.cutoff.value is None else f"supported from {one.cutoff.value:g} on ({source})"
+        verdicts.append((label, from_on))
+        if one.ledger.cut_pairs:
+            longer = share(one.ledger.cut_pairs, one.ledger.pairs)
+            cut.append((label, f"{longer} of pairs are longer than the metric reads"))
     return (
         Note("data", said),
         Note("left out", ", ".join([*dropped, *(f"{unit}: {plain(why)}" for unit, why in meta.left_out)])),
         Note("rules", rules),
-        Note("verdicts", "", verdicts),
-        Note("truncation", "", cut),
+        Note("verdicts", "", tuple(verdicts)),
+        Note("truncation", "", tuple(cut)),
         Note("could be", "", could_be(meta)),
         uncertainty(read.run.config.interval),
     )
-
-
-def _label(use: str, backend: Backend) -> str:
-    return f"{plain(backend.name)}, {use}" if use else plain(backend.name)
-
-
-def _verdict(value: float | None, source: str) -> str:
-    if value is None:
-        return "scores as they are" + ("" if source == "as it is" else f" ({source})")
-    return f"supported from {value:g} on ({source})"
-
-
-def _none(rule: str) -> str:
-    return "is left out" if rule == "left out" else "takes its response's, on each side by itself"
-
-
-def _unrated(rule: str) -> str:
-    return "is left out" if rule == "left out" else "has 1"

@@ -75,7 +75,11 @@ def response_level(
 ) -> Level:
     """One row for each response that has a rating."""
     rows: list[Rating] = []
-    values: dict[str, list[Valued]] = {one.name: [] for one in measured if one.name in aligned or _has_wholes(one)}
+    values: dict[str, list[Valued]] = {
+        one.name: []
+        for one in measured
+        if one.name in aligned or any(whole.state != "no value" for whole in one.wholes.values())
+    }
     partial: dict[str, set[str]] = {one: set() for one in values}
     dropped = Counter(human.dropped)
     for own in human.answers:
@@ -91,10 +95,6 @@ def response_level(
                 if in_part:
                     partial[one.name].add(own.answer.id)
     return _level("responses", name, rows, values, partial, dropped, measured)
-
-
-def _has_wholes(measured: Measured) -> bool:
-    return any(one.state != "no value" for one in measured.wholes.values())
 
 
 def _row(own: HumanAnswer, gold: float | None, place: str, text: str) -> Rating:
@@ -138,7 +138,14 @@ def _level(
     dropped: Counter[str],
     measured: Sequence[Measured],
 ) -> Level:
-    values = {one: own if _made_elsewhere(one) else [_rounded(each) for each in own] for one, own in values.items()}
+    # Scores that were made elsewhere stay as they are.
+    values = {
+        name: [
+            one if one.value is None or name.startswith("scores:") else replace(one, value=round(one.value, _DIGITS))
+            for one in own
+        ]
+        for name, own in values.items()
+    }
     scores = {one: {row.id: value.value for row, value in zip(rows, own, strict=True)} for one, own in values.items()}
     by_name = {one.name: one for one in measured}
     columns = [
@@ -147,14 +154,6 @@ def _level(
     ]
     in_part = {one: frozenset(ids) for one, ids in partial.items()}
     return Level(unit, Ratings(name, tuple(rows), scores, +dropped), values, columns, in_part)
-
-
-def _made_elsewhere(measure: str) -> bool:
-    return measure.startswith("scores:")
-
-
-def _rounded(said: Valued) -> Valued:
-    return said if said.value is None else replace(said, value=round(said.value, _DIGITS))
 
 
 def _answer(said: Valued) -> PairScore:

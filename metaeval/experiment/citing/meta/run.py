@@ -47,9 +47,10 @@ from metaeval.experiment.citing.meta.model import (
 from metaeval.experiment.citing.meta.ratings import alignment, response_level, statement_level
 from metaeval.experiment.citing.meta.sheets import meta_sheets
 from metaeval.experiment.citing.meta.summary_table import brief_grids
-from metaeval.experiment.citing.pipeline import Given, Layout, MakeBackends, Pipeline, Run
+from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Pipeline, Run
 from metaeval.experiment.citing.run import find_cutoffs
-from metaeval.experiment.citing.settings import ChatChoice, chat_options
+from metaeval.experiment.citing.settings import chat_options
+from metaeval.experiment.columns import Column
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.rated import RatedSet
@@ -72,7 +73,8 @@ def _read(run: Run) -> ToMeasure:
     if asked.scenario not in SCENARIOS:
         raise unknown("scenario", asked.scenario, SCENARIOS)
     find_protocols(run.config)
-    run = replace(run, config=run.config.model_copy(update={"dataset_options": _rules(asked, options)}))
+    rules = {**options.rules, "scenario": asked.scenario}
+    run = replace(run, config=run.config.model_copy(update={"dataset_options": rules}))
     scifi = ScifiOptions(**run.given["scifi"])
     asking, chat = _chat(names, run, scifi)
     profile = options.profile if options.profile in ("paper", "released") else "paper"
@@ -117,10 +119,6 @@ def _read(run: Run) -> ToMeasure:
         graded=graded,
         given=read_measures(asked.scores, answers),
     )
-
-
-def _rules(asked: MetaCommand, options: MetaOptions) -> dict[str, str]:
-    return {**options.rules, "scenario": asked.scenario}
 
 
 def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
@@ -210,7 +208,9 @@ def _judge(heard: Heard, make: MakeBackends) -> Meta:
         backends.append(("scifi", backend))
         asking[0] = "scifi"
         measured.append(scifi_measure(read, heard.facts, heard.fields, backend))
-    measured.sort(key=_place)
+    # Pipelines in the order of their list, and scores that were given behind them; the sort keeps all else.
+    order = {name: place for place, name in enumerate(PIPELINES)}
+    measured.sort(key=lambda one: order.get(one.name.partition(":")[0], len(PIPELINES)))
     aligned = alignment(read.human, measured)
     levels, left_out = _levels(read, measured, aligned)
     results = [_results(read, level, read.tested(measured)) for level in levels]
@@ -226,12 +226,6 @@ def _naming(progress: MetricProgress | None, asking: Sequence[str]) -> MetricPro
         progress(f"{asking[0]}, {metric}", done, total)
 
     return told
-
-
-def _place(one: Measured) -> int:
-    """Pipelines in the order of their list, and scores that were given behind them; the sort keeps all else."""
-    pipeline = one.name.partition(":")[0]
-    return PIPELINES.index(pipeline) if pipeline in PIPELINES else len(PIPELINES)
 
 
 def _levels(
@@ -260,24 +254,24 @@ def _results(read: ToMeasure, level: Level, tested: frozenset[str]) -> list[Resu
     rated = RatedSet(read.run.config, read.run.name, level.unit, level.ratings)
     few = [column for column in level.columns if column.name in tested]
     if len(few) in (len(level.columns), 0):
-        return [_titled(one) for one in evaluate_rated(rated, level.columns)]
-    untested = read.run.config.comparison.model_copy(update={"permutations": 0})
-    every = replace(rated, config=read.run.config.model_copy(update={"comparison": untested}))
-    alone = replace(rated, config=read.run.config.model_copy(update={"controls": False}))
-    both = zip(evaluate_rated(every, level.columns), evaluate_rated(alone, few), strict=True)
-    return [_titled(_with_tests(one, other)) for one, other in both]
+        results = evaluate_rated(rated, level.columns)
+    else:
+        results = _tested_alone(rated, level.columns, few)
+    # What people gave here is ratings, in no levels.
+    return [one.model_copy(update={"title": one.title.replace("human levels", "human ratings")}) for one in results]
 
 
-def _titled(result: Result) -> Result:
-    """The result under the name of what people gave here: ratings, in no levels."""
-    return result.model_copy(update={"title": result.title.replace("human levels", "human ratings")})
-
-
-def _with_tests(result: Result, tested: Result) -> Result:
-    """The result with the tests of some of its rows, and the clusters that they make."""
-    clusters = {row.metric: row.clusters for row in tested.rows}
-    rows = [row.model_copy(update={"clusters": clusters.get(row.metric, {})}) for row in result.rows]
-    return result.model_copy(update={"rows": rows, "significance": tested.significance})
+def _tested_alone(rated: RatedSet, columns: Sequence[Column], few: Sequence[Column]) -> list[Result]:
+    """All measures under each protocol, with the tests and clusters of a few of them."""
+    untested = rated.config.comparison.model_copy(update={"permutations": 0})
+    every = replace(rated, config=rated.config.model_copy(update={"comparison": untested}))
+    alone = replace(rated, config=rated.config.model_copy(update={"controls": False}))
+    found = []
+    for one, tested in zip(evaluate_rated(every, columns), evaluate_rated(alone, few), strict=True):
+        clusters = {row.metric: row.clusters for row in tested.rows}
+        rows = [row.model_copy(update={"clusters": clusters.get(row.metric, {})}) for row in one.rows]
+        found.append(one.model_copy(update={"rows": rows, "significance": tested.significance}))
+    return found
 
 
 def _lay_out(meta: Meta) -> Layout:
@@ -294,25 +288,13 @@ def _lay_out(meta: Meta) -> Layout:
 
 def _ratings_lines(ratings: Ratings) -> str:
     """The ratings as JSON lines with every measure's score, as `metaeval.corpus.loaders.ratings` reads them."""
-    lines: Sequence[str] = [
-        json.dumps(
-            {
-                "id": row.id,
-                "group": row.group,
-                "gold": row.gold,
-                **({"system": row.system} if row.system else {}),
-                **({"text": row.text} if row.text else {}),
-                "scores": {metric: scores.get(row.id) for metric, scores in ratings.scores.items()},
-            },
-            allow_nan=False,
-        )
-        for row in ratings.rows
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _asks(choice: ChatChoice, given: Given) -> bool:
-    return choice.given or "model" in given["asking"]
+    lines = []
+    for row in ratings.rows:
+        fields: dict[str, object] = {"id": row.id, "group": row.group, "gold": row.gold}
+        fields |= {name: value for name, value in (("system", row.system), ("text", row.text)) if value}
+        fields["scores"] = {metric: scores.get(row.id) for metric, scores in ratings.scores.items()}
+        lines.append(json.dumps(fields, allow_nan=False) + "\n")
+    return "".join(lines)
 
 
 META = Pipeline(
@@ -332,7 +314,7 @@ META = Pipeline(
     backends="optional",
     chat="optional",
     cutoff=None,
-    asks=_asks,
+    asks=lambda choice, given: choice.given or "model" in given["asking"],
     defaults={"protocols": ("correlation", "classification"), "dataset": "ratings"},
     owners={
         "meta": MetaOptions,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from metaeval.citation.citeeval.evaluate import SCENARIOS
+from metaeval.citation.citeeval.evaluate import SCENARIOS, Measure
 from metaeval.citation.citeeval.human_agreement import (
     Agreement,
     agreement,
@@ -17,7 +16,7 @@ from metaeval.citation.citeeval.human_agreement import (
     annotator_agreement,
 )
 from metaeval.citation.citeeval.values import Scenario
-from metaeval.citation.human.model import HumanSet, Valued
+from metaeval.citation.human.model import HumanSet
 from metaeval.citation.measures import Interval, interval_of
 from metaeval.experiment.citing.meta.model import Level, Measured, Meta
 from metaeval.experiment.citing.meta.notes import mean_ends, open_values, provenance
@@ -30,7 +29,7 @@ from metaeval.report.result import Column
 from metaeval.stats.agreement import Distance, alpha_by_groups
 from metaeval.stats.resampling import bootstrap, replicate
 
-_JUDGED = {"citeeval:auto": "auto", "citeeval:rating": "rating", "citeeval:edits": "edits"}
+_JUDGED: Mapping[str, Measure] = {"citeeval:auto": "auto", "citeeval:rating": "rating", "citeeval:edits": "edits"}
 _SHARE = Column(key="share", label="", digits=3)
 _RETRIEVAL = 2.0
 
@@ -70,7 +69,8 @@ def measures_sheet(meta: Meta, around: Provenance) -> Sheet:
     for level in meta.levels:
         rows: list[tuple[str, list[Cell]]] = []
         for name, values in level.values.items():
-            states = _states(values)
+            counted = Counter(one.state for one in values)
+            states = {state.replace(" ", "_"): counted[state] for state in ("valued", "no value", "missing")}
             number = len(level.partial[name])
             outside = sum(own.outside for own in meta.aligned.get(name, {}).values())
             ends = mean_ends(meta, level, name)
@@ -137,16 +137,11 @@ def within_sheet(meta: Meta, around: Provenance, level: Level) -> Sheet | None:
     records: list[Record] = []
     for one in within_systems(level, meta.read.run.config):
         cells: list[Cell] = []
-        record: dict[str, Scalar] = {
-            "system": one.system,
-            "measure": one.measure,
-            "rows": one.rows,
-            "of": one.total,
-        }
+        record: dict[str, Scalar] = {"system": one.system, "measure": one.measure, "rows": one.rows, "of": one.total}
         for column in CORRELATIONS:
             own = one.found[column.key]
-            cells.append(interval_cell((own.value, own.low, own.high), RANKS_DIGITS, signed=True))
-            record |= {column.key: own.value, f"{column.key}_low": own.low, f"{column.key}_high": own.high}
+            cells.append(interval_cell(own.ends, RANKS_DIGITS, signed=True))
+            record |= own.named(column.key)
         title = f"{plain(one.system)}, {one.total:,} {level.unit}"
         blocks.setdefault(title, []).append((one.measure, cells))
         records.append(record)
@@ -161,7 +156,8 @@ def systems_sheet(meta: Meta, around: Provenance, level: Level) -> Sheet | None:
     if len(systems) < 2:
         return None
     people, found = over_systems(level, meta.read.run.config)
-    rows = [(one.measure, [*_means(one.means), _tau_cell(one.tau)]) for one in found]
+    taus = [interval_cell(one.tau.ends if one.tau else None, RANKS_DIGITS, signed=True) for one in found]
+    rows = [(one.measure, [*_means(one.means), tau]) for one, tau in zip(found, taus, strict=True)]
     records: list[Record] = [
         {"measure": _PEOPLE, **dict(zip(systems, people, strict=True)), **Interval(None).named("tau")}
     ]
@@ -180,17 +176,8 @@ def systems_sheet(meta: Meta, around: Provenance, level: Level) -> Sheet | None:
     return _sheet(around, "systems", title, records, "mean of", headings, blocks, [reading])
 
 
-def _states(values: Sequence[Valued]) -> dict[str, int]:
-    states = Counter(one.state for one in values)
-    return {"valued": states["valued"], "no_value": states["no value"], "missing": states["missing"]}
-
-
 def _means(values: Sequence[float | None]) -> list[Cell]:
     return [interval_cell((value, None, None), _MEAN) for value in values]
-
-
-def _tau_cell(tau: Interval | None) -> Cell:
-    return interval_cell(None if tau is None else tau.ends, RANKS_DIGITS, signed=True)
 
 
 def _sheet(
@@ -217,8 +204,8 @@ def _agreements(meta: Meta, around: Provenance) -> Sheet:
                 record: dict[str, Scalar] = {"scenario": scenario, "measure": one.name, "level": unit}
                 for column in CORRELATIONS:
                     own = {str(name): value for name, value in values.items()}[column.key]
-                    cells.append(interval_cell((own.value, own.low, own.high), column, signed=True))
-                    record |= {column.key: own.value, f"{column.key}_low": own.low, f"{column.key}_high": own.high}
+                    cells.append(interval_cell(own.ends, column, signed=True))
+                    record |= own.named(column.key)
                 statements = unit == "statements"
                 record["rows"] = found.n_statements if statements else found.n_responses
                 record["left_out"] = found.statements_left_out if statements else found.responses_left_out
@@ -241,22 +228,14 @@ def _agreements(meta: Meta, around: Provenance) -> Sheet:
 def _found(meta: Meta, one: Measured, scenario: Scenario) -> Agreement:
     read, interval = meta.read, meta.read.run.config.interval
     how = scenario, interval.resamples, interval.seed, interval.level
-    people = read.human.people
+    people, splits = read.human.people, [read.human.splits[answer.id].statements for answer in read.answers]
     if one.name in _JUDGED:
-        measure = _JUDGED[one.name]
-        return agreement(read.answers, meta.rated, people, measure, *how)  # type: ignore[arg-type]
+        return agreement(read.answers, meta.rated, people, _JUDGED[one.name], *how)
     values = [meta.aligned[one.name][answer.id].values for answer in read.answers]
-    cited = [
-        [bool(statement.citations) for statement in read.human.splits[answer.id].statements] for answer in read.answers
-    ]
-    return agreement_of(
-        read.answers,
-        [[value.value for value in own] for own in values],
-        [[value.state == "missing" for value in own] for own in values],
-        cited,
-        people,
-        *how,
-    )
+    known = [[value.value for value in own] for own in values]
+    missing = [[value.state == "missing" for value in own] for own in values]
+    cited = [[bool(statement.citations) for statement in own] for own in splits]
+    return agreement_of(read.answers, known, missing, cited, people, *how)
 
 
 def _contexts(meta: Meta, around: Provenance) -> Sheet:
@@ -272,14 +251,6 @@ def _contexts(meta: Meta, around: Provenance) -> Sheet:
     return _sheet(around, "citebench-contexts", title, records, "judge", headings, [("", rows)])
 
 
-class _Judged(NamedTuple):
-    """What annotators said of each statement, and the group of each."""
-
-    said: list[Sequence[float | None]]
-    groups: list[str]
-    distance: Distance
-
-
 def alphas(meta: Meta) -> dict[str, tuple[Interval, int]]:
     """Krippendorff's alpha among the annotators with its interval, and of how many statements two or more judged.
 
@@ -289,12 +260,9 @@ def alphas(meta: Meta) -> dict[str, tuple[Interval, int]]:
     if human.annotators < 2:
         return {}
     of = {own.answer.id: own.answer.group or own.answer.id for own in human.answers}
-    ratings = _Judged(
-        [one.ratings for own in human.answers for one in own.statements],
-        [of[own.answer.id] for own in human.answers for _ in own.statements],
-        "interval",
-    )
-    found = {"ratings, interval": (_alpha(meta, ratings), _pairable(ratings.said))}
+    ratings = [one.ratings for own in human.answers for one in own.statements]
+    groups = [of[own.answer.id] for own in human.answers for _ in own.statements]
+    found = {"ratings, interval": (_alpha(meta, ratings, groups, "interval"), _pairable(ratings))}
     return {**found, **_published(meta, human, of)} if human.people else found
 
 
@@ -308,18 +276,19 @@ def _published(meta: Meta, human: HumanSet, of: dict[str, str]) -> dict[str, tup
     number = _pairable(contexts)
     return {
         "ratings, interval, gaps filled as published": (Interval(known(filled)), len(said)),
-        "contexts, nominal": (_alpha(meta, _Judged(list(contexts), groups, "nominal")), number),
-        "needs a citation, nominal": (_alpha(meta, _Judged(list(needs), groups, "nominal")), number),
+        "contexts, nominal": (_alpha(meta, contexts, groups, "nominal"), number),
+        "needs a citation, nominal": (_alpha(meta, needs, groups, "nominal"), number),
     }
 
 
-def _alpha(meta: Meta, judged: _Judged) -> Interval:
+def _alpha(meta: Meta, said: Sequence[Sequence[float | None]], of: Sequence[str], distance: Distance) -> Interval:
+    """Alpha of what annotators said of each statement. of: each statement's group."""
     width, interval = meta.read.human.annotators, meta.read.run.config.interval
-    wide = [[*own, *[None] * (width - len(own))] for own in judged.said]
+    wide = [[*own, *[None] * (width - len(own))] for own in said]
     # Numbered in the order of the names: a resample draws the same groups in any row order.
-    names, group = np.unique(np.array(judged.groups, dtype=object).astype(str), return_inverse=True)
+    names, group = np.unique(np.array(of, dtype=object).astype(str), return_inverse=True)
     ratings = np.array(wide, dtype=np.float64).reshape(len(wide), width)
-    prepared = alpha_by_groups(ratings, group.astype(np.int64), names.size, judged.distance)
+    prepared = alpha_by_groups(ratings, group.astype(np.int64), names.size, distance)
     resamples = interval.resamples if prepared.groups > 1 else 0
     return interval_of(replicate(prepared, bootstrap(names.size, resamples, interval.seed)), interval.level)
 

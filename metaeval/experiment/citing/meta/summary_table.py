@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from metaeval.experiment.citing.meta.model import Meta
 from metaeval.experiment.citing.meta.sheets import CORRELATIONS, RANKS_DIGITS
-from metaeval.experiment.sheet import Record, Sheet
+from metaeval.experiment.sheet import Sheet
 from metaeval.report.cells import lay_out
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
 from metaeval.report.footer import differs, settings, standing
@@ -21,7 +21,7 @@ _KEPT = ("perfect metric",)
 """Of the footer of a result; the rest is told for all tables at once, or stands in the files."""
 
 _PEOPLE = "people"
-_WITHIN = "spearman"
+_WITHIN = ("spearman", "spearman_low", "spearman_high")
 
 
 def brief_grids(meta: Meta, sheets: Mapping[str, Sheet]) -> list[Grid]:
@@ -30,7 +30,9 @@ def brief_grids(meta: Meta, sheets: Mapping[str, Sheet]) -> list[Grid]:
     grids: list[Grid] = []
     of_statements = any(level.unit == "statements" for level in meta.levels)
     for level, results in zip(meta.levels, meta.results, strict=True):
-        grids += _results(results, names)
+        # Correlations; other protocols where correlations were not asked for.
+        chosen = [one for one in results if one.protocol == "correlation"] or results
+        grids += [_result(one, names) for one in chosen]
         within, systems = (sheets.get(f"{level.unit}/{name}") for name in ("within-systems", "systems"))
         if within is not None and (level.unit == "statements" or not of_statements):
             grids.append(_within(within, names, level.unit))
@@ -38,21 +40,21 @@ def brief_grids(meta: Meta, sheets: Mapping[str, Sheet]) -> list[Grid]:
             grids.append(_few(systems, names))
     rest = {name: sheet for name, sheet in sheets.items() if "/" not in name}
     measures = rest.pop("measures")
-    whole = [one for one in measures.records if _has_all(one)]
+    open_ = ("no_value", "missing", "valued_in_part", "sentences_outside_statements")
+    whole = [one for one in measures.records if not any(one[name] for name in open_)]
     grids += [sheet.grid for sheet in rest.values()]
     if len(whole) < len(measures.records):
         grids.append(_without(measures, {(one["level"], str(one["measure"])) for one in whole}))
-    notes = (Note("values", _valued(meta, len(whole), len(measures.records))), Note("more", _more(meta, names)))
+    rows = " and ".join(f"{len(level.ratings.rows):,} rated {level.unit}" for level in meta.levels)
+    valued = f"every measure has a value of each of the {rows}"
+    if len(whole) < len(measures.records):
+        others = f"measures that are not named in the last table have a value of each of the {rows}"
+        valued = others if whole else ""
+    notes = (Note("values", valued), Note("more", _more(meta, names)))
     known = [note for note in measures.grid.footer if note.label != "reading"]
     last = grids[-1]
     footer = (*(note for note in last.footer if note not in known), *known, *(note for note in notes if note.text))
     return [*grids[:-1], replace(last, footer=footer)]
-
-
-def _results(results: Sequence[Result], names: frozenset[str]) -> list[Grid]:
-    """Correlations; other protocols where correlations were not asked for."""
-    chosen = [one for one in results if one.protocol == "correlation"] or list(results)
-    return [_result(one, names) for one in chosen]
 
 
 def _result(result: Result, names: frozenset[str]) -> Grid:
@@ -71,8 +73,8 @@ def _within(sheet: Sheet, names: frozenset[str], unit: str) -> Grid:
     systems = list(dict.fromkeys(str(one["system"]) for one in own))
     rows: dict[str, list[Cell]] = {}
     for one in own:
-        ends = [_number(one, f"{_WITHIN}{end}") for end in ("", "_low", "_high")]
-        cell = interval_cell((ends[0], ends[1], ends[2]), RANKS_DIGITS, signed=True)
+        value, low, high = (None if end is None else float(end) for end in (one[name] for name in _WITHIN))
+        cell = interval_cell((value, low, high), RANKS_DIGITS, signed=True)
         rows.setdefault(str(one["measure"]), []).append(cell)
     of = {str(one["system"]): one["of"] for one in own}
     headings = [f"{plain(system)} ({of[system]:,})" for system in systems]
@@ -102,18 +104,6 @@ def _without(sheet: Sheet, whole: set[tuple[object, str]]) -> Grid:
     return replace(sheet.grid, blocks=tuple(block for block in blocks if block.lines))
 
 
-def _has_all(record: Record) -> bool:
-    open_ = ("no_value", "missing", "valued_in_part", "sentences_outside_statements")
-    return not any(record[name] for name in open_)
-
-
-def _valued(meta: Meta, whole: int, every: int) -> str:
-    rows = " and ".join(f"{len(level.ratings.rows):,} rated {level.unit}" for level in meta.levels)
-    if whole == every:
-        return f"every measure has a value of each of the {rows}"
-    return f"measures that are not named in the last table have a value of each of the {rows}" if whole else ""
-
-
 def _more(meta: Meta, names: frozenset[str]) -> str:
     """What the files hold beside what is printed."""
     left = sum(one.name not in names for one in meta.measured)
@@ -124,11 +114,6 @@ def _more(meta: Meta, names: frozenset[str]) -> str:
     ]
     said = [measures] if left else []
     return "in the files: " + ", ".join([*said, "partial correlations, all controls, more within systems", *others])
-
-
-def _number(record: Record, name: str) -> float | None:
-    value = record[name]
-    return None if value is None else float(value)
 
 
 _YARDSTICKS = ("constant", "oracle", "inverted oracle")
