@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 
 from metaeval.corpus.chunks import Chunking
 from metaeval.errors import UserError, did_you_mean, unknown
@@ -58,6 +59,11 @@ class Flag:
     name: str = ""
     multiple: bool = False
     argument: bool = False
+
+
+def flag_of(field: FieldInfo) -> Flag:
+    """How a field is typed."""
+    return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
 
 
 class ChunkConfig(_Strict):
@@ -260,6 +266,18 @@ def _level(model: type[BaseModel], parents: Sequence[str]) -> type[BaseModel]:
             break
         model = inner
     return model
+
+
+def kinds_of(annotation: Any) -> Iterator[Any]:
+    """A type and every type in it: of tuple[str, ...] | None the union, the tuple, str, ... and None."""
+    yield annotation
+    for part in () if get_origin(annotation) is Literal else get_args(annotation):
+        yield from kinds_of(part)
+
+
+def named_values(annotation: Any) -> list[str]:
+    """The values that the Literals of a type name, as text."""
+    return [str(value) for kind in kinds_of(annotation) if get_origin(kind) is Literal for value in get_args(kind)]
 
 
 @cache

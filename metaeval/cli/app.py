@@ -53,10 +53,6 @@ class _Commands(TyperGroup):
         return returned
 
 
-def _generate() -> None:
-    """Answers with citations, written by a chat model."""
-
-
 app = typer.Typer(
     name="metaeval",
     cls=_Commands,
@@ -67,24 +63,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("run")(run.run)
-app.command("pairs")(run.pairs)
-app.command("score")(run.score)
-app.command("evaluate")(run.evaluate)
-app.command("table")(run.table)
-app.command("explain")(explain.explain)
-app.command("diff")(explain.diff)
-app.command("compare")(compare.compare)
-app.command("power")(compare.power)
-app.command("decide")(thresholds.decide)
-app.command("calibrate")(thresholds.calibrate)
-app.command("generate")(_generate)
-app.command("tables")(suite.tables)
-app.command("figures")(suite.figures)
-app.command("multiverse")(suite.multiverse)
-app.add_typer(cite.app, name="cite")
-app.add_typer(data.app, name="data")
-app.add_typer(metrics.app, name="metrics")
+for command in (
+    *(run.run, run.pairs, run.score, run.evaluate, run.table, explain.explain, explain.diff),
+    *(compare.compare, compare.power, thresholds.decide, thresholds.calibrate),
+):
+    app.command(command.__name__)(command)
+app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)
+for command in (suite.tables, suite.figures, suite.multiverse):
+    app.command(command.__name__)(command)
+for name, commands in (("cite", cite.app), ("data", data.app), ("metrics", metrics.app)):
+    app.add_typer(commands, name=name)
 
 
 def _version(wanted: bool) -> None:

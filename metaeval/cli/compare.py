@@ -52,9 +52,12 @@ def compare(
       metaeval compare overlap rouge --by dataset -d wice,factcheck_gpt
       metaeval compare FactCC DAE -d frank
     """
+    from metaeval.experiment.comparing.contrasts import compare_pairs
+    from metaeval.experiment.metric_scores import protocols_of
+
     plain = not (by or bias or agreement or complementarity)
     panels = _panels(given, by, margin if plain else None)
-    pairs = _pairs(panels[0], margin) if plain else []
+    pairs = [compare_pairs(panels[0], asked, margin) for asked in protocols_of(panels[0])] if plain else []
     others = _together(panels[0]) if plain else _others(panels, by, bias, agreement, complementarity)
     sheets = [*(one.sheet for one in pairs), *others]
     folder = sheet_folder(panels[0].config.results, "compare", sheets[0])
@@ -89,13 +92,6 @@ def _panels(given: opt.Given, by: str | None, margin: float | None) -> list[Pane
         with scoring_progress(given.quiet) as progress:
             panels.append(load_panel(config, given.with_metrics, progress=progress))
     return panels
-
-
-def _pairs(panel: Panel, margin: float) -> list[Pairs]:
-    from metaeval.experiment.comparing.contrasts import compare_pairs
-    from metaeval.experiment.metric_scores import protocols_of
-
-    return [compare_pairs(panel, asked, margin) for asked in protocols_of(panel)]
 
 
 def _write_results(pairs: list[Pairs], folder: Path) -> list[Path]:

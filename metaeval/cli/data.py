@@ -10,7 +10,7 @@ import typer
 from metaeval.cli import options as opt
 
 if TYPE_CHECKING:
-    from metaeval.corpus.dataset import Option, SourceFile
+    from metaeval.corpus.dataset import SourceFile
 
 app = typer.Typer(
     help="Data sets: list, show, fetch, verify, convert, validate.",
@@ -64,9 +64,11 @@ def show(name: Name) -> None:
         ("schema", card.schema),
         ("splits", ", ".join(card.files) + f" (default: {split or card.default_split})"),
         ("folder", f"{card.folder}/ in a local mirror" if card.folder else ""),
-        *((f"option {key}", _option(option, options.get(key))) for key, option in card.options.items()),
-        ("note", card.note),
     ]
+    for key, option in card.options.items():
+        values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
+        lines.append((f"option {key}", f"{option.help}{values}, default {options.get(key, option.default)}"))
+    lines.append(("note", card.note))
     published: dict[SourceFile, list[str]] = {}
     for split_name, files in card.files.items():
         for file in files:
@@ -179,8 +181,3 @@ def validate(
         typer.echo(f"metaeval: {file} cannot be used until this is fixed.", err=True)
         raise typer.Exit(2)
     typer.echo(f"{file}: no problem found. Judge it with: metaeval run --dataset jsonl --data {file}")
-
-
-def _option(option: Option, set_by_variant: str | None) -> str:
-    values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
-    return f"{option.help}{values}, default {option.default if set_by_variant is None else set_by_variant}"

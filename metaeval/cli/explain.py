@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,6 @@ import typer
 
 if TYPE_CHECKING:
     from metaeval.experiment.explaining.comparing import Change
-    from metaeval.experiment.explaining.explain import Explained
 
 _OF = Annotated[str, typer.Argument(help="Signature (in quotes), or result file.", metavar="SIGNATURE|RESULT")]
 
@@ -33,8 +32,12 @@ def explain(
       metaeval explain results/mini-all-chunk/retrieval.json
       metaeval explain results/mini-all-chunk/retrieval.json overlap
     """
+    import shlex
+
+    from metaeval.cli.output import show_list
     from metaeval.errors import UserError
     from metaeval.experiment.explaining.explain import is_file, read_signature, read_source
+    from metaeval.experiment.explaining.recipe import recipe
     from metaeval.experiment.manifest import check
 
     if metric is not None and not is_file(of):
@@ -45,16 +48,33 @@ def explain(
     if is_file(of):
         typer.echo(f"{of}: {check(Path(of))}")
     first = next(iter(rows.values()))
-    if len(rows) == 1:
-        _spell(first)
-        _again(first)
-        return
     shared = {name: value for name, value in first.items() if all(row.get(name) == value for row in rows.values())}
-    typer.echo("All rows:")
-    _spell(shared, first)
-    typer.echo("\nEach row's own:")
-    _own(rows, shared)
-    typer.echo("For the command that makes a row again, name its metric.")
+    if len(rows) > 1:
+        typer.echo("All rows:")
+    show_list(("field", "value", "what it says", "set by"), _lines(first, shared))
+    if len(rows) > 1:
+        typer.echo("\nEach row's own:")
+        own = {name: _lines(fields, fields.keys() - shared.keys()) for name, fields in rows.items()}
+        lines = [(name, *line[:3]) for name, found in own.items() for line in found]
+        show_list(("row", "field", "value", "what it says"), lines)
+        typer.echo("For the command that makes a row again, name its metric.")
+        return
+    made = recipe(first)
+    typer.echo(f"\nThe number again:\n  {shlex.join(made.words)}")
+    for caveat in made.caveats:
+        typer.echo(f"  - {caveat}")
+
+
+def _lines(fields: Mapping[str, str], wanted: Collection[str]) -> list[tuple[str, str, str, str]]:
+    """The lines of wanted fields; of one that holds several choices, a line for each below it."""
+    from metaeval.experiment.explaining.explain import explain as explain_fields
+
+    lines = []
+    for found in explain_fields(fields):
+        if found.name in wanted:
+            lines.append((found.name, "" if found.parts else found.value, found.text, found.setting))
+            lines += [(f"  {part.name}", part.value, part.text, part.setting) for part in found.parts]
+    return lines
 
 
 def diff(
@@ -75,7 +95,7 @@ def diff(
       metaeval diff old/retrieval.json new/retrieval.json
       metaeval diff old/retrieval.json new/retrieval.json --metric overlap
     """
-    from metaeval.experiment.explaining.comparing import NUMBERS, compare
+    from metaeval.experiment.explaining.comparing import APART, NUMBERS, compare
     from metaeval.experiment.explaining.explain import is_file
 
     found = compare(one, other, metric)
@@ -85,86 +105,25 @@ def diff(
             rows = ", and every number of the sheet"
         typer.echo(f"The same in every choice{rows}.")
         return
-    everywhere = _everywhere(found)
-    if everywhere:
-        typer.echo("all rows")
-        _changes(everywhere)
-    for name, changes in found.items():
-        own = [change for change in changes if change not in everywhere]
-        if own:
+    # Fields that all rows of several have changed alike are said once. The numbers of a sheet are no row.
+    rows = [changes for name, changes in found.items() if name not in APART]
+    fields = [change for change in rows[0] if change.kind == "field"] if len(rows) > 1 else []
+    everywhere = [change for change in fields if all(change in changes for changes in rows)]
+    own = {name: [change for change in changes if change not in everywhere] for name, changes in found.items()}
+    for name, changes in (("all rows", everywhere), *own.items()):
+        if changes:
             typer.echo(name or "signatures")
-            _changes(own)
+            _show(changes)
     raise typer.Exit(1)
 
 
-def _everywhere(found: Mapping[str, Sequence[Change]]) -> list[Change]:
-    """The fields that all rows of several have changed alike: said once. The numbers of a sheet are no row."""
-    from metaeval.experiment.explaining.comparing import APART
-
-    rows = [changes for name, changes in found.items() if name not in APART]
-    if len(rows) < 2:
-        return []
-    return [change for change in rows[0] if change.kind == "field" and all(change in changes for changes in rows[1:])]
-
-
-def _changes(changes: Sequence[Change]) -> None:
+def _show(changes: Sequence[Change]) -> None:
     from metaeval.cli.output import aligned
 
-    rows = [
-        (
-            f"{change.name} ({change.kind})" if change.kind in ("interval", "cluster") else change.name,
-            f"{_said(change.one)} -> {_said(change.other)}",
-            change.text if change.by is None else f"by {change.by:+.6g}",
-        )
-        for change in changes
-    ]
+    rows = []
+    for change in changes:
+        name = f"{change.name} ({change.kind})" if change.kind in ("interval", "cluster") else change.name
+        one, other = ("(none)" if value is None else value for value in (change.one, change.other))
+        rows.append((name, f"{one} -> {other}", change.text if change.by is None else f"by {change.by:+.6g}"))
     for line in aligned(rows, indent="  "):
         typer.echo(line)
-
-
-def _said(value: str | None) -> str:
-    return "(none)" if value is None else value
-
-
-def _spell(fields: Mapping[str, str], of: Mapping[str, str] | None = None) -> None:
-    """Print fields; of: the signature that they are of, where it has others too."""
-    from metaeval.cli.output import show_list
-
-    rows = [row for found in _explained(fields, of) for row in _lines(found)]
-    show_list(("field", "value", "what it says", "set by"), rows)
-
-
-def _explained(fields: Mapping[str, str], of: Mapping[str, str] | None) -> list[Explained]:
-    from metaeval.experiment.explaining.explain import explain as explain_fields
-
-    return [found for found in explain_fields(of or fields) if found.name in fields]
-
-
-def _lines(found: Explained) -> list[tuple[str, str, str, str]]:
-    """A field's line; of one that holds several choices, a line for each below it."""
-    value = "" if found.parts else found.value
-    parts = [(f"  {part.name}", part.value, part.text, part.setting) for part in found.parts]
-    return [(found.name, value, found.text, found.setting), *parts]
-
-
-def _own(rows: Mapping[str, Mapping[str, str]], shared: Mapping[str, str]) -> None:
-    from metaeval.cli.output import show_list
-
-    lines = [
-        (name, *line[:3])
-        for name, fields in rows.items()
-        for found in _explained({key: value for key, value in fields.items() if key not in shared}, fields)
-        for line in _lines(found)
-    ]
-    show_list(("row", "field", "value", "what it says"), lines)
-
-
-def _again(fields: Mapping[str, str]) -> None:
-    import shlex
-
-    from metaeval.experiment.explaining.recipe import recipe
-
-    made = recipe(fields)
-    typer.echo(f"\nThe number again:\n  {shlex.join(made.words)}")
-    for caveat in made.caveats:
-        typer.echo(f"  - {caveat}")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+from collections.abc import Callable
 from itertools import takewhile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from metaeval.experiment.doctor import Diagnosis, MetricCheck
+    from metaeval.experiment.doctor import Diagnosis
     from metaeval.experiment.verify import Compared, Verified
-    from metaeval.scoring.contract import Metric
 
 
 app = typer.Typer(
@@ -64,6 +64,7 @@ def show(name: Name, set_: Options = None) -> None:
     from metaeval.experiment.metrics import load_metric
     from metaeval.experiment.prepared_run import variant_path
     from metaeval.experiment.readiness import readiness, with_options
+    from metaeval.files import canonical_json
 
     config, path = with_options(name, set_ or []), variant_path("metric", name)
     try:
@@ -80,14 +81,10 @@ def show(name: Name, set_: Options = None) -> None:
     lines += [("state", str(state)), *_card_lines(dataclasses.asdict(metric.card))]
     lines += [("option", f"{option} = {_shown(value)}") for option, value in metric.describe_options().items()]
     lines.append(("options", " ".join((metric.Options.__doc__ or "").split()) if metric.describe_options() else ""))
-    show_card([*lines, ("identity", _identity(metric, known=state.state in ("ready", "needs key")))])
-
-
-def _identity(metric: Metric, known: bool) -> str:
-    """The identity as JSON; it holds the hash of the model's files, which are not fetched for it."""
-    from metaeval.files import canonical_json
-
-    return canonical_json(metric.identity()) if known else "known once the model's files are here"
+    # It holds the hash of the model's files, which are not fetched for it.
+    known = state.state in ("ready", "needs key")
+    identity = canonical_json(metric.identity()) if known else "known once the model's files are here"
+    show_card([*lines, ("identity", identity)])
 
 
 def _card_lines(card: dict[str, object]) -> list[tuple[str, str]]:
@@ -243,23 +240,13 @@ def _metrics(seen: Diagnosis) -> list[str]:
     from metaeval.cli.output import aligned
 
     rows = [("metric", "state", "download, licence", "model", "fits")]
-    rows += [(metric.name, metric.state, _needs(metric), _parameters(metric), _fits(metric)) for metric in seen.metrics]
+    for metric in seen.metrics:
+        needs = metric.download if metric.state in ("ready", "needs download") else metric.detail
+        needs = "-" if needs in ("", "none") else textwrap.shorten(needs, 45, placeholder=" ...")
+        parameters = metric.parameters.split(",")[0] if metric.model_bytes else "-"
+        fits = {None: "-", True: "yes", False: f"no, {_size(metric.model_bytes or 0)}"}[metric.fits]
+        rows.append((metric.name, metric.state, needs, parameters, fits))
     return aligned(rows, right={3})
-
-
-def _needs(metric: MetricCheck) -> str:
-    needs = metric.download if metric.state in ("ready", "needs download") else metric.detail
-    return "-" if needs in ("", "none") else textwrap.shorten(needs, 45, placeholder=" ...")
-
-
-def _parameters(metric: MetricCheck) -> str:
-    return metric.parameters.split(",")[0] if metric.model_bytes else "-"
-
-
-def _fits(metric: MetricCheck) -> str:
-    if metric.fits is None:
-        return "-"
-    return "yes" if metric.fits else f"no, {_size(metric.model_bytes or 0)}"
 
 
 def _traps(seen: Diagnosis) -> list[str]:
@@ -296,11 +283,12 @@ def serve(name: Name, set_: Options = None) -> None:
 
     answers, sys.stdout = sys.stdout, sys.stderr  # what a model's packages print is no answer
 
-    def say(fields: dict[str, Any]) -> None:
-        answers.write(json.dumps(fields) + "\n")
+    def say(*lines: dict[str, Any]) -> None:
+        answers.writelines(json.dumps(fields) + "\n" for fields in lines)
+        answers.flush()
 
     try:
-        _serve(name, set_ or [], say, answers.flush)
+        _serve(name, set_ or [], say)
     except UserError as error:
         say({"error": str(error)})
         raise
@@ -308,7 +296,7 @@ def serve(name: Name, set_: Options = None) -> None:
         sys.stdout = answers
 
 
-def _serve(name: str, options: list[str], say: Any, flush: Any) -> None:
+def _serve(name: str, options: list[str], say: Callable[..., None]) -> None:
     from metaeval import __version__
     from metaeval.errors import UserError
     from metaeval.experiment.metrics import check_modules, load_metric, plug_in
@@ -318,27 +306,18 @@ def _serve(name: str, options: list[str], say: Any, flush: Any) -> None:
     check_modules(name, metric.card)
     if metric.corpus_dependent:
         raise UserError(f"{name!r} depends on all sources of a job, and a worker sees one block at a time.")
-    if not _expected(sys.stdin.readline()):
+    try:
+        expected = json.loads(sys.stdin.readline())["protocol"] == "metaeval-worker/1"
+    except (ValueError, TypeError, KeyError):
+        expected = False
+    if not expected:
         raise UserError("This is a worker: its first line should come from metaeval (metric='worker:COMMAND').")
     with plug_in(name):
-        say(_hello(name, metric, __version__))
-        flush()
+        card = metric.card
+        own = {"direction": card.direction, "low": card.low, "high": card.high, "identity": metric.identity()}
+        say({"protocol": "metaeval-worker/1", "name": name, "version": f"metaeval-{__version__}", **own})
         while block := [json.loads(line) for line in takewhile(str.strip, sys.stdin)]:
             sources, statements = ([pair[side] for pair in block] for side in ("source", "statement"))
             metric.prepare(list(dict.fromkeys(sources)), list(dict.fromkeys(statements)))
-            for pair, answer in zip(block, metric.score(sources, statements), strict=True):
-                say({"id": pair["id"], **answer._asdict()})
-            flush()
-
-
-def _expected(line: str) -> bool:
-    try:
-        return bool(json.loads(line)["protocol"] == "metaeval-worker/1")
-    except (ValueError, TypeError, KeyError):
-        return False
-
-
-def _hello(name: str, metric: Metric, version: str) -> dict[str, Any]:
-    card = metric.card
-    own = {"direction": card.direction, "low": card.low, "high": card.high, "identity": metric.identity()}
-    return {"protocol": "metaeval-worker/1", "name": name, "version": f"metaeval-{version}", **own}
+            scored = zip(block, metric.score(sources, statements), strict=True)
+            say(*({"id": pair["id"], **answer._asdict()} for pair, answer in scored))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
-from metaeval.config import Flag, Names, RunConfig, load_run
+from metaeval.config import Flag, Names, RunConfig, flag_of, kinds_of, load_run
 
 
 class CommandOptions(BaseModel):
@@ -69,6 +69,10 @@ def takes(*wanted: str | type[BaseModel]) -> Callable[[Callable[..., None]], Cal
     `CommandOptions`. A parameter of the function that is named here stands in this place; the others stand first.
     """
 
+    # What is not typed for a run's setting is left to the YAML file, or to the default of the run.
+    shared = {name: parameter(name, field) for name, field in CommandOptions.model_fields.items()}
+    shared |= {name: parameter(name, field, default=None) for name, field in RunConfig.model_fields.items()}
+
     def derive(function: Callable[..., None]) -> Callable[..., None]:
         _, *rest = inspect.signature(function, eval_str=True).parameters.values()
         own = {one.name: one for one in rest}
@@ -76,7 +80,7 @@ def takes(*wanted: str | type[BaseModel]) -> Callable[[Callable[..., None]], Cal
         asked: set[str] = set()
         for group in wanted:
             if isinstance(group, str):
-                derived |= {name: own.get(name) or _shared(name) for name in group.split()}
+                derived |= {name: own.get(name) or shared[name] for name in group.split()}
             else:
                 asked |= group.model_fields.keys()
                 derived |= {name: parameter(name, field) for name, field in group.model_fields.items()}
@@ -98,17 +102,9 @@ def takes(*wanted: str | type[BaseModel]) -> Callable[[Callable[..., None]], Cal
     return derive
 
 
-def _shared(name: str) -> inspect.Parameter:
-    if name in RunConfig.model_fields:
-        # What is not typed is left to the YAML file, or to the default of the run.
-        return parameter(name, RunConfig.model_fields[name], default=None)
-    return parameter(name, CommandOptions.model_fields[name])
-
-
 def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     """A field as the parameter of a command. default: in place of the field's own."""
-    flag = next((one for one in field.metadata if isinstance(one, Flag)), Flag())
-    kinds = set(_kinds(field.annotation))
+    flag, kinds = flag_of(field), list(kinds_of(field.annotation))
     kind: Any = next((one for one in (Path, bool, float, int) if one in kinds), str)
     default = other.get("default", inspect.Parameter.empty if field.is_required() else field.get_default())
     default = None if default == () else default  # what is not typed takes its default in the model
@@ -120,9 +116,3 @@ def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     written = f"--{(flag.name or name).replace('_', '-')}"
     info = typer.Argument(**said) if flag.argument else typer.Option(written, *filter(None, [flag.short]), **said)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
-
-
-def _kinds(annotation: Any) -> Iterator[Any]:
-    yield annotation
-    for part in get_args(annotation):
-        yield from _kinds(part)

@@ -32,8 +32,7 @@ def tables(given: opt.Given) -> None:
     """
     suite = _suite(given)
     found, left_out = _run(suite, given.quiet)
-    _need(found, left_out)
-    _write_tables(suite, found, left_out, given.quiet)
+    _write_tables(suite, _all_of(found, left_out), left_out, given.quiet)
     _warn(left_out)
 
 
@@ -58,8 +57,7 @@ def figures(
     found, left_out = read_record(suite)
     if not any(found):
         found, left_out = _run(suite, given.quiet)
-    _need(found, left_out)
-    _write_figures(suite, found, cost)
+    _write_figures(suite, _all_of(found, left_out), found if cost else ())
     _warn(left_out)
 
 
@@ -105,12 +103,14 @@ def _say_left_out(left_out: Sequence[LeftOut]) -> None:
         typer.echo(f"Left out: {what}: {reason}", err=True)
 
 
-def _need(found: Sequence[Sequence[Result]], left_out: Sequence[LeftOut]) -> None:
+def _all_of(found: Sequence[Sequence[Result]], left_out: Sequence[LeftOut]) -> list[Result]:
+    """The results of every run; `UserError` where there is none."""
     from metaeval.errors import UserError
 
     if not any(found):
         _say_left_out(left_out)
         raise UserError("Nothing could be run; the lines above say why.")
+    return [result for results in found for result in results]
 
 
 def _warn(left_out: Sequence[LeftOut]) -> None:
@@ -120,13 +120,12 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
         typer.echo(f"Warning: {len(left_out)} left out, and not in what was written.", err=True)
 
 
-def _write_tables(suite: Suite, found: Sequence[Sequence[Result]], left_out: Sequence[LeftOut], quiet: bool) -> None:
+def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[LeftOut], quiet: bool) -> None:
     from metaeval.errors import UserError
     from metaeval.experiment.suites.pictures import page_figures
     from metaeval.report.html_report import write_page
     from metaeval.report.paper import Table, write_paper
 
-    results = [result for part in found for result in part]
     numbered = {
         name: Table(protocol.table_number, protocol.table_measures)
         for name, protocol in suite.protocols.items()
@@ -146,18 +145,18 @@ def _write_tables(suite: Suite, found: Sequence[Sequence[Result]], left_out: Seq
     say_written(written)
 
 
-def _write_figures(suite: Suite, found: Sequence[Sequence[Result]], cost: bool) -> None:
+def _write_figures(suite: Suite, results: Sequence[Result], timed: Sequence[Sequence[Result]]) -> None:
+    """Write the figures; timed: the results of the suite's runs, run by run, whose metrics are timed."""
     from metaeval.experiment.suites.cost import measure, write_costs
     from metaeval.experiment.suites.pictures import write_cost_quality, write_figures
     from metaeval.files import safe_name
 
-    written = write_figures([result for results in found for result in results], suite.protocols, suite.folder)
-    if cost:
-        for run, results in zip(suite.runs, found, strict=True):
-            ran = {row.metric for result in results for row in result.rows if row.kind == "metric"}
-            costs = list(measure(run.model_copy(update={"metrics": tuple(m for m in run.metrics if m in ran)})))
-            path = write_costs(costs, suite.folder / f"cost-{safe_name(run.dataset)}-{run.unit}.csv")
-            written += [path, *write_cost_quality(costs, results, suite.protocols, suite.folder)]
+    written = write_figures(results, suite.protocols, suite.folder)
+    for run, own in zip(suite.runs if timed else (), timed, strict=True):
+        ran = {row.metric for result in own for row in result.rows if row.kind == "metric"}
+        costs = list(measure(run.model_copy(update={"metrics": tuple(m for m in run.metrics if m in ran)})))
+        path = write_costs(costs, suite.folder / f"cost-{safe_name(run.dataset)}-{run.unit}.csv")
+        written += [path, *write_cost_quality(costs, own, suite.protocols, suite.folder)]
     say_written(written)
 
 
@@ -188,9 +187,12 @@ def multiverse(
     from metaeval.experiment.suites.rank_stability import markdown, write_multiverse
     from metaeval.files import safe_name
 
+    def tick(done: int, total: int) -> None:
+        typer.echo(f"{done} of {total} combinations", err=True)
+
     chosen, grid = given.run(), read_axes(axes or [])
     with scoring_progress(True):
-        found = explore(chosen, grid, None if given.quiet else _tick)
+        found = explore(chosen, grid, None if given.quiet else tick)
     folder = chosen.results / "multiverse" / f"{safe_name(found.dataset)}-{safe_name(found.split)}"
     written = write_multiverse(found, folder)
     if not given.quiet:
@@ -200,7 +202,3 @@ def multiverse(
     except UserError as error:  # matplotlib is not installed: all else is written
         typer.echo(f"No figure: {error}", err=True)
     say_written(written)
-
-
-def _tick(done: int, total: int) -> None:
-    typer.echo(f"{done} of {total} combinations", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from metaeval import signature as signatures
@@ -11,7 +11,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.explaining.explain import Source, is_file, read_choices, read_signature, read_source
 from metaeval.experiment.explaining.fields import COMPOSITE, choice_meaning, meaning
 from metaeval.experiment.sheet import Scalar, SheetFile
-from metaeval.report.result import Row, Value
+from metaeval.report.result import Row
 
 NUMBERS = "numbers"
 """The name under which the numbers of a sheet are compared."""
@@ -23,6 +23,9 @@ APART = (NUMBERS, _SETTINGS)
 _ELSEWHERE = frozenset({"resamples", "level"})  # settings of a sheet that signatures name otherwise
 _FIRST = ("system", "level", "scenario")  # words that a record's name begins with
 _NONE = frozenset({"as the profile", "paper"})  # options of a pipeline of which none was changed
+
+Ends = tuple[float | None, float | None]
+"""An interval's low and high."""
 
 
 @dataclass(frozen=True)
@@ -56,30 +59,28 @@ def compare(one: str, other: str, row: str | None = None) -> dict[str, list[Chan
         raise UserError(
             f"{one} holds {first.kind} and {other} {second.kind}: only numbers of the same table can be compared."
         )
-    found = _signatures(first, second)
+    found = _rows(first, second)
     if first.sheet is not None and second.sheet is not None:
         found |= _sheets(first.sheet, second.sheet, row)
     return found
 
 
-def _signatures(first: Source, second: Source) -> dict[str, list[Change]]:
-    found: dict[str, list[Change]] = {}
+def _rows(first: Source, second: Source) -> dict[str, list[Change]]:
     one, other = first.signatures, second.signatures
     if len(one) == len(other) == 1 and not first.rows:
         ((name, text),), ((other_name, other_text),) = one.items(), other.items()
         return {name if name == other_name else "": _fields(text, other_text)}
+    found: dict[str, list[Change]] = {}
     for name in dict.fromkeys([*one, *other]):
-        if name not in one or name not in other:
-            found[name] = [Change("row", "row", _there(name in one), _there(name in other))]
-            continue
-        found[name] = _fields(one[name], other[name])
-        if name in first.rows:
+        found[name] = _missing("row", name in one, name in other) or _fields(one[name], other[name])
+        if name in first.rows and name in second.rows:
             found[name] += _numbers(first.rows[name], second.rows[name])
     return found
 
 
-def _there(there: bool) -> str | None:
-    return "there" if there else None
+def _missing(name: str, *there: bool) -> list[Change]:
+    """The change that a row or record is on one side alone; none where both have it."""
+    return [] if all(there) else [Change("row", name, *("there" if one else None for one in there))]
 
 
 def _fields(one: str, other: str) -> list[Change]:
@@ -89,11 +90,16 @@ def _fields(one: str, other: str) -> list[Change]:
     for name, values in signatures.differences(*sides).items():
         choices = _choices(name, *values)
         for key, own in choices.items():
-            said = [choice_meaning(name, key, one, of).text for one, of in zip(own, sides, strict=True) if one]
-            found.append(Change("field", f"{name}.{key}", *own, _joined(said)))
+            said = [choice_meaning(name, key, value, of) for value, of in zip(own, sides, strict=True) if value]
+            found.append(_field(f"{name}.{key}", own, [one.text for one in said]))
         if not choices:
-            found.append(Change("field", name, *values, _joined(_texts(name, values, sides))))
+            known = [meaning(name, value, of) for value, of in zip(values, sides, strict=True) if value is not None]
+            found.append(_field(name, values, [one.text for one in known if one]))
     return found
+
+
+def _field(name: str, values: tuple[str | None, str | None], texts: Sequence[str]) -> Change:
+    return Change("field", name, *values, " / ".join(filter(None, dict.fromkeys(texts))))
 
 
 def _choices(name: str, one: str | None, other: str | None) -> dict[str, tuple[str | None, str | None]]:
@@ -105,86 +111,63 @@ def _choices(name: str, one: str | None, other: str | None) -> dict[str, tuple[s
     return signatures.differences(*read) if whole else {}
 
 
-def _texts(name: str, values: Sequence[str | None], sides: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    for value, fields in zip(values, sides, strict=True):
-        if value is not None and (found := meaning(name, value, fields)):
-            yield found.text
-
-
-def _joined(texts: Iterable[str]) -> str:
-    return " / ".join(dict.fromkeys(text for text in texts if text))
-
-
 def _numbers(one: Row, other: Row) -> Iterator[Change]:
-    counts = [(count, getattr(one, count), getattr(other, count)) for count in ("scored", "unscored", "total")]
-    for count, before, after in counts:
+    for count in ("scored", "unscored", "total"):
+        before, after = getattr(one, count), getattr(other, count)
         if before != after:
             yield Change("count", count, f"{before:,}", f"{after:,}", by=float(after - before))
     for key in dict.fromkeys([*one.values, *other.values]):
-        a, b = one.values.get(key), other.values.get(key)
-        yield from _moved(key, *(None if value is None else value.value for value in (a, b)))
-        places = [row.clusters.get(key) for row in (one, other)]
-        if places[0] != places[1]:
-            one_place, other_place = (None if place is None else str(place) for place in places)
-            yield Change("cluster", key, one_place, other_place)
-        if _interval(a) != _interval(b):
-            yield Change("interval", key, _interval(a), _interval(b))
+        values = [row.values.get(key) for row in (one, other)]
+        yield from _moved(key, *(None if value is None else value.value for value in values))
+        clusters = [row.clusters.get(key) for row in (one, other)]
+        yield from _reworded("cluster", key, *(None if place is None else str(place) for place in clusters))
+        yield from _reworded(
+            "interval", key, *(None if value is None else _ends((value.low, value.high)) for value in values)
+        )
 
 
 def _moved(name: str, before: float | None, after: float | None) -> Iterator[Change]:
     if before != after:
         by = None if before is None or after is None else after - before
-        yield Change("value", name, _shown(before), _shown(after), by=by)
+        yield Change("value", name, *(None if value is None else f"{value:.6g}" for value in (before, after)), by=by)
 
 
-def _shown(value: float | None) -> str | None:
-    return None if value is None else f"{value:.6g}"
+def _reworded(kind: str, name: str, one: str | None, other: str | None) -> Iterator[Change]:
+    if one != other:
+        yield Change(kind, name, one, other)
 
 
-def _interval(value: Value | None) -> str | None:
-    return None if value is None else _ends(value.low, value.high)
-
-
-def _ends(low: float | None, high: float | None) -> str | None:
+def _ends(interval: Ends) -> str | None:
+    low, high = interval
     return None if low is None or high is None else f"{low:.6g} to {high:.6g}"
 
 
 def _sheets(one: SheetFile, other: SheetFile, row: str | None) -> dict[str, list[Change]]:
     """What is in a sheet beside its signatures: settings that these do not name, and numbers."""
-    found: dict[str, list[Change]] = {}
     told = _told(one) | _told(other)
-    sheets = (one, other)
-    settings = [{name: str(value) for name, value in each.settings.items() if name not in told} for each in sheets]
-    if not told:
-        for own, sheet in zip(settings, sheets, strict=True):
-            own["data"] = f"{sheet.data.name}/{sheet.data.split}@{sheet.data.fingerprint[:12]}"
-    differing = signatures.differences(*settings)
-    if differing:
-        found[_SETTINGS] = [Change("field", name, *values) for name, values in differing.items()]
-    if row is not None:
-        return found
-    found[NUMBERS] = []
-    first, second = numbers_of(one.records), numbers_of(other.records)
-    for name in dict.fromkeys([*first, *second]):
-        if name not in first or name not in second:
-            found[NUMBERS].append(Change("row", name, _there(name in first), _there(name in second)))
-        else:
-            found[NUMBERS] += _record(name, first[name], second[name])
+    settings = []
+    for sheet in (one, other):
+        settings.append({name: str(value) for name, value in sheet.settings.items() if name not in told})
+        if not told:
+            settings[-1]["data"] = f"{sheet.data.name}/{sheet.data.split}@{sheet.data.fingerprint[:12]}"
+    differing = [Change("field", name, *values) for name, values in signatures.differences(*settings).items()]
+    found = {_SETTINGS: differing} if differing else {}
+    if row is None:
+        found[NUMBERS] = list(_records(numbers_of(one.records), numbers_of(other.records)))
     return found
 
 
-def _record(name: str, one: Numbers, other: Numbers) -> Iterator[Change]:
-    """What two records of one name differ in."""
-    for key in dict.fromkeys([*one.values, *other.values]):
-        yield from _moved(_of(name, key), one.values.get(key), other.values.get(key))
-    for key in dict.fromkeys([*one.intervals, *other.intervals]):
-        ends = [_ends(*numbers.intervals.get(key, (None, None))) for numbers in (one, other)]
-        if ends[0] != ends[1]:
-            yield Change("interval", _of(name, key), ends[0], ends[1])
-
-
-def _of(record: str, number: str) -> str:
-    return f"{record}: {number}" if number else record
+def _records(first: Mapping[str, Numbers], second: Mapping[str, Numbers]) -> Iterator[Change]:
+    for record in dict.fromkeys([*first, *second]):
+        if alone := _missing(record, record in first, record in second):
+            yield from alone
+            continue
+        one, other = first[record], second[record]
+        for key in dict.fromkeys([*one.values, *other.values]):
+            yield from _moved(f"{record}: {key}" if key else record, one.values.get(key), other.values.get(key))
+        for key in dict.fromkeys([*one.intervals, *other.intervals]):
+            ends = (_ends(numbers.intervals.get(key, (None, None))) for numbers in (one, other))
+            yield from _reworded("interval", f"{record}: {key}" if key else record, *ends)
 
 
 def _told(sheet: SheetFile) -> set[str]:
@@ -198,7 +181,7 @@ class Numbers:
     """A record's numbers by name, "" for its value, and its intervals by the name of the number that they are of."""
 
     values: Mapping[str, float | None]
-    intervals: Mapping[str, tuple[float | None, float | None]]
+    intervals: Mapping[str, Ends]
 
 
 def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, Numbers]:
@@ -211,10 +194,11 @@ def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, Numbers]:
     seen: Counter[str] = Counter()
     found: dict[str, Numbers] = {}
     for record in records:
-        name = ", ".join(_word(key, record[key]) for key in keys if record[key] is not None)
+        words = [(key, record[key]) for key in keys if record[key] is not None]
+        name = ", ".join(f"{key} {word}" if isinstance(word, int) else str(word) for key, word in words)
         seen[name] += 1
-        own = f"{name} #{seen[name]}" if seen[name] > 1 else name
-        found[own] = _split({key: _number(value) for key, value in record.items() if key not in keys})
+        values = {key: None if value is None else float(value) for key, value in record.items() if key not in keys}
+        found[f"{name} #{seen[name]}" if seen[name] > 1 else name] = _split(values)
     return found
 
 
@@ -230,20 +214,11 @@ def _keys(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
 
 
 def _split(values: Mapping[str, float | None]) -> Numbers:
-    low, high = "low", "high"
-    stems = [
-        key.removesuffix(low) for key in values if key.endswith(low) and f"{key.removesuffix(low)}{high}" in values
-    ]
-    ends = {f"{stem}{end}" for stem in stems for end in (low, high)}
+    """Numbers and intervals apart: x_low and x_high are the ends of x's."""
+    stems = [key.removesuffix("low") for key in values if key.endswith("low")]
+    intervals = {stem: (f"{stem}low", f"{stem}high") for stem in stems if f"{stem}high" in values}
+    ends = {end for both in intervals.values() for end in both}
     return Numbers(
         {"" if key == "value" else key: value for key, value in values.items() if key not in ends},
-        {stem.rstrip("_"): (values[f"{stem}{low}"], values[f"{stem}{high}"]) for stem in stems},
+        {stem.rstrip("_"): (values[low], values[high]) for stem, (low, high) in intervals.items()},
     )
-
-
-def _word(key: str, value: Scalar) -> str:
-    return f"{key} {value}" if isinstance(value, int) else str(value)
-
-
-def _number(value: Scalar) -> float | None:
-    return None if value is None else float(value)

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,11 @@ from metaeval import signature as signatures
 from metaeval.citation.marks import MarkStyles
 from metaeval.errors import UserError, unknown
 from metaeval.experiment import sheet as sheets
-from metaeval.experiment.explaining.fields import (
-    COMPOSITE,
-    RUN,
-    choice_meaning,
-    command_of,
-    meaning,
-)
+from metaeval.experiment.explaining.fields import COMPOSITE, RUN, choice_meaning, command_of, meaning
+from metaeval.experiment.manifest import installed
 from metaeval.experiment.sheet import SheetFile, load_sheet
 from metaeval.files import read_text
-from metaeval.report.result import Result, Row, load_result
+from metaeval.report.result import Row, load_result
 
 _METRIC = re.compile(r"(?P<known_as>.+?)(?:=(?P<base>[\w.-]+))?@v(?P<version>\d+)(?:\((?P<options>.*)\))?")
 _CHOICE = re.compile(r"(?P<name>\w+)[=@](?P<value>.*)", re.DOTALL)
@@ -92,22 +86,19 @@ def read_source(text: str, row: str | None = None) -> Source:
     """
     if not is_file(text):
         return Source("a signature", {"": text})
-    found = _read(Path(text))
-    if row is None:
-        return found
-    if row not in found.signatures:
-        raise unknown(f"row of {text}:", row, found.signatures)
-    rows = {row: found.rows[row]} if row in found.rows else {}
-    return Source(found.kind, {row: found.signatures[row]}, rows, found.sheet)
-
-
-def _read(path: Path) -> Source:
-    if not _is_sheet(path):
-        result: Result = load_result(path)
-        rows = {row.metric: row for row in result.rows}
-        return Source(result.protocol, {name: row.signature for name, row in rows.items()}, rows)
-    sheet = load_sheet(path)
-    return Source(f"the sheet {sheet.name}", dict(_named(sheet.signatures)), sheet=sheet)
+    rows: dict[str, Row] = {}
+    if _is_sheet(Path(text)):
+        sheet = load_sheet(Path(text))
+        kind, texts = f"the sheet {sheet.name}", dict(_named(sheet.signatures))
+    else:
+        sheet, result = None, load_result(Path(text))
+        rows = {one.metric: one for one in result.rows}
+        kind, texts = result.protocol, {name: one.signature for name, one in rows.items()}
+    if row is not None:
+        if row not in texts:
+            raise unknown(f"row of {text}:", row, texts)
+        texts, rows = {row: texts[row]}, {name: one for name, one in rows.items() if name == row}
+    return Source(kind, texts, rows, sheet)
 
 
 def _is_sheet(path: Path) -> bool:
@@ -133,19 +124,12 @@ def _explained(name: str, value: str, fields: Mapping[str, str]) -> Explained:
     if found is None:
         return Explained(name, value, "", "")
     text = found.text
-    if name in _PACKAGES and (here := _version(name)) != value:
+    if name in _PACKAGES and (here := installed(name)) != value:
         text += f"; here it is {here}, and the last digits of a number may move" if here else "; not installed here"
     choices = read_choices(value) if name in COMPOSITE and command_of(fields) != RUN else {}
     said = {choice: choice_meaning(name, choice, own, fields) for choice, own in choices.items()}
     parts = [Explained(choice, choices[choice], one.text, one.setting) for choice, one in said.items()]
     return Explained(name, value, text, found.setting, parts)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def metric_parts(value: str) -> Mapping[str, str]:
@@ -165,13 +149,8 @@ def read_choices(text: str) -> dict[str, str]:
 
     Values may hold commas: a choice ends at a comma outside brackets with a further name behind it.
     """
-    found: dict[str, str] = {}
-    for part in _parts(text):
-        match = _CHOICE.fullmatch(part)
-        if match is None:
-            return {}
-        found[match["name"]] = match["value"]
-    return found
+    found = [_CHOICE.fullmatch(part) for part in _parts(text)]
+    return {match["name"]: match["value"] for match in found if match} if all(found) else {}
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -202,11 +181,8 @@ def defaults_of(options: Any) -> dict[str, str]:
 def changed(choices: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
     """The choices that are not the default, as they are typed. Marks that stand by name become one choice, `styles`."""
     styles = {name: value for name, value in choices.items() if name in MarkStyles.__dataclass_fields__}
-    found = {
-        name: typed(value)
-        for name, value in choices.items()
-        if name in defaults and name not in styles and value != defaults[name]
-    }
+    own = {name: value for name, value in choices.items() if name not in styles}
+    found = {name: typed(value) for name, value in own.items() if value != defaults.get(name, value)}
     if styles and "styles" in defaults:
         found["styles"] = json.dumps({name: ast.literal_eval(value) for name, value in styles.items()})
     return found

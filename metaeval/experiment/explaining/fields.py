@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from metaeval import registry
 from metaeval.citation.aliice.rewriting import RewriteOptions, prompt_of
@@ -19,7 +19,7 @@ from metaeval.citation.generation.requests import load_prompts as writing_prompt
 from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_prompt
-from metaeval.config import Flag, RunConfig, option_docs
+from metaeval.config import RunConfig, flag_of, named_values, option_docs
 from metaeval.experiment.citing.meta.model import MetaOptions
 
 RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
@@ -144,8 +144,10 @@ def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
         return Meaning(registry.find("protocol", value).about or value, "protocols")
     if name == "pipeline" and value in registry.names("pipeline"):
         return Meaning(_sentence(registry.find("pipeline", value).help.partition("\n")[0]), _FACTS[name][1])
-    if name == "measure" and (text := _measured(value)):
-        return Meaning(text)
+    if name == "measure":
+        pipelines = (registry.find("pipeline", one) for one in registry.names("pipeline"))
+        if text := next((one.meaning for each in pipelines for one in each.measures if one.key == value), ""):
+            return Meaning(text)
     if found := _of_protocol(name, value, [fields.get("protocol", "")]):
         return found
     if name in COMPOSITE:
@@ -154,7 +156,7 @@ def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
         return flag
     if name in _OF_RUN:
         paths = _OF_RUN[name].split()
-        return Meaning("; ".join(_sentence(_of_run(path)) for path in paths), ", ".join(paths))
+        return Meaning("; ".join(map(_of_run, paths)), ", ".join(paths))
     if name in _FACTS:
         return Meaning(*_FACTS[name])
     if text := option_words(name, value):
@@ -189,24 +191,15 @@ def _of_command(name: str, command: str) -> Meaning | None:
     own = command.removeprefix("cite ")
     for pipeline in sorted(registry.names("pipeline"), key=lambda one: one != own):
         field = registry.find("pipeline", pipeline).options.model_fields.get(name)
-        argument = field is not None and any(isinstance(one, Flag) and one.argument for one in field.metadata)
-        if field is not None and field.description and not argument:
+        if field is not None and field.description and not flag_of(field).argument:
             return Meaning(_sentence(field.description), f"--{name.replace('_', '-')}")
     return None
 
 
-def _measured(key: str) -> str:
-    """What a measure is, in the words of the pipeline that has it."""
-    pipelines = (registry.find("pipeline", name) for name in registry.names("pipeline"))
-    return next((one.meaning for each in pipelines for one in each.measures if one.key == key), "")
-
-
 def _of_run(path: str) -> str:
-    model: Any = RunConfig
-    for name in path.split("."):
-        field = model.model_fields[name]
-        model = field.annotation
-    return str(field.description)
+    part, _, option = path.partition(".")
+    owner: Any = RunConfig.model_fields[part].annotation if option else RunConfig
+    return _sentence(option_docs(owner)[option or part])
 
 
 def option_words(name: str, value: str, chat: bool = False) -> str:
@@ -230,9 +223,7 @@ def _others(kind: Any, value: str) -> str:
     """What else an option could have been, in words; empty where any text or number could stand."""
     if kind is bool:
         return str(value != "True")
-    kinds = get_args(kind) if get_origin(kind) is not Literal else (kind,)
-    named = [str(one) for kind in kinds if get_origin(kind) is Literal for one in get_args(kind)]
-    return " or ".join(one for one in named if one != value)
+    return " or ".join(one for one in named_values(kind) if one != value)
 
 
 _ASKS: Mapping[str, str] = {

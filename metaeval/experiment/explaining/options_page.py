@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
 from metaeval import registry
 from metaeval.citation.alce.options import AlceOptions
 from metaeval.citation.aliice.profile import Profile
-from metaeval.config import Flag, RunConfig, option_docs
+from metaeval.config import RunConfig, flag_of, kinds_of, named_values, option_docs
 from metaeval.experiment.explaining.fields import OWNERS
 
 _HEAD = """# Options
@@ -21,7 +21,7 @@ Made from the declarations by `python -m metaeval.experiment.explaining.options_
 up to date. `metaeval COMMAND --help` lists the options of a command, `metaeval explain` those behind a number.
 """
 _COLUMNS = ("option", "values", "default", "what it decides")
-_KINDS = {bool: "true, false", int: "whole number", float: "number", Path: "path", str: "text"}
+_KINDS = {bool: "true, false", int: "whole number", float: "number", Path: "path", str: "text", dict: "NAME: VALUE"}
 
 Row = tuple[str, str, str, str]
 
@@ -66,24 +66,15 @@ def _settings(owner: type, prefix: str = "") -> Iterator[Row]:
 
 def _flags(options: type[BaseModel]) -> Iterator[Row]:
     for name, field in options.model_fields.items():
-        flag = next((one for one in field.metadata if isinstance(one, Flag)), Flag())
+        flag = flag_of(field)
         option = flag.metavar if flag.argument else f"--{(flag.name or name).replace('_', '-')}"
         yield option, _values(field.annotation), _default(options, name), str(field.description)
 
 
 def _values(kind: Any) -> str:
     """The values that an option takes, in words."""
-    parts = [one for one in _parts(kind) if one is not type(None)]
-    named = [str(value) for one in parts if get_origin(one) is Literal for value in get_args(one)]
-    return ", ".join(named) or next((_KINDS[one] for one in parts if one in _KINDS), "NAME: VALUE")
-
-
-def _parts(kind: Any) -> Iterator[Any]:
-    if get_origin(kind) is Literal or not get_args(kind) or get_origin(kind) is dict:
-        yield kind
-        return
-    for part in get_args(kind):
-        yield from _parts(part)
+    kinds = (get_origin(one) or one for one in kinds_of(kind))
+    return ", ".join(named_values(kind)) or next((_KINDS[one] for one in kinds if one in _KINDS), "NAME: VALUE")
 
 
 def _default(owner: type, name: str) -> Any:
