@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from time import monotonic
@@ -64,7 +64,11 @@ class ChatClient:
         tell = (lambda: progress(len(answers), len(requests))) if progress else None
         workers = min(self._options.concurrency, len(requests))
         await self._finish([asyncio.create_task(self._work(todo, answers, tell)) for _ in range(workers)])
-        self._check_any(zip(requests, keys, strict=True), answers)
+        # A job whose settings were never answered says why, however small it is.
+        for request, key in zip(requests, keys, strict=True):
+            answer = answers[key]
+            if isinstance(answer, Failure) and answer.cause is not Cause.TOO_LONG and not self._knows(request):
+                raise ending_error(Fault(answer.cause, answer.detail), self._endpoint)
         if progress and len(answers) < len(requests):  # equal requests were told once
             progress(len(requests), len(requests))
         return [answers[key] for key in keys]
@@ -116,19 +120,16 @@ class ChatClient:
             for key, request in todo:
                 if self._pace.stopped:
                     return
-                answers[key] = self._stored(key) or await self._asked(key, request)
+                stored = self._store.find(key)
+                if stored is not None:
+                    self._ledger.serve(stored)
+                answers[key] = stored or await self._asked(key, request)
                 if tell:
                     tell()
         except Stopping:
             return
         except UserError as error:
             self.stop(error)
-
-    def _stored(self, key: bytes) -> Reply | None:
-        reply = self._store.find(key)
-        if reply is not None:
-            self._ledger.serve(reply)
-        return reply
 
     async def _asked(self, key: bytes, request: ChatRequest) -> Answer:
         """Send a request until it is answered, or hopeless."""
@@ -200,13 +201,6 @@ class ChatClient:
             raise ending_error(fault, self._endpoint)
         return Failure(fault.cause, fault.detail)
 
-    def _check_any(self, asked: Iterable[tuple[ChatRequest, bytes]], answers: Mapping[bytes, Answer]) -> None:
-        """A job whose settings were never answered says why, however small it is."""
-        for request, key in asked:
-            answer = answers[key]
-            if isinstance(answer, Failure) and answer.cause is not Cause.TOO_LONG and not self._knows(request):
-                raise ending_error(Fault(answer.cause, answer.detail), self._endpoint)
-
     def _knows(self, request: ChatRequest) -> bool:
         """Whether the server ever answered a request with these settings: if so, a refusal is about its text."""
         settings = request.settings(self._endpoint.base_url)
@@ -256,13 +250,8 @@ class _Loop:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="metaeval-llm", daemon=True)
+        self._thread = threading.Thread(target=self.loop.run_forever, name="metaeval-llm", daemon=True)
         self._thread.start()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
-        self.loop.close()
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
@@ -270,6 +259,7 @@ class _Loop:
     def end(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
+        self.loop.close()
 
 
 async def _made(endpoint: Endpoint, options: EndpointOptions, store: ReplyStore, ledger: Ledger) -> ChatClient:
@@ -278,14 +268,13 @@ async def _made(endpoint: Endpoint, options: EndpointOptions, store: ReplyStore,
 
 
 def _close(running: _Loop, client: ChatClient) -> None:
-    running.call(_ended(client))
+    async def ended() -> None:
+        """End what a second interrupt left running, then the connections."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await client.close()
+
+    running.call(ended())
     running.end()
-
-
-async def _ended(client: ChatClient) -> None:
-    """End what a second interrupt left running, then the connections."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
-    await client.close()

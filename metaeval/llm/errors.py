@@ -43,6 +43,12 @@ MAYBE_CHARGED = frozenset({Cause.DROPPED, Cause.TIMEOUT, Cause.GARBLED})
 """Causes after which the server may have made, and charged for, an answer that never came."""
 
 
+_OF_STATUS = {
+    **{401: Cause.KEY, 402: Cause.QUOTA, 403: Cause.KEY, 404: Cause.UNKNOWN, 408: Cause.TIMEOUT},
+    **{409: Cause.SERVER_ERROR, 413: Cause.TOO_LONG, 429: Cause.RATE_LIMIT},
+}
+
+
 @dataclass(eq=False)
 class Fault(Exception):  # noqa: N818 (caught by us, shown as a UserError)
     """One attempt without a reply. retry_after: seconds that the server asks to wait, None where it does not say."""
@@ -55,19 +61,12 @@ class Fault(Exception):  # noqa: N818 (caught by us, shown as a UserError)
 def fault_of_status(status: int, body: str, headers: Mapping[str, str]) -> Fault:
     """The fault that an HTTP error status means."""
     code, message = _error(body)
-    detail = f"HTTP {status}" + (f": {message}" if message else "")
-    return Fault(_cause(status, code, message), detail, _retry_after(headers))
-
-
-def _cause(status: int, code: str, message: str) -> Cause:
-    if status == 402 or code == "insufficient_quota":
-        return Cause.QUOTA
-    if status == 413 or code == "context_length_exceeded" or "maximum context length" in message:
-        return Cause.TOO_LONG
-    named = {401: Cause.KEY, 403: Cause.KEY, 404: Cause.UNKNOWN, 408: Cause.TIMEOUT, 429: Cause.RATE_LIMIT}
-    if status in named:
-        return named[status]
-    return Cause.SERVER_ERROR if status >= 500 or status == 409 else Cause.REFUSED
+    cause = _OF_STATUS.get(status, Cause.SERVER_ERROR if status >= 500 else Cause.REFUSED)
+    if code == "insufficient_quota":
+        cause = Cause.QUOTA
+    elif cause is not Cause.QUOTA and (code == "context_length_exceeded" or "maximum context length" in message):
+        cause = Cause.TOO_LONG
+    return Fault(cause, f"HTTP {status}" + (f": {message}" if message else ""), _retry_after(headers))
 
 
 def _error(body: str) -> tuple[str, str]:

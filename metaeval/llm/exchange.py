@@ -190,9 +190,11 @@ def read_reply(raw: str) -> Reply:
         message = choice["message"]
         usage = body.get("usage") or {}
         logprobs = choice.get("logprobs") or {}
+        content = message.get("content")  # a text, which some servers cut into parts
+        parts = [part["text"] for part in content] if isinstance(content, list) else [content]
         reply = Reply(
             raw=raw,
-            content=_content(message.get("content")),
+            content="".join(map(_text, parts)),
             finish_reason=_text(choice.get("finish_reason")),
             refusal=_text(message.get("refusal")),
             model=_text(body.get("model")),
@@ -204,11 +206,6 @@ def read_reply(raw: str) -> Reply:
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a chat completion ({type(error).__name__}: {error})") from error
     return reply
-
-
-def _content(value: Any) -> str:
-    """A message's text, which some servers cut into parts."""
-    return "".join(_text(part["text"]) for part in value) if isinstance(value, list) else _text(value)
 
 
 def _text(value: Any) -> str:

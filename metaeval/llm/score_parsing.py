@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import exp, isfinite
 from typing import Any
 
@@ -58,27 +59,23 @@ def find_score(text: str, scale: Scale) -> FoundScore | None:
     another scale ("8/10" where 1 is the top) is no score, and no other number is tried in its place. Numbers of
     list items are not read.
     """
-    numbers = [match for match in _NUMBER.finditer(text) if not _LIST_MARK.match(text, _line_start(text, match))]
+    numbers = [match for match in _NUMBER.finditer(text) if not _is_list_mark(text, match.start())]
     if not numbers:
         return None
-    chosen = numbers[-1]
-    cues = [cue.end() for cue in _CUE.finditer(text) if cue.end() <= chosen.start("value")]
+    number = numbers[-1]
+    cues = [cue.end() for cue in _CUE.finditer(text) if cue.end() <= number.start("value")]
     if cues and (directly := _DIRECTLY.match(text, cues[-1])):
-        chosen = next((number for number in numbers if number.start("value") == directly.end()), chosen)
-    return _checked(text, chosen, scale)
-
-
-def _line_start(text: str, match: re.Match[str]) -> int:
-    """Where the number's line starts, if only blanks stand before it there; else the number itself is looked at."""
-    start = text.rfind("\n", 0, match.start()) + 1
-    return start if not text[start : match.start()].strip() else len(text)
-
-
-def _checked(text: str, number: re.Match[str], scale: Scale) -> FoundScore | None:
+        number = next((one for one in numbers if one.start("value") == directly.end()), number)
     value = float(number["value"].replace("−", "-"))
     if _SPOILT.match(text, number.end()) or (number["top"] and float(number["top"]) != scale.top):
         return None
     return FoundScore(value, number.start("value"), number.end("value")) if scale.accepts(value) else None
+
+
+def _is_list_mark(text: str, position: int) -> bool:
+    """Whether the number here, with only blanks before it in its line, is that of a list item."""
+    start = text.rfind("\n", 0, position) + 1
+    return not text[start:position].strip() and _LIST_MARK.match(text, start) is not None
 
 
 def score_schema(scale: Scale) -> dict[str, Any]:
@@ -130,19 +127,13 @@ def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], found: Fou
 
 def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], found: FoundScore) -> Mapping[str, Any] | None:
     """The token that holds the found number. Counted in bytes: one character can be spread over several tokens."""
-    pieces = [_bytes(token) for token in tokens]
+    given = [token.get("bytes") for token in tokens]
+    pieces = [
+        str(token["token"]).encode() if own is None else bytes(own) for token, own in zip(tokens, given, strict=True)
+    ]
     offset = b"".join(pieces).find(content.encode())
     if offset < 0:
         return None
     start = offset + len(content[: found.start].encode())
-    end = 0
-    for token, piece in zip(tokens, pieces, strict=True):
-        end += len(piece)
-        if end > start:
-            return token
-    return None
-
-
-def _bytes(token: Mapping[str, Any]) -> bytes:
-    given = token.get("bytes")
-    return bytes(given) if given is not None else str(token["token"]).encode()
+    ends = accumulate(map(len, pieces))
+    return next((token for token, end in zip(tokens, ends, strict=True) if end > start), None)

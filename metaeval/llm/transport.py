@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Iterator
 
 import aiohttp
 import httpx2
@@ -132,10 +131,17 @@ class Transport:
 
     def _broken(self, error: Exception) -> Fault:
         """What a broken connection was: the client's own classes do not tell a refused one from a dropped one."""
-        chain = list(_chain(error))
+        chain: list[BaseException] = []
+        below: BaseException | None = error
+        while below is not None:
+            chain.append(below)
+            below = below.__cause__ or below.__context__
         for cause in chain:
             if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.InvalidURL):
-                return Fault(Cause.UNREACHABLE, _plainly(cause))
+                # Connection refused, Name or service not known: the system's words for it.
+                number = getattr(cause, "errno", None)
+                words = os.strerror(number) if number and number > 0 else getattr(cause, "strerror", "")
+                return Fault(Cause.UNREACHABLE, str(words or cause))
         if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in chain):
             return Fault(Cause.UNREACHABLE, f"no connection within {min(self._seconds, _CONNECT_SECONDS):g} s")
         if any(isinstance(cause, TimeoutError) for cause in chain):
@@ -145,15 +151,3 @@ class Transport:
     def _scrubbed(self, text: str) -> str:
         """A server's words without the key, should it repeat it."""
         return text.replace(self._endpoint.key, "***") if self._endpoint.key else text
-
-
-def _plainly(error: aiohttp.ClientConnectorError | aiohttp.InvalidURL) -> str:
-    """Connection refused, Name or service not known: the system's words for it."""
-    number = getattr(error, "errno", None)
-    return os.strerror(number) if number and number > 0 else str(getattr(error, "strerror", "") or error)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
