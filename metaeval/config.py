@@ -40,7 +40,9 @@ OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An option's value as text; `--set dataset_options.k=5` is read as YAML, and gives a number."""
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """A model that refuses unknown fields, and never changes."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
@@ -66,7 +68,7 @@ def flag_of(field: FieldInfo) -> Flag:
     return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
 
 
-class ChunkConfig(_Strict):
+class ChunkConfig(Strict):
     """How documents are cut into chunks; see `metaeval.corpus.chunks.Chunking` for the modes."""
 
     size: int = Field(default=150, ge=1)
@@ -80,7 +82,7 @@ class ChunkConfig(_Strict):
         return Chunking(self.size, self.mode)
 
 
-class IntervalConfig(_Strict):
+class IntervalConfig(Strict):
     """The cluster bootstrap, which draws whole groups of rows."""
 
     resamples: int = Field(default=1000, ge=0, le=1_000_000)
@@ -93,7 +95,7 @@ class IntervalConfig(_Strict):
     """Method of the intervals: percentile, or bca (bias-corrected and accelerated)."""
 
 
-class ComparisonConfig(_Strict):
+class ComparisonConfig(Strict):
     """Paired permutation tests between metrics."""
 
     permutations: int = Field(default=1000, ge=0, le=1_000_000)
@@ -102,7 +104,7 @@ class ComparisonConfig(_Strict):
     """Level of the tests. Two metrics differ where the adjusted p is at most this."""
 
 
-class RunConfig(_Strict):
+class RunConfig(Strict):
     """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go."""
 
     dataset: Annotated[str, Flag("NAME", "-d")] = "mini"
@@ -168,7 +170,7 @@ class RunConfig(_Strict):
         return self.store or self.results / "scores.sqlite"
 
 
-class MetricVariant(_Strict):
+class MetricVariant(Strict):
     """A YAML file in configs/metrics: a registered metric with options of its own, under the file's name."""
 
     metric: str
@@ -176,7 +178,7 @@ class MetricVariant(_Strict):
     note: str = ""
 
 
-class DatasetVariant(_Strict):
+class DatasetVariant(Strict):
     """A YAML file in configs/datasets: a registered data set with its own split and options, under the file's name."""
 
     dataset: str
@@ -244,7 +246,12 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
     *parents, last = map(str, first["loc"])
     field = ".".join([*parents, last])
     if first["type"] in ("extra_forbidden", "invalid_key"):
-        known = sorted(_level(model, parents).model_fields)
+        for name in parents:  # to the model that a nested setting belongs to
+            inner = model.model_fields[name].annotation
+            if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+                break
+            model = inner
+        known = sorted(model.model_fields)
         allowed = f"Known: {', '.join(known)}" if known else "It takes none"
         return f"Unknown setting {field!r} in {where}.{did_you_mean(last, known)} {allowed}."
     if first["type"] == "missing":
@@ -256,16 +263,6 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
         message = "settings of its own, as NAME: VALUE lines, or --set NAME.NAME=VALUE"
     value = reprlib.repr(str(first["input"]) if isinstance(first["input"], Path) else first["input"])
     return f"Setting {field!r} in {where} is {value}: it should be {message}."
-
-
-def _level(model: type[BaseModel], parents: Sequence[str]) -> type[BaseModel]:
-    """The model that a nested setting belongs to."""
-    for name in parents:
-        inner = model.model_fields[name].annotation
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            break
-        model = inner
-    return model
 
 
 def kinds_of(annotation: Any) -> Iterator[Any]:

@@ -38,24 +38,17 @@ def read_thresholds(text: str | None, names: Sequence[str]) -> dict[str, float |
     found: dict[str, float | None] = {}
     for part in (part.strip() for part in (text or "").split(",") if part.strip()):
         # A metric's name may hold an equals sign in no case, and a colon in some.
-        name, equals, value = part.rpartition("=")
+        name, equals, said = part.rpartition("=")
         if equals and name not in names:
             raise unknown("backend in --threshold", name, names)
-        for one in [name] if equals else names:
-            found[one] = _number(value)
+        try:
+            value = None if said == SOFT else float(said)
+        except ValueError:
+            value = math.nan
+        if value is not None and not math.isfinite(value):
+            raise UserError(f"--threshold is {said!r}; allowed: a number, soft, or NAME=X for one of several backends.")
+        found |= dict.fromkeys([name] if equals else names, value)
     return found
-
-
-def _number(text: str) -> float | None:
-    if text == SOFT:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise UserError(f"--threshold is {text!r}; allowed: a number, soft, or NAME=X for one of several backends.")
-    return value
 
 
 def find_cutoff(

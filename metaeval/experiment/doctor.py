@@ -7,8 +7,8 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,7 +40,7 @@ class TrapHere(NamedTuple):
 
 
 # Found by running each official code against several versions of its packages.
-_KNOWN: dict[tuple[str, tuple[int, ...], tuple[int, ...] | None], tuple[tuple[str, str], ...]] = {
+_KNOWN: Mapping[tuple[str, tuple[int, ...], tuple[int, ...] | None], Sequence[tuple[str, str]]] = {
     ("transformers", (5,), None): (
         (
             "ALBERT, XLNet and RemBERT tokenizers leave out the segment ids: official SummaC scores are wrong, unsaid",
@@ -180,8 +180,11 @@ def examine() -> Diagnosis:
         system=f"{platform.system()} {platform.machine()}",
         packages=packages,
         devices=devices,
-        cores=_cores(),
-        caches={"metaeval": _own_cache(), "hub": _hub_cache()},
+        cores=len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1,
+        caches={
+            "metaeval": _cache(cache_folder(), "METAEVAL_CACHE", "METAEVAL_CACHE", "XDG_CACHE_HOME"),
+            "hub": _hub_cache(),
+        },
         splitter=find_splitter("auto").name,
         keys={name: bool(os.environ.get(name, "").strip()) for name in judges_keys()},
         metrics=[_check(state, room) for state in states],
@@ -221,25 +224,19 @@ def _devices() -> list[Device]:
     return devices
 
 
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-
-
-def _own_cache() -> Folder:
-    named = [name for name in ("METAEVAL_CACHE", "XDG_CACHE_HOME") if os.environ.get(name)]
-    return _folder(cache_folder(), f"by {named[0]}" if named else "METAEVAL_CACHE is not set")
-
-
 def _hub_cache() -> Folder:
     if find_spec("huggingface_hub") is None:
-        return _folder(Path("~/.cache/huggingface/hub").expanduser(), "huggingface-hub is not installed")
+        return replace(
+            _cache(Path("~/.cache/huggingface/hub").expanduser(), ""), because="huggingface-hub is not installed"
+        )
     from huggingface_hub import constants
 
-    named = [name for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME") if os.environ.get(name)]
-    return _folder(Path(constants.HF_HUB_CACHE), f"by {named[0]}" if named else "HF_HOME is not set")
+    return _cache(Path(constants.HF_HUB_CACHE), "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 
-def _folder(path: Path, because: str) -> Folder:
+def _cache(path: Path, usual: str, *variables: str) -> Folder:
+    """A cache folder; variables: those that may name it, in their order; usual: the one to set."""
+    named = [name for name in variables if os.environ.get(name)]
     there = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    because = f"by {named[0]}" if named else f"{usual} is not set"
     return Folder(str(path), because, shutil.disk_usage(there).free)

@@ -62,10 +62,10 @@ def write_manifests(config: RunConfig, results: Sequence[Result], written: Seque
     for folder in dict.fromkeys(path.parent for path in written):
         own = [path for path in written if path.parent == folder]
         made = manifest(config, results, own)
-        before = _read(folder / NAME)
-        earlier = {**_hashes(before, "earlier"), **_hashes(before, "files")}
         made["earlier"] = {
-            name: found for name, found in earlier.items() if name not in made["files"] and (folder / name).is_file()
+            name: found
+            for name, found in _hashes(_read(folder / NAME)).items()
+            if name not in made["files"] and (folder / name).is_file()
         }
         write_text(folder / NAME, json.dumps(made, indent=1, sort_keys=True) + "\n")
         paths.append(folder / NAME)
@@ -77,7 +77,7 @@ def check(path: Path) -> Kept:
     found = _read(path.parent / NAME)
     if not found:
         return Kept.NO_MANIFEST
-    known = {**_hashes(found, "earlier"), **_hashes(found, "files")}.get(path.name)
+    known = _hashes(found).get(path.name)
     if known is None:
         return Kept.UNLISTED
     return Kept.SAME if sha256_file(path) == known else Kept.CHANGED
@@ -97,9 +97,10 @@ def _read(path: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _hashes(manifest: Mapping[str, Any], key: str) -> dict[str, str]:
-    found = manifest.get(key)
-    return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+def _hashes(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The files' hashes by name, those of earlier runs too."""
+    listed = [manifest.get(key) for key in ("earlier", "files")]
+    return {name: str(value) for found in listed if isinstance(found, dict) for name, value in found.items()}
 
 
 def installed(package: str) -> str | None:

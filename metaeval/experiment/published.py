@@ -17,23 +17,15 @@ One YAML file per paper in configs/published::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from metaeval.config import config_folders, validated
-from metaeval.errors import UserError
-from metaeval.files import read_text
+from metaeval.config import Strict, config_folders, read_yaml, validated
 from metaeval.report.result import Unit
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PublishedTable(_Strict):
+class PublishedTable(Strict):
     """One table: for each metric, the printed value of each measure, `scale` times the raw one."""
 
     values: dict[str, dict[str, float]]
@@ -41,7 +33,7 @@ class PublishedTable(_Strict):
     scale: float = Field(default=1.0, gt=0)
 
 
-class Published(_Strict):
+class Published(Strict):
     """What one paper reports on one data set in one unit; split None: beside every split."""
 
     dataset: str
@@ -52,7 +44,7 @@ class Published(_Strict):
     levels: dict[str, int] = Field(default_factory=dict)
 
 
-class Beside(_Strict):
+class Beside(Strict):
     """What to print beside a run's own values: where from, and metric to measure to value, in the run's raw units."""
 
     source: str = ""
@@ -69,7 +61,9 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Beside
         if (paper.dataset, paper.unit) == (dataset, unit) and paper.split in (None, split) and protocol in paper.tables:
             table = paper.tables[protocol]
             values = {metric: {key: v / table.scale for key, v in row.items()} for metric, row in table.values.items()}
-            return Beside(source=", ".join(filter(None, (paper.source, table.source))) + _counts(paper), values=values)
+            source = ", ".join(filter(None, (paper.source, table.source)))
+            counts = " / ".join(f"{name} {count:,}" for name, count in paper.levels.items())
+            return Beside(source=f"{source} (on {counts})" if counts else source, values=values)
     return Beside()
 
 
@@ -80,15 +74,4 @@ def published_files() -> list[Path]:
 
 def read_published(path: Path) -> Published:
     """Read one file; `UserError` names the setting that is wrong."""
-    try:
-        values = yaml.safe_load(read_text(path))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not YAML ({' '.join(str(error).split())}).") from error
-    if not isinstance(values, Mapping):
-        raise UserError(f"{path}: it should hold 'key: value' lines, and holds a {type(values).__name__}.")
-    return validated(Published, values, str(path))
-
-
-def _counts(paper: Published) -> str:
-    counts = " / ".join(f"{name} {count:,}" for name, count in paper.levels.items())
-    return f" (on {counts})" if counts else ""
+    return validated(Published, read_yaml(path), str(path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,17 +82,11 @@ def rating_controls(rated: RatedSet) -> Iterator[Column]:
         made["statement length"] = CONTROLS["statement length"](units)
     counts = Counter(row.system for row in rows)
     if len(counts) > 1 and all(counts) and min(counts.values()) > 1:
-        made["system"] = np.array(_system_means([row.system for row in rows], gold.tolist(), counts))
+        # What is known of a text from its system alone: the mean rating of that system's texts, this one included.
+        # Leaving the text itself out would order the texts of one system against their own ratings.
+        totals = dict.fromkeys(counts, 0.0)
+        for system, rating in sorted((row.system, row.gold) for row in rows):
+            totals[system] += rating
+        made["system"] = np.array([totals[row.system] / counts[row.system] for row in rows])
     for name, score in made.items():
         yield Column(name, "control", score, [Status.OK] * len(rows), {"control": name})
-
-
-def _system_means(systems: Sequence[str], gold: Sequence[float], counts: Mapping[str, int]) -> list[float]:
-    """What is known of a text from its system alone: the mean rating of that system's texts, this one included.
-
-    Leaving the text itself out would order the texts of one system against their own ratings.
-    """
-    totals = dict.fromkeys(counts, 0.0)
-    for system, rating in sorted(zip(systems, gold, strict=True)):
-        totals[system] += rating
-    return [totals[system] / counts[system] for system in systems]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
@@ -53,11 +52,8 @@ def registered() -> list[Readiness]:
 
 def variant_states() -> list[tuple[str, str, Readiness]]:
     """Every variant: its name, what it is, and the state of its metric with the variant's options."""
-    found = []
-    for name, path in variants("metrics").items():
-        variant = metric_variant(path)
-        found.append((name, f"{variant.metric}: {variant.note}", _of_name(name, variant.metric)))
-    return found
+    read = {name: metric_variant(path) for name, path in variants("metrics").items()}
+    return [(name, f"{one.metric}: {one.note}", _of_name(name, one.metric)) for name, one in read.items()]
 
 
 def with_options(name: str, settings: list[str]) -> RunConfig:
@@ -89,7 +85,7 @@ def readiness(name: str, metric: Metric) -> Readiness:
     Raises `UserError` when a folder that the options name is not there or lacks files.
     """
     card = metric.card
-    if missing := _missing(card):
+    if missing := [module for module in card.modules if find_spec(module) is None]:
         detail = f"extra {card.extra!r}" if card.extra else ", ".join(missing)
         return Readiness(name, card, State.PACKAGE, detail)
     if key := _missing_key(metric.options):
@@ -112,20 +108,13 @@ def _of_name(name: str, registered_as: str) -> Readiness:
         return Readiness(name, card if isinstance(card, MetricCard) else None, State.BROKEN, str(error))
 
 
-def _missing(card: MetricCard) -> list[str]:
-    return [module for module in card.modules if find_spec(module) is None]
-
-
 def _missing_key(options: Any) -> str:
     """The environment variable of a judge's key, where it is not set and the judge asks its default endpoint."""
     variable = getattr(options, "api_key_env", "")
-    asks_default = getattr(options, "base_url", "") == _defaults(options).get("base_url")
-    needed = variable and (asks_default or variable != _defaults(options)["api_key_env"])
+    defaults = {name: field.default for name, field in type(options).model_fields.items()}
+    asks_default = getattr(options, "base_url", "") == defaults.get("base_url")
+    needed = variable and (asks_default or variable != defaults["api_key_env"])
     return str(variable) if needed and not os.environ.get(variable, "").strip() else ""
-
-
-def _defaults(options: Any) -> Mapping[str, Any]:
-    return {name: field.default for name, field in type(options).model_fields.items()}
 
 
 def _lacking(metric: Metric) -> str:

@@ -121,7 +121,9 @@ class Verified:
     @property
     def batch_difference(self) -> float | None:
         """The largest difference of a pair in a batch from the same pair alone; infinite where one has no score."""
-        return None if self.single is None else largest_difference(self.batched, self.single)
+        if self.single is None:
+            return None
+        return max((difference(*both) for both in zip(self.batched, self.single, strict=True)), default=0.0)
 
     @property
     def agrees(self) -> bool:
@@ -129,7 +131,10 @@ class Verified:
         batch = self.batch_difference
         exact = getattr(self.metric.options, "dtype", "float32") == "float32"
         steady = batch is None or batch <= BATCH_TOLERANCE or (not exact and batch != float("inf"))
-        return steady and all(_as_published(score, ours) for score, ours in self.published)
+        return steady and all(
+            ours is not None and abs(ours - score.score) <= 0.6 * 10.0**-score.decimals + 1e-4
+            for score, ours in self.published
+        )
 
 
 def verify(name: str, config: RunConfig) -> Verified:
@@ -143,10 +148,14 @@ def verify(name: str, config: RunConfig) -> Verified:
         raise UserError(f"{name!r} combines other metrics: verify these, {', '.join(metric.members)}, one at a time.")
     pairs = [(canary.source, canary.statement) for canary in CANARIES]
     with plug_in(name):
-        repeated = _worth_repeating(metric)
+        # A pair alone is another computation, but with a judge, which asks each pair alone and for money.
+        repeated = not hasattr(metric.options, "api_key_env")
         batched = score_pairs(metric, [*pairs, *_company(pairs)] if repeated else pairs).answers[: len(pairs)]
         single = _one_by_one(metric, pairs) if repeated else None
-        published = _published(name, metric)
+        scores = PUBLISHED.get(name, ())
+        if scores and metric.options != type(metric.options)():
+            scores = ()
+        published = [(score, metric.score([score.source], [score.statement])[0].score) for score in scores]
     return Verified(metric, CANARIES, batched, single, published)
 
 
@@ -172,21 +181,11 @@ def compare(verified: Verified, official: Metric) -> Compared:
     return Compared(RECIPES[verified.metric.card.name].title, answers, len(ours), largest)
 
 
-def largest_difference(some: Sequence[PairScore], others: Sequence[PairScore]) -> float:
-    """The largest difference of two scores of a pair; infinite where only one of them is a score."""
-    return max((difference(one, other) for one, other in zip(some, others, strict=True)), default=0.0)
-
-
 def difference(one: PairScore, other: PairScore) -> float:
     """The difference of two answers for a pair; 0 where neither is a score."""
     if one.score is None or other.score is None:
         return 0.0 if one.score is other.score else float("inf")
     return abs(one.score - other.score)
-
-
-def _worth_repeating(metric: Metric) -> bool:
-    """Whether a pair alone is another computation: not with a judge, which asks each pair alone and for money."""
-    return not hasattr(metric.options, "api_key_env")
 
 
 def _company(pairs: Sequence[Texts]) -> list[Texts]:
@@ -204,15 +203,3 @@ def _one_by_one(metric: Metric, pairs: Sequence[Texts]) -> list[PairScore]:
             metric.prepare([source], [statement])
         answers.append(metric.score([source], [statement])[0])
     return answers
-
-
-def _published(name: str, metric: Metric) -> list[tuple[Published, float | None]]:
-    scores = PUBLISHED.get(name, ())
-    options = metric.options
-    if not scores or options != type(options)():
-        return []
-    return [(score, metric.score([score.source], [score.statement])[0].score) for score in scores]
-
-
-def _as_published(score: Published, ours: float | None) -> bool:
-    return ours is not None and abs(ours - score.score) <= 0.6 * 10.0**-score.decimals + 1e-4
