@@ -106,11 +106,11 @@ def diff(
         typer.echo(f"The same in every choice{rows}.")
         return
     # Fields that all rows of several have changed alike are said once. The numbers of a sheet are no row.
-    rows = [changes for name, changes in found.items() if name not in APART]
-    fields = [change for change in rows[0] if change.kind == "field"] if len(rows) > 1 else []
-    everywhere = [change for change in fields if all(change in changes for changes in rows)]
+    changed = [changes for name, changes in found.items() if name not in APART]
+    fields = [change for change in changed[0] if change.kind == "field"] if len(changed) > 1 else []
+    everywhere = [change for change in fields if all(change in changes for changes in changed)]
     own = {name: [change for change in changes if change not in everywhere] for name, changes in found.items()}
-    for name, changes in (("all rows", everywhere), *own.items()):
+    for name, changes in [("all rows", everywhere), *own.items()]:
         if changes:
             typer.echo(name or "signatures")
             _show(changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -124,13 +125,10 @@ def _calibrated(
             "every row alike."
         )
     predicted, by_fold = nested_decisions(scored.score, gold, scored.group, folds, _SEED, objective, 2)
-    try:
-        declared = find_cutoff(column.name, metric, {}).value
-    except UserError:
-        declared = None
     own = None
-    if declared is not None:
-        own = declared, _rated(panel, decide(scored.score, np.array([sign * declared])), gold, scored.group)
+    with suppress(UserError):  # a metric without a threshold of its own
+        if (declared := find_cutoff(column.name, metric, {}).value) is not None:
+            own = declared, _rated(panel, decide(scored.score, np.array([sign * declared])), gold, scored.group)
     return Calibrated(
         metric=column.name,
         identity=identity_of(column.name, metric),
@@ -181,8 +179,6 @@ def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, ob
         )
         if one.declared:
             declared.append(Line(plain(one.metric), (cell(one.declared[0]), *_cells(one.declared[1]))))
-    first = found[0]
-    share = f"{first.positives:,} of {first.rows:,} rows are supported ({target} or more)"
     blocks = [Block("learnt here (out of fold)", tuple(learnt))]
     if declared:
         blocks.append(Block("declared (all rows)", tuple(declared)))
@@ -196,25 +192,22 @@ def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, ob
         records,
         notes=[
             Note("reading", "supported from the threshold on; below it, the least and the most over the folds"),
-            Note("labels", share),
+            Note("labels", f"{found[0].positives:,} of {found[0].rows:,} rows are supported ({target} or more)"),
             Note("measures", "F1 of supported; kappa: Cohen's, with the human labels"),
         ],
     )
 
 
 def _cells(rated: Rated) -> list[Cell]:
-    cells = []
-    for name in MEASURES:
-        ends = known(rated.values[name][0]), known(rated.values[name][1]), known(rated.values[name][2])
-        # A dash beside a minus sign cannot be read.
-        cells.append(interval_cell(ends, THREE, signed=ends[1] is not None and ends[1] < 0))
-    return cells
+    # A dash beside a minus sign cannot be read.
+    found = (rated.values[name] for name in MEASURES)
+    ends = [(known(value), known(low), known(high)) for value, low, high in found]
+    return [interval_cell(one, THREE, signed=one[1] is not None and one[1] < 0) for one in ends]
 
 
 def _numbers(prefix: str, rated: Rated | None) -> dict[str, float | None]:
-    numbers: dict[str, float | None] = {}
-    for name in MEASURES:
-        key = prefix + name.lower().replace(" ", "_")
-        for end, value in zip(("", "_low", "_high"), rated.values[name] if rated else (np.nan,) * 3, strict=True):
-            numbers[key + end] = known(value)
-    return numbers
+    return {
+        f"{prefix}{name.lower().replace(' ', '_')}{end}": known(rated.values[name][place]) if rated else None
+        for name in MEASURES
+        for place, end in enumerate(("", "_low", "_high"))
+    }

@@ -78,9 +78,9 @@ def _rows(first: Source, second: Source) -> dict[str, list[Change]]:
     return found
 
 
-def _missing(name: str, *there: bool) -> list[Change]:
+def _missing(name: str, one: bool, other: bool) -> list[Change]:
     """The change that a row or record is on one side alone; none where both have it."""
-    return [] if all(there) else [Change("row", name, *("there" if one else None for one in there))]
+    return [] if one and other else [Change("row", name, "there" if one else None, "there" if other else None)]
 
 
 def _fields(one: str, other: str) -> list[Change]:
@@ -129,7 +129,8 @@ def _numbers(one: Row, other: Row) -> Iterator[Change]:
 def _moved(name: str, before: float | None, after: float | None) -> Iterator[Change]:
     if before != after:
         by = None if before is None or after is None else after - before
-        yield Change("value", name, *(None if value is None else f"{value:.6g}" for value in (before, after)), by=by)
+        one, other = (None if value is None else f"{value:.6g}" for value in (before, after))
+        yield Change("value", name, one, other, by=by)
 
 
 def _reworded(kind: str, name: str, one: str | None, other: str | None) -> Iterator[Change]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,14 @@ _ELSEWHERE = {
 }
 """Fields of other commands on scores, by the command."""
 
+_PINNED = {
+    "checkpoint": "The model's files have to be those of {}; the options model, revision and folder, which say where "
+    "they lie, are not in the signature.",
+    "code": "The metric's code has to be that of {}.",
+    "members": "The options of the combined metrics are in the signature as a hash only.",
+}
+"""What a signature pins of a metric's model and code, and no option says."""
+
 _OPTIONS = ("profile", "units", "premise", "parser", "scenario", "rounds", "strategy")
 """Options that citation pipelines sign under the options' own names."""
 
@@ -59,6 +67,10 @@ class Recipe:
 
     words: list[str]
     caveats: list[str] = field(default_factory=list)
+
+    def note(self, caveat: str) -> None:
+        """Say what has to hold."""
+        self.caveats.append(caveat)
 
     def setting(self, key: str, value: object, default: object) -> None:
         """Say a setting that is not the default."""
@@ -77,15 +89,15 @@ class Recipe:
         try:
             metric = load_metric(name, RunConfig())
         except UserError as error:
-            self.caveats.append(f"Metric {name!r} cannot be made here as it was: {error}")
+            self.note(f"Metric {name!r} cannot be made here as it was: {error}")
             return
         if str(metric.card.version) != parts["version"]:
-            self.caveats.append(f"Metric {name!r} is at version {metric.card.version} here: its scores may differ.")
+            self.note(f"Metric {name!r} is at version {metric.card.version} here: its scores may differ.")
         standard = {key: str(value) for key, value in metric.describe_options().items()}
         for setting in _OPTION.split(parts["options"]) if parts["options"] else ():
             key, _, value = setting.partition("=")
             if key not in standard:
-                self.caveats.append(f"{setting}: what sets this is not in the signature.")
+                self.note(f"{setting}: what sets this is not in the signature.")
             elif value != standard[key]:
                 self.words += ["--set", f"metric_options.{name}.{key}={typed(value)}"]
 
@@ -99,7 +111,7 @@ class Recipe:
                 setting = prompt_setting(name)
                 told = f": a file of one's own (--set {setting}=FILE), or another version's" if setting else ""
                 wording = value.partition("@")[2] or value
-                self.caveats.append(f"The prompt {name} has to be the wording {wording}{told}.")
+                self.note(f"The prompt {name} has to be the wording {wording}{told}.")
 
     def resampling(self, fields: Mapping[str, str]) -> None:
         """Say how intervals were made, and the options of the protocol, where these are not the defaults."""
@@ -132,27 +144,13 @@ def recipe(fields: Mapping[str, str]) -> Recipe:
     else:
         _citations(made, fields)
     made.resampling(fields)
-    made.caveats.extend(_of_models(fields))
+    for name, said in _PINNED.items():
+        if name in fields:
+            made.note(said.format(fields[name]))
     for name, command in _ELSEWHERE.items():
         if name in fields:
-            made.caveats.append(
-                f"With {name} it is 'metaeval {command}' that makes the number, from the same scores and with "
-                "the same options."
-            )
+            made.note(f"With {name}, 'metaeval {command}' makes the number, from the same scores and options.")
     return made
-
-
-def _of_models(fields: Mapping[str, str]) -> Iterator[str]:
-    """What a signature pins of a metric's model and code, and no option says."""
-    if "checkpoint" in fields:
-        yield (
-            f"The model's files have to be those of {fields['checkpoint']}; the options model, revision and folder, "
-            "which say where they lie, are not in the signature."
-        )
-    if "code" in fields:
-        yield f"The metric's code has to be that of {fields['code']}."
-    if "members" in fields:
-        yield "The options of the combined metrics are in the signature as a hash only."
 
 
 def _scores(made: Recipe, fields: Mapping[str, str]) -> None:
@@ -161,19 +159,15 @@ def _scores(made: Recipe, fields: Mapping[str, str]) -> None:
         made.words = ["metaeval", "evaluate"]
         if "file" in fields:
             made.words.append("FILE")
-            made.caveats.append(
-                f"FILE is the score file of {name.removesuffix('@scores')!r} with the hash {fields['file']}."
-            )
+            made.note(f"FILE is the score file of {name.removesuffix('@scores')!r} with the hash {fields['file']}.")
         return
     parts = metric_parts(name)
     known_as = parts.get("known_as", "")
     made.words += ["-m", known_as or "overlap"]  # a run needs a metric, and a control is a row of any run
     if "control" in fields:
-        made.caveats.append(
-            f"The control's row, {fields['control']!r}, stands in the table, CSV and JSON of a run with any metric."
-        )
+        made.note(f"The control's row, {fields['control']!r}, stands in the table, CSV and JSON of any run.")
     elif not known_as:
-        made.caveats.append(f"The metric cannot be read from {name!r}.")
+        made.note(f"The metric cannot be read from {name!r}.")
     else:
         made.metric_options(known_as, parts)
 
@@ -181,12 +175,12 @@ def _scores(made: Recipe, fields: Mapping[str, str]) -> None:
 def _data(made: Recipe, fields: Mapping[str, str]) -> None:
     match = _DATA.fullmatch(fields.get("data", ""))
     if match is None:
-        made.caveats.append("The data set cannot be read from the signature.")
+        made.note("The data set cannot be read from the signature.")
         return
     name, split = match["name"], match["split"]
     if name not in {*registry.names("dataset"), *variants("datasets")}:
         made.words += ["-d", "jsonl", "--data", "CORPUS"]
-        made.caveats.append(
+        made.note(
             f"CORPUS is a corpus file that calls itself {name!r} and whose content has the hash {match['hash']}; "
             "'metaeval data list' does not have it."
         )
@@ -197,19 +191,19 @@ def _data(made: Recipe, fields: Mapping[str, str]) -> None:
     if split in dataset.files and split != (of_variant or dataset.default_split):
         made.words += ["--split", split]
     if dataset.files.get(split):
-        made.caveats.append("The published files are fetched, or read from a folder: --data FOLDER.")
+        made.note("The published files are fetched, or read from a folder: --data FOLDER.")
     # A rated set signs its options by their names; elsewhere a field of an option's name is another thing (unit).
     signed = dataset.options.keys() & fields.keys() if fields.get("unit") == "rating" else set()
     for key in sorted(signed):
         made.setting(f"dataset_options.{key}", fields[key], dataset.options[key].default)
     if dataset.options.keys() - signed:
-        made.caveats.append("Options of the data set are not in the signature; the hash of what was read is.")
+        made.note("Options of the data set are not in the signature; the hash of what was read is.")
 
 
 def _rows(made: Recipe, fields: Mapping[str, str]) -> None:
     standard = RunConfig()
-    for name, flag, default in (("unit", "-u", standard.unit), ("pool", "--pool", standard.pool)):
-        if fields.get(name, default) not in (default, "rating"):
+    for name, flag in (("unit", "-u"), ("pool", "--pool")):
+        if fields.get(name, getattr(standard, name)) not in (getattr(standard, name), "rating"):
             made.words += [flag, fields[name]]
     made.chunks(fields.get("chunks", ""))
     threshold = fields.get("evidence", "").removeprefix("jaccard-")
@@ -225,7 +219,7 @@ def _citations(made: Recipe, fields: Mapping[str, str]) -> None:
         _rated(made, fields)
     else:
         kind = "questions" if command == GENERATE else "answers"
-        made.caveats.append(f"FILE holds the {kind} {fields.get(kind, '(not named)')}, by name and content hash.")
+        made.note(f"FILE holds the {kind} {fields.get(kind, '(not named)')}, by name and content hash.")
     if "rounds" in fields or command == GENERATE:
         made.words += ["-o", "ANSWERS"]
     _judge(made, fields)
@@ -237,12 +231,12 @@ def _citations(made: Recipe, fields: Mapping[str, str]) -> None:
         made.words.append("--whole")
     if "coefficients" in fields:
         made.words += ["--coefficients", "FITTED"]
-        made.caveats.append(f"FITTED is the fitted.json of 'metaeval cite refit' that is {fields['coefficients']}.")
+        made.note(f"FITTED is the fitted.json of 'metaeval cite refit' that is {fields['coefficients']}.")
     _choices(made, fields, asked)
     if measures := [measure for one, measure in (("reader", "qa_em"), ("mauve", "mauve")) if one in fields]:
         made.words += ["--measures", ",".join(measures)]
         models = " and ".join(fields[one] for one in ("reader", "mauve") if one in fields)
-        made.caveats.append(f"The models have to be {models} (--reader, --mauve-model).")
+        made.note(f"The models have to be {models} (--reader, --mauve-model).")
     _splitter(made, fields.get("splitter", ""), command)
     if command == META:
         for name, default in MetaOptions().rules.items():
@@ -251,7 +245,7 @@ def _citations(made: Recipe, fields: Mapping[str, str]) -> None:
             made.words += ["--set", f"protocols={fields['protocol']}"]
         made.protocol_options(fields)
     if pipeline == REFIT and (untold := [one for one in _REFIT if one not in fields]):
-        made.caveats.append(f"The signature does not say: {', '.join(untold)}. The command has the defaults.")
+        made.note(f"The signature does not say: {', '.join(untold)}. The command has the defaults.")
 
 
 def _rated(made: Recipe, fields: Mapping[str, str]) -> None:
@@ -259,23 +253,23 @@ def _rated(made: Recipe, fields: Mapping[str, str]) -> None:
     rated = _DATA.fullmatch(fields.get("data", ""))
     if rated is None:
         answers = fields.get("answers", "(not named)")
-        made.caveats.append(f"FILE holds the rated answers {answers}, by name and the hash of answers and ratings.")
+        made.note(f"FILE holds the rated answers {answers}, by name and the hash of answers and ratings.")
     else:
-        made.caveats.append(
+        made.note(
             f"FILE is the file {rated['name']} of rated answers, whose {rated['split']} have the hash {rated['hash']}; "
             f"the row stands in {rated['split']}/{fields.get('protocol', 'correlation')}.json."
         )
     pipeline = fields.get("pipeline", "")
     if not pipeline:
         made.words += ["--pipelines", "alce", "--nli", "overlap"]  # a control is a row of any run
-        made.caveats.append(f"The row of {fields.get('control', 'the control')!r} stands in a run with any pipeline.")
+        made.note(f"The row of {fields.get('control', 'the control')!r} stands in a run with any pipeline.")
     elif pipeline == "scores":
         made.words += ["--scores", "SCORES"]
-        made.caveats.append(f"SCORES is the file of scores {fields.get('file', '(not named)')}.")
+        made.note(f"SCORES is the file of scores {fields.get('file', '(not named)')}.")
     else:
         made.words += ["--pipelines", pipeline]
     if fields.get("splitter") == "as published":
-        made.caveats.append("The statements are those that people judged: --human names the file of their judgements.")
+        made.note("The statements are those that people judged: --human names the file of their judgements.")
 
 
 def _judge(made: Recipe, fields: Mapping[str, str]) -> None:
@@ -289,13 +283,13 @@ def _judge(made: Recipe, fields: Mapping[str, str]) -> None:
     if parts:
         made.metric_options(known_as, parts)
     if baseline and parts:
-        made.caveats.append("The chat model is asked for CiteEval's own values alone: this number is without it.")
+        made.note("The chat model is asked for CiteEval's own values alone: this number is without it.")
     threshold = fields.get("threshold", "")
     # Scores from 0 to 1 are values of facts as they are: soft is what SCiFi does without being told.
     if threshold and not (threshold == "soft" and fields.get("pipeline") == "scifi"):
         made.words += ["--threshold", threshold]
         if len(threshold.lstrip("-0.").replace(".", "")) > 5:
-            made.caveats.append(
+            made.note(
                 "A signature has six digits of a threshold, and a calibrated one has more: --calibration FILE "
                 "reads what 'metaeval calibrate' wrote."
             )
@@ -305,40 +299,35 @@ def _chat(made: Recipe, fields: Mapping[str, str], asked: str) -> None:
     """The chat model; asked: its name where the signature has it in no field of its own."""
     model = fields.get("model", asked)
     made.words += ["--model", model]
-    if "rewrite" in fields:
-        made.caveats.append("Replies that are still in the reply store are not asked for again.")
-        if address := read_choices(fields["rewrite"]).get("base_url"):
-            made.words += ["--base-url", address]
+    if address := read_choices(fields.get("rewrite", "")).get("base_url"):  # of earlier versions
+        made.words += ["--base-url", address]
     else:
-        made.caveats.append(
+        made.note(
             "The server's address (--base-url) is not in the signature; replies that --record kept need none: --replay "
             f"REPLIES for --model {model}."
         )
     answered = fields.get("answered_as", model)
     if answered != model:
-        made.caveats.append(f"The replies came under the name {answered}, as the server calls the model.")
+        made.note(f"The replies came under the name {answered}, as the server calls the model.")
 
 
 def _options(made: Recipe, fields: Mapping[str, str]) -> None:
     """The pipeline's own options; `cite meta` takes those of the pipelines that it runs behind --set."""
+    usual = defaults_of(GenerationOptions())
+    for pipeline in registry.names("pipeline"):  # an option's default is the same in all pipelines that have it
+        options = registry.find("pipeline", pipeline).options.model_fields
+        usual |= {name: str(option.default) for name, option in options.items()}
     given = {name: fields[name] for name in _OPTIONS if name in fields}
     if ", parser " in fields.get("facts", ""):
         given["parser"] = fields["facts"].rpartition(", parser ")[2]
     for name, value in given.items():
         said = value.partition("/")[0].removesuffix(" items") if name != "parser" else value.split(" ")[0]
         said = "chunks" if name == "premise" and value != "joint" else said
-        if said not in ("", _usual(name)):
+        if said not in ("", usual[name]):
             flag = command_of(fields) != META or name not in MetaOptions.__dataclass_fields__
             made.words += [f"--{name}", said] if flag else ["--set", f"{name}={said}"]
         if name == "premise":
             made.chunks(value.rpartition(" ")[2])
-
-
-def _usual(name: str) -> str:
-    """The default of a pipeline's option: it is the same in all that have it."""
-    owners = [*(registry.find("pipeline", one).options for one in registry.names("pipeline"))]
-    found = next((owner.model_fields[name].default for owner in owners if name in owner.model_fields), None)
-    return defaults_of(GenerationOptions())[name] if found is None else str(found)
 
 
 def _choices(made: Recipe, fields: Mapping[str, str], asked: Mapping[str, Mapping[str, str]]) -> None:
@@ -370,4 +359,4 @@ def _splitter(made: Recipe, name: str, command: str) -> None:
     wish = "nltk" if name.startswith("nltk") else "rules"
     made.words += ["--set", f"splitter={wish}"] if command == META else ["--splitter", wish]
     if wish == "nltk" or find_sentence_splitter("rules").name != name:
-        made.caveats.append(f"The splitter has to be {name}.")
+        made.note(f"The splitter has to be {name}.")
