@@ -13,7 +13,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from metaeval.errors import UserError
 
@@ -124,6 +124,12 @@ class Database:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.close()
 
     @contextlib.contextmanager
     def _sentences(self) -> Iterator[None]:

@@ -153,23 +153,20 @@ def open_chat(
     if replay is not None:
         yield _listening(replaying(replay), lambda: f"replies from {replay}", prices)
         return
-    store = ReplyStore(replies_path(options.replies))
-    asker = _Asker(options, store, Purse(prices, options.budget), progress)
-    try:
-        yield _listening(recording(asker.ask, record) if record else asker.ask, asker.note, prices)
-    finally:
-        asker.close()
-        store.close()
+    with ReplyStore(replies_path(options.replies)) as store:
+        asker = _Asker(options, store, Purse(prices, options.budget), progress)
+        try:
+            yield _listening(recording(asker.ask, record) if record else asker.ask, asker.note, prices)
+        finally:
+            if asker.session is not None:
+                asker.session.close()
 
 
 def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estimate:
     """What asking these would still cost; sends nothing, and needs no key."""
-    store = ReplyStore(replies_path(options.replies))
-    try:
+    with ReplyStore(replies_path(options.replies)) as store:
         prices = prices_of(options.price_in, options.price_out, options.budget)
         return estimate(requests, options.base_url, store, prices)
-    finally:
-        store.close()
 
 
 def cost_of(spent: Spent, options: ChatOptions) -> float | None:
@@ -205,7 +202,7 @@ class _Asker:
 
     def __init__(self, options: ChatOptions, store: ReplyStore, purse: Purse, progress: Progress | None) -> None:
         self._options, self._store, self._purse, self._progress = options, store, purse, progress
-        self._session: ChatSession | None = None
+        self.session: ChatSession | None = None
         self._kept = self._rounds = 0
 
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
@@ -214,24 +211,20 @@ class _Asker:
         if len(found) == len(requests):
             self._kept += len(found)
             return found
-        self._session = self._session or self._opened()
+        self.session = self.session or self._opened()
         progress = self._progress
         if progress is None:
-            return self._session.ask(requests)
+            return self.session.ask(requests)
         self._rounds += 1
         name = f"asking {self._options.model}" + (f", round {self._rounds}" if self._rounds > 1 else "")
         progress(name, 0, len(requests))
-        return self._session.ask(requests, lambda done, total: progress(name, done, total))
+        return self.session.ask(requests, lambda done, total: progress(name, done, total))
 
     def note(self) -> str:
-        if self._session is None:
+        if self.session is None:
             return f"0 replies asked for, {self._kept:,} from the reply store"
         before = f"; {self._kept:,} more from the reply store" if self._kept else ""
-        return f"{self._session.ledger.note()}{before}"
-
-    def close(self) -> None:
-        if self._session is not None:
-            self._session.close()
+        return f"{self.session.ledger.note()}{before}"
 
     def _opened(self) -> ChatSession:
         if missing := [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from metaeval.experiment.sheet import Sheet
     from metaeval.report.grid import Grid
 
@@ -57,55 +59,45 @@ def say_written(written: Sequence[Path]) -> None:
 
 def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under headings."""
-    from rich.console import Console
     from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for number, heading in enumerate(headings):
+        table.add_column(heading, no_wrap=number == 0, overflow="fold")
+    _show(table, rows, headings)
+
+
+def show_card(lines: Sequence[tuple[str, str]]) -> None:
+    """Print labelled texts; a line without text is left out."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    _show(table, [line for line in lines if line[1]])
+
+
+def _show(table: Table, rows: Sequence[Sequence[str]], headings: Sequence[str] | None = None) -> None:
+    """Print rows in the table; where the output is no terminal, as plain lines under the headings."""
+    from rich.console import Console
     from rich.text import Text
 
     console = Console()
     if not console.is_terminal:
-        _plain([headings, *rows])
+        for line in aligned([headings, *rows] if headings else rows):
+            typer.echo(line)
         return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for number, heading in enumerate(headings):
-        table.add_column(heading, no_wrap=number == 0, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
     console.print(table)
 
 
-def show_card(lines: Sequence[tuple[str, str]]) -> None:
-    """Print labelled texts; a line without text is left out."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    said = [(label, text) for label, text in lines if text]
-    if not console.is_terminal:
-        _plain(said)
-        return
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, text in said:
-        table.add_row(Text(label), Text(text))
-    console.print(table)
-
-
-def _plain(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
     """Lines of equally wide columns; `right` are the columns whose cells end at one place."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        indent
-        + "  ".join(
-            cell.rjust(width) if number in right else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        padded = (cell.rjust(width) if number in right else cell.ljust(width) for number, (cell, width) in cells)
+        lines.append(indent + "  ".join(padded).rstrip())
+    return lines

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from metaeval.files import Database, canonical_json, sha256_json
@@ -41,14 +40,6 @@ class ScoreStore(Database):
             "Score store {path}: {error}. What it already holds is kept; free space, or name another file "
             "with --store PATH, then run the same command again.",
         )
-
-    def __enter__(self) -> ScoreStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def find(self, identity: Mapping[str, Any], pairs: Sequence[bytes]) -> dict[bytes, PairScore]:
         """The stored answers for these pair keys; pairs that were never scored are left out."""

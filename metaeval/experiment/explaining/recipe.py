@@ -314,7 +314,7 @@ def _chat(made: Recipe, fields: Mapping[str, str], asked: str) -> None:
 def _options(made: Recipe, fields: Mapping[str, str]) -> None:
     """The pipeline's own options; `cite meta` takes those of the pipelines that it runs behind --set."""
     usual = defaults_of(GenerationOptions())
-    for pipeline in registry.names("pipeline"):  # an option's default is the same in all pipelines that have it
+    for pipeline in reversed(registry.names("pipeline")):  # the default of the first that has the option counts
         options = registry.find("pipeline", pipeline).options.model_fields
         usual |= {name: str(option.default) for name, option in options.items()}
     given = {name: fields[name] for name in _OPTIONS if name in fields}
