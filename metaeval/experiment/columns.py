@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +65,18 @@ def scored_columns(job: Job, progress: MetricProgress | None = None) -> list[Col
 def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress | None = None) -> list[Column]:
     """One column per metric of the run, in the order asked for; a score file whose name is taken adds its path."""
     names = list(dict.fromkeys(job.config.metrics))
+    own = [name for name in names if not name.startswith(FILE_PREFIX)]
     scored = {
         name: _metric_column(job, name, metric, result)
-        for name, metric, result in score_metrics(job.texts, _own(names), job.config, store, progress)
+        for name, metric, result in score_metrics(job.texts, own, job.config, store, progress)
     }
     columns: list[Column] = []
     for name in names:
-        column = scored.get(name) or _file_column(job, score_path(name))
+        if name in scored:
+            column = scored[name]
+        else:
+            path = score_path(name)
+            column = score_column(job, read_scores(path), f"sha256:{sha256_file(path)[:12]}")
         columns.append(named_apart(column, columns, name))
     return columns
 
@@ -80,10 +85,6 @@ def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:
     """The column, under a name that adds the score file's path where another column has its own."""
     taken = column.name in {other.name for other in others}
     return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
-
-
-def _own(names: Sequence[str]) -> list[str]:
-    return [name for name in names if not name.startswith(FILE_PREFIX)]
 
 
 def control_columns(job: Job) -> Iterator[Column]:
@@ -101,10 +102,7 @@ def control_columns(job: Job) -> Iterator[Column]:
 
 def _metric_column(job: Job, name: str, metric: Metric, scored: Scored) -> Column:
     per_row = _per_row(job, scored.answers, metric.card.direction)
-    options = ",".join(f"{key}={value}" for key, value in scored.identity["options"].items())
-    known_as = name if name == metric.card.name else f"{name}={metric.card.name}"
-    fields: dict[str, object] = {"metric": f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")}
-    fields.update(metric.provenance())
+    fields: dict[str, object] = {"metric": signed_as(name, metric, scored.identity), **metric.provenance()}
     if "members" in scored.identity:
         fields["members"] = f"sha256:{sha256_json(scored.identity['members'])[:12]}"
     if "corpus" in scored.identity:
@@ -112,8 +110,11 @@ def _metric_column(job: Job, name: str, metric: Metric, scored: Scored) -> Colum
     return column_of(name, per_row, fields, _ledger(job, scored.answers))
 
 
-def _file_column(job: Job, path: Path) -> Column:
-    return score_column(job, read_scores(path), f"sha256:{sha256_file(path)[:12]}")
+def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
+    """A metric in a signature: its name (a variant's, then the metric behind it), version and options."""
+    options = ",".join(f"{key}={value}" for key, value in identity["options"].items())
+    known_as = name if name == metric.card.name else f"{name}={metric.card.name}"
+    return f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")
 
 
 def score_column(job: Job, file: ScoreFile, content: str) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import ceil
 
@@ -112,7 +112,10 @@ _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks")
 
 def named_protocols(config: RunConfig) -> dict[str, Protocol]:
     """The run's protocols by the names that it asks for them; `UserError` for a wrong name."""
-    names = _usual() if "all" in config.protocols else config.protocols
+    names: Sequence[str] = config.protocols
+    if "all" in names:  # the base paper's protocols, and those that register themselves as usual
+        every = registry.names("protocol")
+        names = [name for name in every if getattr(registry.find("protocol", name), "usual", True)]
     if not names:
         raise UserError("No protocol is asked for: name at least one, or 'all'.")
     found = {name: registry.find("protocol", name) for name in names}
@@ -154,11 +157,6 @@ def readable_protocols(config: RunConfig, rated: Frame | None) -> list[Asked]:
     return readable
 
 
-def _usual() -> list[str]:
-    """What "all" asks for: the base paper's protocols, and those that register themselves as usual."""
-    return [name for name in registry.names("protocol") if getattr(registry.find("protocol", name), "usual", True)]
-
-
 def evaluate(
     frame: Frame, columns: Sequence[Column], protocol: Protocol, options: Mapping[str, str], config: RunConfig
 ) -> results.Result:
@@ -169,10 +167,14 @@ def evaluate(
     resampling = resampling_of(config)
     judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}
     outcomes = {column: protocol.evaluate(judged[column], resampling, options) for column in columns}
-    beside = _beside(frame, protocol)
+    beside = Beside()
+    if frame.as_published:
+        beside = published_for(frame.name, frame.split, frame.unit, protocol.name)
     resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method)
     signed = {"protocol": protocol.name, **options, **resampled, **versions("metaeval", "numpy", "scipy")}
     rows = {column: _row(frame, column, outcomes[column], signed, beside) for column in columns}
+    # Ceilings are those of the column that has most rows: unscored rows take their gold with them.
+    most = max(outcomes.values(), key=lambda outcome: outcome.scored, default=None)
     keys = protocol.shown(frame.judgements(np.full(frame.gold.size, np.nan)))
     shown = [measure for measure in protocol.measures if measure.key in keys]
     metrics = [column for column in columns if column.kind == "metric"]
@@ -196,20 +198,10 @@ def evaluate(
         ),
         columns=[results.Column(key=m.key, label=m.label, scale=m.scale, digits=m.digits) for m in shown],
         rows=[_flag(column, rows, placed.get(column.name, {})) for column in columns],
-        ceilings=_ceilings(outcomes.values()),
+        ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
         significance=found,
         published=beside.source if any(row.metric in beside.values for row in rows.values()) else "",
     )
-
-
-def _ceilings(outcomes: Iterable[Outcome]) -> dict[str, dict[str, float]]:
-    """Of the column that has most rows: unscored rows take their gold with them."""
-    most = max(outcomes, key=lambda outcome: outcome.scored, default=None)
-    return {key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {}
-
-
-def _beside(frame: Frame, protocol: Protocol) -> Beside:
-    return published_for(frame.name, frame.split, frame.unit, protocol.name) if frame.as_published else Beside()
 
 
 def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, object], beside: Beside) -> results.Row:
@@ -257,11 +249,11 @@ def _flag(column: Column, rows: Mapping[Column, results.Row], placed: Mapping[st
     not_above = {
         key: names
         for key, value in row.values.items()
-        if (names := [other.metric for other in controls if not _above(value, other.values[key])])
+        if (names := [other.metric for other in controls if _reaches(other.values[key], value)])
     }
     return row.model_copy(update={"not_above": not_above, "clusters": dict(placed)})
 
 
-def _above(one: results.Value, other: results.Value) -> bool:
+def _reaches(control: results.Value, value: results.Value) -> bool:
     # Without both intervals nothing is said.
-    return one.low is None or other.high is None or one.low > other.high
+    return value.low is not None and control.high is not None and control.high >= value.low

@@ -41,6 +41,8 @@ def manifest(config: RunConfig, results: Sequence[Result], written: Sequence[Pat
     files: each written file's hash, by its name in its folder. scores: that of every score file read, and of its own
     manifest, by path. data: the content hash of what was judged. Result files hold none of this but the last.
     """
+    named = [Path(name.removeprefix(FILE_PREFIX)) for name in config.metrics if name.startswith(FILE_PREFIX)]
+    read = [(file, manifest_path(file)) for file in named]
     return {
         "config": config.model_dump(mode="json"),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -48,7 +50,7 @@ def manifest(config: RunConfig, results: Sequence[Result], written: Sequence[Pat
         "machine": f"{platform.system()} {platform.machine()}",
         "versions": {name: found for name in _VERSIONED if (found := installed(name))},
         "data": {f"{result.data.name}/{result.data.split}": result.data.fingerprint for result in results},
-        "scores": {str(path): sha256_file(path) for path in _scores_read(config)},
+        "scores": {str(path): sha256_file(path) for file in read for path in file if path.is_file()},
         "files": {path.name: sha256_file(path) for path in written},
     }
 
@@ -81,11 +83,6 @@ def check(path: Path) -> Kept:
     if known is None:
         return Kept.UNLISTED
     return Kept.SAME if sha256_file(path) == known else Kept.CHANGED
-
-
-def _scores_read(config: RunConfig) -> list[Path]:
-    files = [Path(name.removeprefix(FILE_PREFIX)) for name in config.metrics if name.startswith(FILE_PREFIX)]
-    return [path for file in files for path in (file, manifest_path(file)) if path.is_file()]
 
 
 def _read(path: Path) -> Mapping[str, Any]:

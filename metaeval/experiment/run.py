@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus
@@ -159,7 +158,11 @@ def export_pairs(config: RunConfig, path: Path) -> int:
     if path.suffix not in (".jsonl", ".parquet"):
         raise UserError(f"Pairs are written as .jsonl or .parquet; {path.name!r} is neither.")
     job = prepare(config)
-    rows = [_record(pair._asdict()) for pair in job.pairs]
+    rows = []
+    for pair in job.pairs:
+        levels = {"level": pair.level, "citation_level": pair.citation_level}
+        named = {key: None if level is None else level.label for key, level in levels.items()}
+        rows.append({**pair._asdict(), **named})
     if path.suffix == ".parquet":
         import pyarrow
         import pyarrow.parquet
@@ -187,17 +190,9 @@ def export_scores(
                 "metric": name,
                 "direction": metric.card.direction,
                 "identity": scored.identity,
-                **_data(job),
+                "pairs": len(job.pairs),
+                "job": {key: str(value) for key, value in job.fields.items()},
             }
             write_scores(path, [pair.pair_id for pair in job.pairs], scored.answers, manifest)
             missing = sum(answer.score is None for answer in scored.answers)
             yield f"{path}: {len(scored.answers):,} pairs, {missing:,} without a score"
-
-
-def _record(row: dict[str, Any]) -> dict[str, Any]:
-    levels = {key: None if row[key] is None else row[key].label for key in ("level", "citation_level")}
-    return {**row, **levels}
-
-
-def _data(job: Job) -> dict[str, Any]:
-    return {"pairs": len(job.pairs), "job": {key: str(value) for key, value in job.fields.items()}}

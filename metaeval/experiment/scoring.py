@@ -24,7 +24,7 @@ def check_metric(name: str, config: RunConfig) -> None:
     """Refuse a wrong name, option or value, and missing packages, of a metric and of the metrics that it combines."""
     metric = load_metric(name, config)
     check_modules(name, metric.card)
-    for member in _members(metric):
+    for member in metric.members if isinstance(metric, Combination) else ():
         if isinstance(load_metric(member, config), Combination):
             raise UserError(f"{name!r} combines {member!r}, itself a combination: name the single metrics instead.")
         check_metric(member, config)
@@ -82,10 +82,6 @@ def _groups(names: Sequence[str], config: RunConfig) -> list[list[str]]:
             key = canonical_json(metric.observed() if isinstance(metric, TwoStepMetric) else {name: identity})
         groups.setdefault(key, []).append(name)
     return list(groups.values())
-
-
-def _members(metric: Metric) -> tuple[str, ...]:
-    return metric.members if isinstance(metric, Combination) else ()
 
 
 def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]], texts: Sequence[Texts]) -> Scored:

@@ -65,12 +65,14 @@ def known(value: float) -> float | None:
 
 def write_sheet(sheet: Sheet, folder: Path) -> list[Path]:
     """Write a sheet as JSON, text, Markdown, LaTeX and CSV into a folder; the paths. Same sheet, same bytes."""
+    fields = list(sheet.records[0]) if sheet.records else []
+    rows = ([sheet.data.name, sheet.data.split, *(one[field] for field in fields)] for one in sheet.records)
     texts = {
         "json": _json(sheet),
         "txt": terminal.text_of(sheet.grid),
         "md": markdown.page_of(sheet.grid),
         "tex": _tex(sheet.grid),
-        "csv": _csv(sheet),
+        "csv": csv_text([["dataset", "split", *fields], *rows]),  # one line a record; undefined is empty
     }
     paths = [folder / f"{sheet.name}.{suffix}" for suffix in texts]
     for path, text in zip(paths, texts.values(), strict=True):
@@ -113,10 +115,3 @@ def _tex(grid: Grid) -> str:
         return latex.table_of(grid)
     parts = [replace(grid, key=(*grid.key, block.title), blocks=(block,)) for block in grid.blocks]
     return "\n".join(latex.table_of(part) for part in parts)
-
-
-def _csv(sheet: Sheet) -> str:
-    """One line a record, behind the data set's name and split; undefined is empty."""
-    fields = list(sheet.records[0]) if sheet.records else []
-    rows = ([sheet.data.name, sheet.data.split, *(one[field] for field in fields)] for one in sheet.records)
-    return csv_text([["dataset", "split", *fields], *rows])

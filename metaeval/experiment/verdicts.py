@@ -14,7 +14,7 @@ from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
 from metaeval.corpus.pairs import UnitRow
 from metaeval.errors import UserError
-from metaeval.experiment.columns import FILE_PREFIX
+from metaeval.experiment.columns import FILE_PREFIX, signed_as
 from metaeval.experiment.cutoffs import SOFT, Cutoff
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.scoring import MetricProgress, check_metric
@@ -117,11 +117,9 @@ def entailment(
         return [_verdict(answer, cutoff, card.direction) for answer in best]
 
     with plug_in(name):
-        identity = metric.identity()
-    options = ",".join(f"{key}={value}" for key, value in identity["options"].items())
-    known_as = name if name == card.name else f"{name}={card.name}"
+        backend = signed_as(name, metric, metric.identity())
     fields = {
-        "backend": f"{known_as}@v{card.version}" + (f"({options})" if options else ""),
+        "backend": backend,
         **metric.provenance(),
         "threshold": SOFT if cutoff.value is None else f"{cutoff.value:g}",
         "premise": f"{premise} {chunking}" if chunking else premise,
