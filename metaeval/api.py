@@ -13,8 +13,7 @@ from metaeval.corpus.pairs import Pair
 from metaeval.errors import UserError
 from metaeval.experiment import prepared_run
 from metaeval.experiment import run as runs
-from metaeval.experiment.citing import calls
-from metaeval.experiment.citing.calls import Answers
+from metaeval.experiment.citing import run as pipelines
 from metaeval.experiment.citing.result import PipelineResult
 from metaeval.experiment.columns import named_apart, score_column
 from metaeval.experiment.rated import prepare_ratings, published_columns, rating_column
@@ -95,7 +94,7 @@ def evaluate_scores(
 
 def cite(
     pipeline: str,
-    answers: Answers,
+    answers: pipelines.Answers,
     nli: str | Sequence[str] = (),
     *,
     threshold: float | str | None = None,
@@ -112,7 +111,7 @@ def cite(
     """
     asked = {"nli": nli or None, "threshold": None if threshold is None else str(threshold), **options}
     settings = {"results": Path(results), **({} if budget is None else {"budget": budget})}
-    return calls.cite(pipeline, answers, asked, settings)
+    return pipelines.cite(pipeline, answers, asked, settings)
 
 
 def _config(settings: Mapping[str, Any]) -> RunConfig:

@@ -57,15 +57,16 @@ def command_of(pipeline: Pipeline) -> Callable[..., None]:
     def command(given: opt.Given) -> None:
         from metaeval.cli.progress import scoring_progress
         from metaeval.config import validated
-        from metaeval.experiment.citing.run import estimate_pipeline, run_pipeline
+        from metaeval.experiment.citing.run import estimate_pipeline, prepare, run_pipeline
 
         values = {name: value for name, value in given.fields.items() if value is not None}
         options = validated(pipeline.options, values, f"the options of {pipeline.name}")
         with scoring_progress(given.quiet) as progress:
+            run = prepare(pipeline, options, given.settings, given.overrides, progress)
             if given.dry_run:
-                typer.echo(estimate_pipeline(pipeline, options, given.settings, given.overrides))
+                typer.echo(estimate_pipeline(run))
                 return
-            result = run_pipeline(pipeline, options, given.settings, given.overrides, progress)
+            result = run_pipeline(run)
         written = result.write()
         if not given.quiet:
             show_grids(result.grids)

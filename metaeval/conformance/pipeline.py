@@ -16,7 +16,7 @@ from metaeval.conformance.sentences import NotCheckedError, need, refuse, runs
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineOptions, ReadsAnswers
 from metaeval.experiment.citing.result import PipelineResult
-from metaeval.experiment.citing.run import run_pipeline
+from metaeval.experiment.citing.run import prepare, run_pipeline
 
 _PASSAGES = [
     {"title": "Lighthouse", "text": "The lighthouse was built in 1873. It stands 41 metres tall."},
@@ -98,7 +98,7 @@ class PipelineSubject:
         inputs = {"file": data} if "file" in pipeline.options.model_fields else {"files": (data,)}
         splitter = {"splitter": "rules"} if "splitter" in pipeline.options.model_fields else {}
         options = validated(pipeline.options, {**judge, **splitter, **self.options, **inputs}, "the options")
-        return run_pipeline(pipeline, options, {"results": folder / "results"}, ["interval.resamples=20"])
+        return run_pipeline(prepare(pipeline, options, {"results": folder / "results"}, ["interval.resamples=20"]))
 
 
 def declares_itself(subject: PipelineSubject) -> None:

@@ -16,7 +16,7 @@ from metaeval.citation.aliice.profile import Profile
 from metaeval.cli import options as opt
 from metaeval.cli.app import app
 from metaeval.config import Flag, RunConfig, option_docs
-from metaeval.experiment.citing.settings import fields_of
+from metaeval.experiment.citing.pipeline import fields_of
 from metaeval.experiment.explaining.fields import OWNERS
 from metaeval.experiment.explaining.options_page import options_page
 

@@ -9,8 +9,7 @@ from metaeval.citation.model import Verdict
 from metaeval.citation.sentences import RULES
 from metaeval.config import IntervalConfig
 from metaeval.errors import UserError
-from metaeval.experiment.citing.agreement import MISSING, PUBLISHED, agreement, fleiss, gather_labels
-from metaeval.experiment.citing.human_labels import read_labels
+from metaeval.experiment.citing.agreement import MISSING, PUBLISHED, agreement, fleiss, gather_labels, read_labels
 from metaeval.experiment.cutoffs import Cutoff
 from metaeval.experiment.verdicts import Backend
 

@@ -14,7 +14,7 @@ from metaeval.citation.citeeval.options import baseline_options, citeeval_option
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_tables import CITEEVAL
-from metaeval.experiment.citing.run import estimate_pipeline, gather, run_pipeline
+from metaeval.experiment.citing.run import estimate_pipeline, gather, prepare, run_pipeline
 from metaeval.experiment.metrics import load_metric
 from metaeval.llm.exchange import read_reply
 
@@ -108,7 +108,7 @@ def rated(tmp_path, monkeypatch):
         asked = {"files": (file,), "replay": replies, "nli": nli, "splitter": "rules", "profile": profile}
         options = CITEEVAL.options(**asked, scenario=scenario, baselines=baselines)
         settings = {"results": tmp_path / "results"}
-        return run_pipeline(CITEEVAL, options, settings, ["interval.resamples=50", *overrides])
+        return run_pipeline(prepare(CITEEVAL, options, settings, ["interval.resamples=50", *overrides]))
 
     return made
 
@@ -346,7 +346,8 @@ def test_an_estimate_counts_every_request_and_sends_nothing(rated, tmp_path, mon
     asked = {"files": (tmp_path / "answers.jsonl",), "splitter": "rules", "model": "t"}
 
     def said(*baselines):
-        return estimate_pipeline(CITEEVAL, CITEEVAL.options(**asked, baselines=baselines), {}, ["max_tokens=100"])
+        options = CITEEVAL.options(**asked, baselines=baselines)
+        return estimate_pipeline(prepare(CITEEVAL, options, {}, ["max_tokens=100"]))
 
     # CiteEval: contexts of four answers, edits of three. LQAC: 3 of support, 4 of relevance, 3 of need. AttrScore: 4.
     assert said().startswith("7 requests to ask, 0 replies already stored")

@@ -15,8 +15,8 @@ from metaeval.citation.citeeval.splitting import split_response
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_run import OWNERS
 from metaeval.experiment.citing.citeeval_tables import CITEEVAL
-from metaeval.experiment.citing.run import gather, run_pipeline
-from metaeval.experiment.citing.settings import sort_settings
+from metaeval.experiment.citing.pipeline import sort_settings
+from metaeval.experiment.citing.run import gather, prepare, run_pipeline
 from metaeval.llm.exchange import read_reply
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
@@ -55,7 +55,7 @@ def ask(requests, tokens=(100, 10)):
 
 
 def judged(asked, results, overrides=()):
-    return run_pipeline(CITEEVAL, CITEEVAL.options(**asked), {"results": results / "results"}, overrides)
+    return run_pipeline(prepare(CITEEVAL, CITEEVAL.options(**asked), {"results": results / "results"}, overrides))
 
 
 @pytest.fixture

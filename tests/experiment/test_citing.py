@@ -6,10 +6,10 @@ import pytest
 from metaeval.citation.measures import estimate, group_codes, macro
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.citing.claims import F1, PRECISION, RECALL, WITHIN, bounds_of, by_key, judge, read_claims
+from metaeval.experiment.citing.claims import CLAIM_RECALL, F1, PRECISION, RECALL, WITHIN, bounds_of, judge, read_claims
 from metaeval.experiment.citing.claims_tables import answer_rows, citation_sheets, sentence_rows
+from metaeval.experiment.citing.quantities import by_key
 from metaeval.experiment.citing.run import gather
-from metaeval.experiment.citing.text_measures import CLAIM_RECALL
 
 # Passages are single letters, so that a premise is the letters of the passages cited, one a line.
 PASSAGES = [{"text": letter} for letter in "abc"]

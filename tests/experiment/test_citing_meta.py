@@ -76,7 +76,7 @@ def meta(asked):
     """Judge rated answers."""
 
     def made(*overrides, progress=None, **options):
-        return judge(META, prepare(META, *asked(*overrides, **options), progress))
+        return judge(prepare(META, *asked(*overrides, **options), progress))
 
     return made
 
@@ -325,7 +325,7 @@ def test_annotators_and_what_is_valued(meta):
 def test_the_files_can_be_read_again_and_are_the_same_bytes(asked, meta, tmp_path):
     contents = []
     for _ in range(2):
-        result = run_pipeline(META, *asked(pipelines=("alce", "scifi")))
+        result = run_pipeline(prepare(META, *asked(pipelines=("alce", "scifi"))))
         contents.append({path: path.read_bytes() for path in result.write()})
     assert contents[0] == contents[1]
     found, folder = meta(pipelines=("alce", "scifi")), result.folder

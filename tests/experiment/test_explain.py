@@ -13,7 +13,7 @@ from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.config import RunConfig, load_run, option_docs
 from metaeval.errors import UserError
-from metaeval.experiment.citing.settings import fields_of, sort_settings
+from metaeval.experiment.citing.pipeline import fields_of, sort_settings
 from metaeval.experiment.explaining.comparing import compare, numbers_of
 from metaeval.experiment.explaining.explain import (
     changed,

@@ -154,7 +154,7 @@ def test_scores_made_elsewhere_that_leave_out_sentences_are_values_in_part(prepa
     rows[-1]["value"] = 0.5
     rows.append({"answer": "none", "value": 0.9})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = judge(META, prepare(pipelines=(), nli=(), scores=(path,)))
+    found = judge(prepare(pipelines=(), nli=(), scores=(path,)))
     level = next(one for one in found.levels if one.unit == "responses")
     assert level.partial == {"scores:theirs": {"part"}}
     ((name, text),) = could_be(found)

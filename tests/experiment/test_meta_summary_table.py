@@ -114,7 +114,7 @@ def meta(tmp_path):
         given = {"pipelines": ("alce", "scifi"), "nli": ("overlap",), "threshold": "0.6", **asked}
         quick = ("interval.resamples=40", "comparison.permutations=20", "splitter=rules", *overrides)
         settings = {"results": tmp_path / "results", "store": tmp_path / "scores.sqlite"}
-        return judge(META, prepare(META, MetaCommand(files=(path,), **given), settings, quick))
+        return judge(prepare(META, MetaCommand(files=(path,), **given), settings, quick))
 
     return made
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +16,11 @@ from pydantic import Field
 from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.options import RELEASED
 from metaeval.citation.measures import Interval, group_codes, interval_of
+from metaeval.citation.model import Answer, Passage
 from metaeval.citation.sentences import SentenceSplitter
 from metaeval.citation.table import Line
 from metaeval.config import Flag, IntervalConfig
 from metaeval.errors import UserError
-from metaeval.experiment.citing.human_labels import Labelled, read_labels
 from metaeval.experiment.citing.pipeline import (
     JudgedByMetrics,
     Layout,
@@ -32,7 +34,8 @@ from metaeval.experiment.citing.pipeline import (
 from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
 from metaeval.experiment.sheet import Record, known
 from metaeval.experiment.verdicts import Backend
-from metaeval.report.citation.layout import interval_cell, lines_grid
+from metaeval.files import read_text
+from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.result import Column
 from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
@@ -50,6 +53,93 @@ PUBLISHED = "automatic, as published"
 _TWO = Column(key="", label="", digits=2)
 _PERCENT = Column(key="", label="", scale=100, digits=1)
 UNITS: Mapping[str, str] = {"sentence": "recall: is the sentence supported?", "citation": "precision: is the citation?"}
+
+
+_SUMMARY = "overall_results"
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """An answer with what was said of its sentences and of the citations in each, 1 for support and 0 for none.
+
+    recall: of each sentence. precision: of each citation of each sentence; 0 where the sentence is not supported. Each
+    by the people, and by the automatic evaluation that is published beside them (None: the file has none).
+    """
+
+    answer: Answer
+    recall: tuple[int, ...]
+    precision: tuple[tuple[int, ...], ...]
+    automatic_recall: tuple[int, ...] | None
+    automatic_precision: tuple[tuple[int, ...], ...] | None
+
+
+def read_labels(path: Path) -> list[Labelled]:
+    """Every labelled answer, in the file's order; its system is the model, its group the data set's question.
+
+    Raises `UserError` with item and field where the file is of another layout.
+    """
+    try:
+        content = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UserError(f"{path} is not JSON: {error}.") from error
+    found = [
+        _labelled(f"{path}: {dataset}, {model}, {key}", (dataset, model, key), _object(path, item))
+        for dataset, models in _object(path, content).items()
+        for model, items in _object(path, models).items()
+        for key, item in _object(path, items).items()
+        if key != _SUMMARY
+    ]
+    if not found:
+        raise UserError(f"{path} holds no labelled answer: it should be data set, model, id and item, one in another.")
+    return found
+
+
+def _object(path: Path, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise UserError(f"{path} should be data set, model, id and item, one in another, and holds {value!r:.40}.")
+    return value
+
+
+def _labelled(where: str, names: tuple[str, str, str], item: Mapping[str, Any]) -> Labelled:
+    dataset, model, key = names
+    try:
+        passages = tuple(
+            Passage(str(doc["sent"] if "sent" in doc else doc["text"]), str(doc.get("title") or ""))
+            for doc in item["docs"]
+        )
+        identity = f"{dataset}/{model}/{key}"
+        question, text = str(item.get("question", "")), str(item["output"])
+        answer = Answer(identity, text, passages, question, f"{dataset}/{key}", model)
+        recall = tuple(_score(sentence["sentence_recall_score"], 1) for sentence in item["sentences"])
+        given = [
+            [cited["citation_precision_score"] for cited in sentence["citations"]] for sentence in item["sentences"]
+        ]
+        automatic, precision = item.get("automatic_recall_scores"), item.get("automatic_citation_precision_scores")
+        own = None if automatic is None else tuple(_score(value, 1) for value in automatic)
+        if own is not None and len(own) != len(recall):
+            raise ValueError(f"{len(recall)} sentences and {len(own)} automatic_recall_scores")
+        made = None if own is None or precision is None else _gated(own, precision)
+        return Labelled(answer, recall, _gated(recall, given), own, made)
+    except KeyError as error:
+        raise UserError(f"{where}: field {error} is missing.") from error
+    except (TypeError, AttributeError, ValueError) as error:
+        raise UserError(f"{where}: {error}.") from error
+
+
+def _gated(recall: tuple[int, ...], given: object) -> tuple[tuple[int, ...], ...]:
+    """Citations as 0 or 1: partial support is support, and nothing is where the sentence has none."""
+    if not isinstance(given, list) or len(given) != len(recall):
+        raise ValueError(f"{len(recall)} sentences need a list of citation scores each")
+    return tuple(
+        tuple(min(_score(value, 2), 1) if supported else 0 for value in own)
+        for supported, own in zip(recall, given, strict=True)
+    )
+
+
+def _score(value: object, most: int) -> int:
+    if not isinstance(value, int | float) or value not in range(most + 1):
+        raise ValueError(f"a score is {value!r}; allowed: 0 to {most}")
+    return int(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,88 +183,73 @@ def gather_labels(
     for backend in backends:
         raters[backend.name] = _aligned(labelled, alce_lines(answers, backend.entails, RELEASED, splitter))
     codes, n_groups = group_codes(answers)
-    human = [(list(one.recall), [list(own) for own in one.precision]) for one in labelled]
+    human = {
+        "sentence": [list(one.recall) for one in labelled],
+        "citation": [list(chain(*one.precision)) for one in labelled],
+    }
     return {
         unit: Labels(
-            human=_column(human, unit),
-            group=np.repeat(codes, [len(_flat(one, unit)) for one in human]),
+            human=np.array([*chain(*said)], dtype=np.int64),
+            group=np.repeat(codes, [len(own) for own in said]),
             n_groups=n_groups,
-            raters={name: _column(said, unit) for name, said in raters.items()},
+            raters={name: np.array(own[unit], dtype=np.int64) for name, own in raters.items()},
         )
-        for unit in UNITS
+        for unit, said in human.items()
     }
 
 
-_Said = tuple[list[int], list[list[int]]]
-"""Of one answer: a verdict on each sentence, and on each citation of each sentence."""
+_Said = dict[str, list[int]]
+"""A rater's verdicts on all units of a kind, MISSING where there is none."""
 
 
-def _published(labelled: Sequence[Labelled]) -> list[_Said]:
-    said: list[_Said] = []
+def _published(labelled: Sequence[Labelled]) -> _Said:
+    said: _Said = {unit: [] for unit in UNITS}
     for one in labelled:
-        recall = list(one.automatic_recall or [MISSING] * len(one.recall))
+        said["sentence"] += one.automatic_recall or [MISSING] * len(one.recall)
         given = one.automatic_precision or [()] * len(one.recall)
-        precision = [_as_many(list(own), len(of)) for own, of in zip(given, one.precision, strict=True)]
-        said.append((recall, precision))
+        for own, of in zip(given, one.precision, strict=True):
+            said["citation"] += own if len(own) == len(of) else [MISSING] * len(of)
     return said
 
 
-def _aligned(labelled: Sequence[Labelled], lines: Sequence[Line]) -> list[_Said]:
+def _aligned(labelled: Sequence[Labelled], lines: Sequence[Line]) -> _Said:
     by_answer: dict[str, dict[int, list[Line]]] = {}
     for line in lines:
         if line.claim_number is not None:
             by_answer.setdefault(line.answer, {}).setdefault(line.claim_number, []).append(line)
-    said: list[_Said] = []
+    said: _Said = {unit: [] for unit in UNITS}
     for one in labelled:
-        own = list(by_answer.get(one.answer.id, {}).values())
-        if len(own) != len(one.recall):
-            own = [[] for _ in one.recall]
-        recall = [_code(few[0].recall) if few else MISSING for few in own]
-        precision = [
-            _as_many([_code(line.precision) for line in few if line.state in ("judged", "unjudged")], len(of))
-            for few, of in zip(own, one.precision, strict=True)
-        ]
-        said.append((recall, precision))
+        sentences = list(by_answer.get(one.answer.id, {}).values())
+        if len(sentences) != len(one.recall):
+            sentences = [[] for _ in one.recall]
+        for few, of in zip(sentences, one.precision, strict=True):
+            own = [line.precision for line in few if line.state in ("judged", "unjudged")]
+            known = [few[0].recall if few else None, *(own if len(own) == len(of) else [None] * len(of))]
+            recall, *precision = (MISSING if value is None else value for value in known)
+            said["sentence"].append(recall)
+            said["citation"] += precision
     return said
-
-
-def _as_many(values: list[int], wanted: int) -> list[int]:
-    return values if len(values) == wanted else [MISSING] * wanted
-
-
-def _code(value: int | None) -> int:
-    return MISSING if value is None else value
-
-
-def _flat(said: _Said, unit: str) -> list[int]:
-    return said[0] if unit == "sentence" else [value for own in said[1] for value in own]
-
-
-def _column(said: Sequence[_Said], unit: str) -> Ints:
-    return np.array([value for one in said for value in _flat(one, unit)], dtype=np.int64)
 
 
 def agreement(labels: Labels, interval: IntervalConfig) -> list[Agreed]:
     """Accuracy and Cohen's kappa of every rater with the people; intervals draw questions."""
     draws = bootstrap(labels.n_groups, interval.resamples, interval.seed)
     found = []
+
+    def agreed(counts: Floats) -> Floats:
+        """Share of the units that two raters decide alike, from counts (..., 2, 2), be they all of one kind."""
+        return ratio(np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-2, -1)))
+
     for name, said in labels.raters.items():
         both = said != MISSING
         human, own = labels.human[both], said[both]
         counts = decision_counts(own, human, labels.group[both], labels.n_groups, 2)
-        values = [
-            interval_of(replicate(resampled(counts, measure), draws), interval.level)
-            for measure in (_agreed, cohen_kappa)
-        ]
+        each = [replicate(resampled(counts, measure), draws) for measure in (agreed, cohen_kappa)]
+        values = [interval_of(one, interval.level) for one in each]
         shares = tuple(known(float(column.mean())) if column.size else None for column in (human, own))
         missing = int((~both).sum())
         found.append(Agreed(name, int(both.sum()), missing, values[0], values[1], (shares[0], shares[1])))
     return found
-
-
-def _agreed(counts: Floats) -> Floats:
-    """Share of the units that two raters decide alike, from counts (..., 2, 2), be they all of one kind."""
-    return ratio(np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-2, -1)))
 
 
 def fleiss(labels: Labels) -> float | None:
@@ -207,10 +282,6 @@ class _Rated:
     labels: Mapping[str, Labels]
 
 
-def _read(run: Run) -> tuple[Run, list[Labelled]]:
-    return run, read_labels(run.options.file)
-
-
 def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> _Rated:
     run, labelled = read
     made = list(backends())
@@ -230,14 +301,24 @@ def _lay_out(rated: _Rated) -> Layout:
     for unit, title in UNITS.items():
         found = agreement(rated.labels[unit], rated.run.config.interval)
         blocks.append((title, [(one.rater, _cells(one)) for one in found]))
-        records += [_record(unit, one) for one in found]
+        records += [
+            {
+                "unit": unit,
+                "rater": one.rater,
+                "units": one.units,
+                "missing": one.missing,
+                **one.accuracy.named("accuracy"),
+                **one.kappa.named("kappa"),
+                "human_supported": one.supported[0],
+                "rater_supported": one.supported[1],
+            }
+            for one in found
+        ]
         if (together := fleiss(rated.labels[unit])) is not None:
             all_raters.append((unit, f"{together:.2f}"))
-    headings = ("accuracy", "kappa", "human %", "rater %", "units", "missing")
-    sheet = _provenance(rated, all_raters).sheet(
-        "agreement", "Agreement with human labels", records, lambda frame: lines_grid(frame, "rater", headings, blocks)
-    )
-    return Layout([sheet])
+    headings = ("rater", "accuracy", "kappa", "human %", "rater %", "units", "missing")
+    around = _provenance(rated, all_raters)
+    return Layout([around.lines("agreement", "Agreement with human labels", headings, blocks, records)])
 
 
 def _provenance(rated: _Rated, all_raters: Sequence[tuple[str, str]]) -> Provenance:
@@ -264,19 +345,6 @@ def _cells(one: Agreed) -> list[Cell]:
     return [*values, *shares, Cell(f"{one.units:,}"), Cell(f"{one.missing:,}")]
 
 
-def _record(unit: str, one: Agreed) -> Record:
-    return {
-        "unit": unit,
-        "rater": one.rater,
-        "units": one.units,
-        "missing": one.missing,
-        **one.accuracy.named("accuracy"),
-        **one.kappa.named("kappa"),
-        "human_supported": one.supported[0],
-        "rater_supported": one.supported[1],
-    }
-
-
 AGREEMENT = Pipeline(
     name="agreement",
     title="Agreement",
@@ -299,7 +367,7 @@ AGREEMENT = Pipeline(
     ),
     backends="optional",
     decides="Agreement is between decisions",
-    read=_read,
+    read=lambda run: (run, read_labels(run.options.file)),
     judge=_judge,
     lay_out=_lay_out,
 )

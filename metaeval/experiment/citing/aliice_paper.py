@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from metaeval.config import Flag, config_folders, read_yaml, validated
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.claims import MEASURES, WITHIN, Cited, Reading, by_key, judge, read_claims
+from metaeval.experiment.citing.claims import MEASURES, WITHIN, Cited, Reading, judge, read_claims
 from metaeval.experiment.citing.claims_tables import provenance_of
 from metaeval.experiment.citing.pipeline import JudgedByMetrics, Layout, MakeBackends, Names, Pipeline, Run
+from metaeval.experiment.citing.quantities import by_key
 from metaeval.experiment.citing.run import gather
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import safe_name

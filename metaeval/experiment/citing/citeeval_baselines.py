@@ -34,6 +34,9 @@ from metaeval.report.grid import Cell, Grid, Note, count, numeral, plain
 from metaeval.report.result import Column
 from metaeval.scoring.contract import ThreeWay
 
+Ends = tuple[float | None, float | None]
+"""The least and the most that a value could be."""
+
 _PAIRS = 1024  # pairs between two reports of progress
 _TRIPLE = (RECALL, PRECISION, F1)
 _MODES = tuple(Column(key=mode, label=mode, scale=100, digits=1) for mode in MODES)
@@ -88,10 +91,8 @@ class Scored:
 
     def of_statement(self, number: int, place: int) -> Record:
         """The cells of a statement's row; of citations in their order, a question mark where a word is missing."""
-        if not self.statements:
-            return {}
         words = self.words[number][place] if self.words else {}
-        return {**words, **self._cells(self.statements[number][place])}
+        return {**words, **self._cells(self.statements[number][place])} if self.statements else {}
 
     def _cells(self, values: Mapping[str, Open]) -> Record:
         row: dict[str, Scalar] = {}
@@ -101,15 +102,6 @@ class Scored:
             if column.key in self.bounded:
                 row |= {f"{name}_least{self.ending}": value.least, f"{name}_most{self.ending}": value.most}
         return row
-
-
-@dataclass(frozen=True)
-class _Value:
-    """A system's mean, and the least and the most that it could be over all of its answers."""
-
-    mean: Estimate
-    least: float | None
-    most: float | None
 
 
 def judge_baselines(rated: Rated, backends: MakeBackends) -> list[Scored]:
@@ -292,44 +284,40 @@ def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_not
     for one in scored:
         for place, system in enumerate(panel.systems):
             numbers = panel.rows(place).tolist()
-            own = {column: [one.answers[n][column.key] for n in numbers] for column in columns}
-            of_system = {column: _value(rated, values, numbers) for column, values in own.items()}
-            ends = {key.key: (found.mean.value, found.mean.low, found.mean.high) for key, found in of_system.items()}
+            own = {c: _mean(rated, [one.answers[n][c.key] for n in numbers], numbers) for c in columns}
+            ends = {column.key: (mean.value, mean.low, mean.high) for column, (mean, _) in own.items()}
             entries.append(Entry(system, one.name, ends))
-            known = sorted({own.mean.answers for own in of_system.values()})
-            answers.append(f"{' to '.join(f'{one:,}' for one in (known[0], *known[1:][-1:]))} of {len(numbers):,}")
-            if said := _could_be(of_system, len(numbers)):
+            known = sorted({mean.answers for mean, _ in own.values()})
+            answers.append(
+                f"{' to '.join(f'{number:,}' for number in (known[0], *known[1:][-1:]))} of {len(numbers):,}"
+            )
+            if said := _could_be(own, len(numbers)):
                 open_.append((plain(f"{system}, {one.name}"), said))
             records += [
-                {
-                    **{"system": system, _STUBS[name]: one.name, "measure": column.key},
-                    **{**asdict(own.mean), "least": own.least, "most": own.most},
-                }
-                for column, own in of_system.items()
+                {"system": system, _STUBS[name]: one.name, "measure": column.key, **asdict(mean)}
+                | {"least": least, "most": most}
+                for column, (mean, (least, most)) in own.items()
             ]
     notes = [
-        *([judge_note[name]] if name in judge_note else []),
+        judge_note.get(name, Note("judge", "")),
         Note("judged", "", tuple((plain(one.name), one.said) for one in scored)),
         Note("truncation", "", tuple(item for one in scored for item in one.unread)),
-        *([Note("could be", _COULD_BE, tuple(open_))] if open_ else []),
+        Note("could be", _COULD_BE if open_ else "", tuple(open_)),
         Note("reading", _reading(rated, name)),
     ]
     made = replace(around, fields={**around.fields, "baseline": name}, judges=[one.fields for one in scored])
 
     def layout(frame: Frame) -> Grid:
-        return _with_answers(scores_grid(frame, columns, entries, kept={column.key for column in columns}), answers)
+        """With one more column: how many answers have a value, of each line."""
+        grid = scores_grid(frame, columns, entries, kept={column.key for column in columns})
+        lines = iter(answers)
+        blocks = [
+            replace(block, lines=tuple(replace(line, cells=(*line.cells, Cell(next(lines)))) for line in block.lines))
+            for block in grid.blocks
+        ]
+        return replace(grid, headings=(*grid.headings, "answers"), blocks=tuple(blocks))
 
     return made.sheet(name, f"{_TITLES[name]} of the same statements (%)", records, layout, notes)
-
-
-def _with_answers(grid: Grid, answers: Sequence[str]) -> Grid:
-    """The grid with one more column: how many answers have a value, of each line."""
-    said = iter(answers)
-    blocks = [
-        replace(block, lines=tuple(replace(line, cells=(*line.cells, Cell(next(said)))) for line in block.lines))
-        for block in grid.blocks
-    ]
-    return replace(grid, headings=(*grid.headings, "answers"), blocks=tuple(blocks))
 
 
 def _reading(rated: Rated, name: str) -> str:
@@ -345,26 +333,22 @@ def _reading(rated: Rated, name: str) -> str:
     return f"{said}; no answer was found in {count(refusals, 'answer')}: read as {without}"
 
 
-def _value(rated: Rated, values: Sequence[Open], numbers: Sequence[int]) -> _Value:
-    """The mean of a system's answers, the missing ones left out; its bounds are means over all of them."""
+def _mean(rated: Rated, values: Sequence[Open], numbers: Sequence[int]) -> tuple[Estimate, Ends]:
+    """The mean of a system's answers, the missing ones left out, and the least and most that it is over all of them."""
     run = rated.reading.run
     interval = run.config.interval
     group, n_groups = group_codes([run.answers[number] for number in numbers])
-    least = [one.least for one in values if one.least is not None]
-    most = [one.most for one in values if one.most is not None]
+    ends = ([getattr(one, end) for one in values if getattr(one, end) is not None] for end in ("least", "most"))
+    least, most = (sum(own) / len(own) if own else None for own in ends)
     mean = means([one.value for one in values])
-    return _Value(
-        estimate(mean, group, n_groups, interval.resamples, interval.seed, interval.level),
-        sum(least) / len(least) if least else None,
-        sum(most) / len(most) if most else None,
-    )
+    return estimate(mean, group, n_groups, interval.resamples, interval.seed, interval.level), (least, most)
 
 
-def _could_be(values: Mapping[Column, _Value], answers: int) -> str:
+def _could_be(values: Mapping[Column, tuple[Estimate, Ends]], answers: int) -> str:
     """What the values of a system could be; empty where nothing is missing."""
-    missing = {column: own for column, own in values.items() if own.least != own.most}
+    missing = {column: (mean, *ends) for column, (mean, ends) in values.items() if ends[0] != ends[1]}
     if not missing:
         return ""
-    ends = [f"{key.label} {numeral(own.least, key)} to {numeral(own.most, key)}" for key, own in missing.items()]
-    left_out = max(own.mean.undefined for own in missing.values())
-    return f"{', '.join(ends)} (up to {left_out:,} of {count(answers, 'answer')} left out above)"
+    said = [f"{key.label} {numeral(least, key)} to {numeral(most, key)}" for key, (_, least, most) in missing.items()]
+    left_out = max(mean.undefined for mean, *_ in missing.values())
+    return f"{', '.join(said)} (up to {left_out:,} of {count(answers, 'answer')} left out above)"

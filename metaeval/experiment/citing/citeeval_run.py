@@ -26,15 +26,7 @@ from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.model import Answer
 from metaeval.config import Flag
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.citing.pipeline import (
-    AsksChat,
-    JudgedByMetrics,
-    Names,
-    Profile,
-    ReadsAnswers,
-    Run,
-    one_of,
-)
+from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Names, Profile, ReadsAnswers, Run, one_of
 from metaeval.experiment.citing.pipeline import Scenario as ScenarioName
 from metaeval.experiment.sheet import Scalar
 from metaeval.experiment.verdicts import load_judge

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 
+from metaeval.citation.chat import Spent, spent_on
 from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint
 from metaeval.citation.citeeval.evaluate import Measure as Key
-from metaeval.citation.citeeval.evaluate import StatementValues, Unread, bounds, counts, estimates, unread_marks
+from metaeval.citation.citeeval.evaluate import bounds, counts, estimates, unread_marks
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.experiment.citing.citeeval_baselines import Scored, baseline_questions, baseline_sheets, judge_baselines
 from metaeval.experiment.citing.citeeval_run import (
@@ -21,12 +23,21 @@ from metaeval.experiment.citing.citeeval_run import (
     estimate_citeeval,
     read_citeeval,
 )
+from metaeval.experiment.citing.generating import MONEY, taken
 from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Measure, Pipeline, Run
-from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
+from metaeval.experiment.citing.provenance import (
+    Provenance,
+    answer_cells,
+    counted,
+    data_of,
+    judged,
+    listed,
+    uncertainty,
+)
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.sheet import Record, Scalar, Sheet
-from metaeval.report.citation.layout import interval_cell, lines_grid
-from metaeval.report.grid import UNDEFINED, Cell, Note, count, numeral, plain
+from metaeval.report.citation.layout import interval_cell
+from metaeval.report.grid import UNDEFINED, Cell, Note, numeral, plain
 
 MEASURES: Mapping[Key, Measure] = {
     "auto": Measure("auto", "CiteEval-Auto", "the mean of rating and edit distance"),
@@ -36,9 +47,6 @@ MEASURES: Mapping[Key, Measure] = {
 """The measures in the order of the tables."""
 
 _BOUNDS = "least to most"
-_IN, _OUT, _UNCOUNTED = "tokens in", "tokens out", "replies without a count of tokens"
-_MONEY = "USD for these replies"
-_TOOK = (_IN, _OUT, _UNCOUNTED, _MONEY)
 _EXAMPLES = 3
 
 
@@ -52,8 +60,7 @@ def around(
     """
     statements = [one for split in splits for one in split.statements]
     data = data_of(run.name, "citeeval", run.answers, len(statements), sum(len(one.citations) for one in statements))
-    said = f"{count(len(run.answers), 'answer')} of {count(len(run.panel.systems), 'system')}, "
-    said += f"{count(data.groups, 'group')}; {count(data.statements, 'statement')}, {count(data.citations, 'citation')}"
+    said = judged(run.panel, data, (data.statements, "statement"), (data.citations, "citation"))
     scenario = f"{run.options.scenario} scenario"
     return Provenance(
         data=data,
@@ -61,18 +68,13 @@ def around(
         subtitle=f"{plain(data.name)}, CiteEval, profile {plain(judge.profile)}, {scenario}",
         fields={"pipeline": "citeeval", "profile": judge.profile, "options": judge.changed, **fields},
         interval=run.config.interval,
-        before=(Note("data", said), *notes),
+        before=(said, *notes),
         after=(uncertainty(run.config.interval, data.groups, more),),
     )
 
 
-def _judge(rated: Rated, backends: MakeBackends) -> tuple[Rated, list[Scored]]:
-    return rated, judge_baselines(rated, backends)
-
-
-def _lay_out(judged: tuple[Rated, list[Scored]]) -> Layout:
-    rated, scored = judged
-    reading = rated.reading
+def _judge(rated: Rated, backends: MakeBackends) -> Layout:
+    reading, scored = rated.reading, judge_baselines(rated, backends)
     made = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
     whole = around(reading.run, reading.judge, reading.splits, made, ())
     coefficients = reading.coefficients
@@ -87,11 +89,7 @@ def _lay_out(judged: tuple[Rated, list[Scored]]) -> Layout:
     first = {one.baseline: one.fields for one in reversed(scored)}
     by_model = {name: _judge_note(rated, str(asked["prompts"])) for name, asked in first.items() if "prompts" in asked}
     return Layout(
-        [
-            _scores(rated, own, notes),
-            _judging(rated, own, notes),
-            *baseline_sheets(rated, scored, whole, by_model),
-        ],
+        [_scores(rated, own, notes), _judging(rated, own, notes), *baseline_sheets(rated, scored, whole, by_model)],
         [
             RowTable("answers", answer_rows(rated, scored), words=True),
             RowTable("statements", statement_rows(rated, scored)),
@@ -100,8 +98,7 @@ def _lay_out(judged: tuple[Rated, list[Scored]]) -> Layout:
 
 
 def _settings(fields: Mapping[str, Scalar]) -> Note:
-    shown = [f"{key} {plain(str(value))}" for key, value in fields.items() if key != "pipeline"]
-    return Note("settings", ", ".join(shown))
+    return Note("settings", listed({key: value for key, value in fields.items() if key != "pipeline"}))
 
 
 def _judge_note(rated: Rated, prompts: str) -> Note:
@@ -128,10 +125,10 @@ def _scores(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
             records.append({"system": system, "measure": key, **asdict(value), "least": least, "most": most})
         found.append((system, [*cells, Cell(f"{values['auto'].answers:,} of {len(answers):,}")]))
         ranges.append((system, [*ends, Cell("")]))
-    headings = [*(measure.label for measure in MEASURES.values()), "answers"]
+    headings = ["system", *(measure.label for measure in MEASURES.values()), "answers"]
     blocks = [("", found), (_BOUNDS, ranges)] if _incomplete(rated) else [("", found)]
     title = "CiteEval: citations as a chat model rates and edits them, from 0 to 1"
-    return made.sheet("citeeval", title, records, lambda frame: lines_grid(frame, "system", headings, blocks), notes)
+    return made.lines("citeeval", title, headings, blocks, records, notes)
 
 
 def _incomplete(rated: Rated) -> bool:
@@ -151,28 +148,23 @@ def _judging(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
             **counts(results),
             **{f"marks: {why}": times for why, times in sorted(Counter(m.why for m in unread_marks(results)).items())},
             **baseline_questions(rated, numbers),
-            _IN: sum(one.tokens_in for one in spent),
-            _OUT: sum(one.tokens_out for one in spent),
-            _UNCOUNTED: sum(one.uncounted for one in spent),
-            _MONEY: rated.money(spent),
+            **taken(spent_on(chain(*(rated.found.replies[n] for n in numbers))), rated.reading.judge.chat),
+            MONEY: rated.money(spent),
         }
         records += [{"system": system, "count": name, "value": value} for name, value in every[system].items()]
     # The counts that are not 0 of every system; what the replies took comes last.
     names = {name for found in every.values() for name, value in found.items() if value != 0}
-    shown = [*sorted(names.difference(_TOOK)), *(name for name in _TOOK if name in names)]
-    rows = [(system, [_amount(name, found.get(name, 0)) for name in shown]) for system, found in every.items()]
+    took = list(taken(Spent(), rated.reading.judge.chat))
+    shown = [*sorted(names.difference(took)), *(name for name in took if name in names)]
+    rows = [(system, [amount(name, found.get(name, 0)) for name in shown]) for system, found in every.items()]
     paid = Note("money", "what the replies cost when they were asked for; kept ones cost nothing again")
-    return made.sheet(
-        "judging",
-        "What was asked, and what came of it",
-        records,
-        lambda frame: lines_grid(frame, "system", shown, [("", rows)]),
-        [paid, *notes],
-    )
+    title = "What was asked, and what came of it"
+    return made.lines("judging", title, ["system", *shown], [("", rows)], records, [paid, *notes])
 
 
-def _amount(name: str, value: float | None) -> Cell:
-    return Cell(UNDEFINED if value is None else f"{value:.4f}" if name == _MONEY else f"{value:,}")
+def amount(name: str, value: float | None) -> Cell:
+    """A count, or money, as it is printed."""
+    return Cell(UNDEFINED if value is None else f"{value:.4f}" if name == MONEY else f"{value:,}")
 
 
 def _notes(rated: Rated, prompts: str) -> list[Note]:
@@ -184,18 +176,14 @@ def _notes(rated: Rated, prompts: str) -> list[Note]:
     if _incomplete(rated):
         reading += f"; {_BOUNDS}: the mean over all answers, were no judgement missing (the mean above is of what was "
         reading += "judged, and can lie outside)"
+    marks = unread_marks(rated.found.results)
+    wrong = counted(Counter(mark.why for mark in marks))
+    first = "; ".join(f"{plain(mark.answer)}, offset {mark.start}" for mark in marks[:_EXAMPLES])
     return [
         _judge_note(rated, prompts),
         Note("reading", reading),
-        Note("marks", _marks(unread_marks(rated.found.results))),
+        Note("marks", f"cite nothing: {wrong} (first: {first})" if marks else ""),
     ]
-
-
-def _marks(marks: Sequence[Unread]) -> str:
-    """The marks that cite nothing, by why, and the first of them."""
-    wrong = ", ".join(f"{why} {times:,}" for why, times in sorted(Counter(mark.why for mark in marks).items()))
-    first = "; ".join(f"{plain(mark.answer)}, offset {mark.start}" for mark in marks[:_EXAMPLES])
-    return f"cite nothing: {wrong} (first: {first})" if marks else ""
 
 
 def answer_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
@@ -205,9 +193,7 @@ def answer_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
     for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True)):
         auto, spent = result.values["auto", scenario], rated.spent(number)
         row: Record = {
-            "answer": answer.id,
-            "system": answer.system,
-            "group": answer.group or answer.id,
+            **answer_cells(answer),
             "auto": auto.value,
             "rating": result.values["rating", scenario].value,
             "edit_distance": result.values["edits", scenario].value,
@@ -233,7 +219,21 @@ def statement_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
         {
             "answer": answer.id,
             "system": answer.system,
-            **_statement(one),
+            "statement": one.statement.number,
+            "start": one.statement.start,
+            "end": one.statement.end,
+            "text": one.statement.text,
+            "citations": " ".join(map(str, one.statement.citations)),
+            "marks_unread": len(one.statement.unread),
+            "context": one.context,
+            "edits": None if one.edits is None else " ".join(f"{edit.name}:{edit.citation}" for edit in one.edits),
+            "stars": one.stars,
+            "auto": one.values["auto"].value,
+            "rating": one.values["rating"].value,
+            "edit_distance": one.values["edits"].value,
+            "state": one.values["auto"].state,
+            "auto_least": one.values["auto"].least,
+            "auto_most": one.values["auto"].most,
             **_merged([own.of_statement(number, place) for own in scored]),
         }
         for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True))
@@ -243,27 +243,6 @@ def statement_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
 
 def _merged(records: Sequence[Record]) -> Record:
     return {name: value for record in records for name, value in record.items()}
-
-
-def _statement(one: StatementValues) -> Record:
-    auto = one.values["auto"]
-    return {
-        "statement": one.statement.number,
-        "start": one.statement.start,
-        "end": one.statement.end,
-        "text": one.statement.text,
-        "citations": " ".join(map(str, one.statement.citations)),
-        "marks_unread": len(one.statement.unread),
-        "context": one.context,
-        "edits": None if one.edits is None else " ".join(f"{edit.name}:{edit.citation}" for edit in one.edits),
-        "stars": one.stars,
-        "auto": auto.value,
-        "rating": one.values["rating"].value,
-        "edit_distance": one.values["edits"].value,
-        "state": auto.state,
-        "auto_least": auto.least,
-        "auto_most": auto.most,
-    }
 
 
 CITEEVAL = Pipeline(
@@ -289,5 +268,4 @@ CITEEVAL = Pipeline(
     estimate=estimate_citeeval,
     ask=ask_citeeval,
     judge=_judge,
-    lay_out=_lay_out,
 )

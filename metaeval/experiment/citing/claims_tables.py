@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, get_args
 
 import numpy as np
@@ -17,14 +17,15 @@ from metaeval.citation.table import COLUMNS, Line, claims_of, counts, unjudged
 from metaeval.config import Flag
 from metaeval.experiment.citing.claims import (
     HEADLINES,
+    MAUVE,
     MEASURES,
     RECALL,
+    TEXT_MEASURES,
     UNITS,
     Cited,
     Judged,
     Reading,
     bounds_of,
-    by_key,
     judge,
     read_claims,
 )
@@ -41,27 +42,30 @@ from metaeval.experiment.citing.pipeline import (
 )
 from metaeval.experiment.citing.provenance import (
     Provenance,
+    answer_cells,
     by_backend,
     by_system,
     counted,
     data_of,
+    judged,
     listed,
     shortened,
     truncation,
     uncertainty,
+    verdicts,
 )
-from metaeval.experiment.citing.quantities import Quantity
+from metaeval.experiment.citing.quantities import by_key
 from metaeval.experiment.citing.rankings import Rankings, flip_sheets, ranking_sheets
 from metaeval.experiment.citing.result import RowTable
-from metaeval.experiment.citing.text_measures import MAUVE, TEXT_MEASURES
 from metaeval.experiment.sheet import Record, Sheet
-from metaeval.experiment.verdicts import Backend, Premise
-from metaeval.report.citation.layout import Ends, Entry, entry_records, scores_grid
+from metaeval.experiment.verdicts import Premise
+from metaeval.report.citation.layout import Ends, Entry
 from metaeval.report.grid import Note, count, numeral, plain
 
 _TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 _WHOLES = {MAUVE.key: MAUVE.column}
 _EXAMPLES = 3
+_SOFT = "soft: recall is the mean score of claims, precision that of single citations"
 
 
 class ClaimOptions(ReadsAnswers, JudgedByMetrics):
@@ -107,45 +111,32 @@ def citation_sheets(cited: Cited, name: str) -> list[Sheet]:
 
 def rankings(cited: Cited) -> Rankings:
     """The systems' values of recall, precision and F1 under every backend."""
+    panel, quantities = cited.panel, [by_key(one.quantities) for one in cited.judged]
+    systems = range(len(panel.systems))
     values = {
-        column.key: np.stack(
-            [
-                np.stack(
-                    [
-                        cited.panel.values(by_key(one.quantities)[column.key], system)
-                        for system in range(len(cited.panel.systems))
-                    ]
-                )
-                for one in cited.judged
-            ]
-        )
+        column.key: np.array([[panel.values(own[column.key], system) for system in systems] for own in quantities])
         for column in HEADLINES
     }
     return Rankings(
-        panel=cited.panel,
+        panel=panel,
         backends=[one.backend.name for one in cited.judged],
         values=values,
         labels={column.key: column.label for column in HEADLINES},
-        shares={
-            "recall": [one.recall for one in cited.judged],
-            "precision": [one.precision for one in cited.judged],
-        },
+        shares={key: [getattr(one, key) for one in cited.judged] for key in ("recall", "precision")},
     )
 
 
 def provenance_of(cited: Cited, name: str) -> Provenance:
     """What stands around the tables: data, settings, backends, what they did not read or could not judge, problems."""
     reading, panel, lines = cited.reading, cited.panel, cited.judged[0].lines
-    marks, kind = counts(lines), _TITLES[reading.name]
+    marks, kind, backends = counts(lines), _TITLES[reading.name], [one.backend for one in cited.judged]
     data = data_of(name, reading.name, reading.answers, marks["claims"], marks["marks"])
-    said = f"{count(len(reading.answers), 'answer')} of {count(len(panel.systems), 'system')}, "
-    said += f"{count(data.groups, 'group')}; {count(data.statements, 'claim')}, "
     unread = [one for one in cited.judged if unjudged(one.lines)]
     notes = (
-        Note("data", said + count(data.citations, "citation mark")),
+        judged(panel, data, (data.statements, "claim"), (data.citations, "citation mark")),
         Note("settings", listed(reading.fields)),
-        by_backend("verdicts", ((one.backend, _verdicts(one.backend)) for one in cited.judged)),
-        truncation(one.backend for one in cited.judged),
+        verdicts(backends, _SOFT, "supported from {} on ({})"),
+        truncation(backends),
         by_backend("not judged", ((one.backend, _unjudged(one)) for one in unread)),
         by_backend("could be", ((one.backend, _bounds(cited, one)) for one in unread)),
         Note("marks", _marks(lines)),
@@ -157,7 +148,7 @@ def provenance_of(cited: Cited, name: str) -> Provenance:
         subtitle=f"{plain(data.name)}, {kind}, profile {plain(str(reading.fields['profile']))}",
         fields=reading.fields,
         interval=cited.config.interval,
-        judges=[one.backend.fields for one in cited.judged],
+        judges=[backend.fields for backend in backends],
         after=notes,
     )
 
@@ -182,9 +173,7 @@ def answer_rows(cited: Cited, one: Judged) -> list[Record]:
         recall, precision = one.recall[number], one.precision[number]
         rows.append(
             {
-                "answer": answer.id,
-                "system": answer.system,
-                "group": answer.group or answer.id,
+                **answer_cells(answer),
                 "recall": recall.value,
                 "precision": precision.value,
                 "f1": f1(precision.value, recall.value),
@@ -228,47 +217,19 @@ def sentence_rows(lines: Sequence[Line]) -> list[Record]:
 
 
 def _scores(cited: Cited, around: Provenance) -> Sheet:
-    entries, columns = [], {}
-    for one in cited.judged:
-        columns.update({quantity.column.key: quantity.column for quantity in one.quantities})
-        entries += [
-            Entry(system, one.backend.name, _values(cited, one.quantities, number))
-            for number, system in enumerate(cited.panel.systems)
-        ]
-    return around.sheet(
-        "citation-scores",
-        "Citation recall and precision (%)",
-        entry_records(entries),
-        lambda frame: scores_grid(frame, list(columns.values()), entries),
-    )
+    entries = [entry for one in cited.judged for entry in cited.panel.entries(one.backend.name, one.quantities)]
+    columns = {quantity.column.key: quantity.column for one in cited.judged for quantity in one.quantities}
+    return around.scores("citation-scores", "Citation recall and precision (%)", list(columns.values()), entries)
 
 
 def _texts(cited: Cited, around: Provenance) -> Sheet:
-    quantities = cited.reading.quantities
-    entries = [
-        Entry(system, "", {**_values(cited, quantities, number), **_wholes(cited, number)})
-        for number, system in enumerate(cited.panel.systems)
-    ]
-    columns = [*(quantity.column for quantity in quantities), *(_WHOLES[key] for key in cited.reading.wholes)]
-    return around.sheet(
-        "answers", "The answers", entry_records(entries), lambda frame: scores_grid(frame, columns, entries)
-    )
-
-
-def _values(cited: Cited, quantities: Sequence[Quantity], system: int) -> dict[str, Ends]:
-    return {quantity.column.key: cited.panel.interval(quantity, system).ends for quantity in quantities}
-
-
-def _wholes(cited: Cited, system: int) -> dict[str, Ends]:
-    own = [cited.reading.answers[row] for row in cited.panel.rows(system)]
-    return {key: (of(own), None, None) for key, of in cited.reading.wholes.items()}
-
-
-def _verdicts(backend: Backend) -> str:
-    cutoff, asked = backend.cutoff, count(backend.ledger.pairs, "pair")
-    if cutoff.value is None:
-        return f"soft: recall is the mean score of claims, precision that of single citations; {asked}"
-    return f"supported from {cutoff.value:g} on ({cutoff.source}); {asked}"
+    panel, reading, entries = cited.panel, cited.reading, []
+    for number, system in enumerate(panel.systems):
+        own = [reading.answers[row] for row in panel.rows(number)]
+        wholes: dict[str, Ends] = {key: (of(own), None, None) for key, of in reading.wholes.items()}
+        entries.append(Entry(system, "", {**panel.ends(reading.quantities, number), **wholes}))
+    columns = [*(quantity.column for quantity in reading.quantities), *(_WHOLES[key] for key in reading.wholes)]
+    return around.scores("answers", "The answers", columns, entries)
 
 
 def _unjudged(one: Judged) -> str:
@@ -314,33 +275,15 @@ def _read(run: Run) -> tuple[Run, Reading]:
     return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others))
 
 
-def _judge(read: tuple[Run, Reading], backends: MakeBackends) -> tuple[Run, Cited]:
+def _judge(read: tuple[Run, Reading], backends: MakeBackends) -> Layout:
     run, reading = read
-    return run, judge(reading, backends(), run.config)
-
-
-def _lay_out(judged: tuple[Run, Cited]) -> Layout:
-    run, cited = judged
+    cited = judge(reading, backends(), run.config)
     return Layout(citation_sheets(cited, run.name), row_tables(cited))
 
 
-def _pipeline(name: str, paper: str, options: type[ClaimOptions], help: str) -> Pipeline:
-    return Pipeline(
-        name=name,
-        title=_TITLES[name],
-        paper=paper,
-        help=help,
-        options=options,
-        measures=(*MEASURES, *TEXT_MEASURES.values(), MAUVE),
-        backends="many",
-        read=_read,
-        judge=_judge,
-        lay_out=_lay_out,
-    )
-
-
-ALCE = _pipeline(
+ALCE = Pipeline(
     name="alce",
+    title=_TITLES["alce"],
     paper="Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations",
     options=AlceCommand,
     help="""Citation recall and precision of whole sentences (ALCE).
@@ -352,10 +295,16 @@ ALCE = _pipeline(
       metaeval cite alce one.json two.json --nli minilm-bertscore --nli overlap
       metaeval cite alce answers.jsonl --nli nli --threshold 0.5
     """,
+    measures=(*MEASURES, *TEXT_MEASURES.values(), MAUVE),
+    backends="many",
+    read=_read,
+    judge=_judge,
 )
 
-ALIICE = _pipeline(
+ALIICE = replace(
+    ALCE,
     name="aliice",
+    title=_TITLES["aliice"],
     paper="Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation",
     options=AliiceCommand,
     help="""Citation recall and precision within sentences (ALiiCE).

@@ -23,16 +23,17 @@ from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.sentences import without_marks
 from metaeval.config import Flag
 from metaeval.errors import UserError
-from metaeval.experiment.citing.pipeline import AsksChat, Layout, MakeBackends, Pipeline, Run
-from metaeval.experiment.citing.provenance import answers_at, data_of
+from metaeval.experiment.citing.pipeline import AsksChat, Layout, Pipeline, Run
+from metaeval.experiment.citing.provenance import answers_at, data_of, listed, written_out
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import safe_name
 from metaeval.report.citation.layout import Frame, lines_grid
 from metaeval.report.grid import UNDEFINED, Cell, Note, count, one_line, plain
 from metaeval.signature import signature
 
-_MONEY = "USD for these replies"
+MONEY = "USD for these replies"
 _SHOWN = 3
+_LEFT_OUT = "they are in no file of answers, and the next run asks for those that failed"
 
 _Counts = dict[str, float | None]
 
@@ -59,8 +60,13 @@ class _ToWrite:
 
     run: Run
     options: GenerationOptions
-    chat: ChatOptions
     questions: Sequence[Answer]
+
+    @property
+    def chat(self) -> ChatOptions:
+        """The options of the model."""
+        chat: ChatOptions = self.run.chat
+        return chat
 
     @property
     def system(self) -> str:
@@ -70,15 +76,13 @@ class _ToWrite:
     @property
     def fields(self) -> dict[str, str]:
         """What the answers depend on beside the questions."""
-        used = [f"{name}={value}" for name, value in self.options.in_use.items()]
-        prompts = [f"{stage}@{prompt.fingerprint}" for stage, prompt in load_prompts(self.options).items()]
-        identity = self.chat.identity()
+        asked = {name: value for name, value in self.chat.identity().items() if name != "model"}
         return {
             "model": self.chat.model,
             "strategy": self.options.strategy,
-            "shown": ",".join(used),
-            "prompts": ",".join(prompts),
-            "asking": ",".join(f"{name}={value}" for name, value in identity.items() if name != "model"),
+            "shown": written_out(self.options.in_use),
+            "prompts": ",".join(f"{name}@{one.fingerprint}" for name, one in load_prompts(self.options).items()),
+            "asking": written_out(asked),
         }
 
 
@@ -109,9 +113,7 @@ def _read(run: Run) -> _ToWrite:
     named = {} if asked.strategy is None else {"strategy": asked.strategy}
     options = GenerationOptions(**{**run.given["generation"], **named})
     load_prompts(options)
-    if run.chat is None:
-        raise ValueError("answers need a chat model")
-    return _ToWrite(run, options, run.chat, read_questions(asked.file, asked.format))
+    return _ToWrite(run, options, read_questions(asked.file, asked.format))
 
 
 def _estimate(read: _ToWrite) -> str:
@@ -125,10 +127,8 @@ def _estimate(read: _ToWrite) -> str:
     return "\n".join(lines)
 
 
-def _ask(read: _ToWrite, chat: Chat | None) -> _Written:
+def _ask(read: _ToWrite, chat: Chat) -> _Written:
     """Ask for all answers; `UserError` where none came at all."""
-    if chat is None:
-        raise ValueError("answers need a chat model")
     results = generate(read.questions, chat.ask, read.options, read.chat, read.system)
     written = _Written(read, results, spent_on(chat.heard), chat.models)
     if not written.answers:
@@ -137,10 +137,6 @@ def _ask(read: _ToWrite, chat: Chat | None) -> _Written:
             f"None of {len(results):,} answers came: the first is {first.trouble} at the stage {first.stage!r}, and "
             f"nothing is written. For {len(results):,} questions: {why_unread(unread, read.chat.max_tokens)}."
         )
-    return written
-
-
-def _judge(written: _Written, _: MakeBackends) -> _Written:
     return written
 
 
@@ -161,12 +157,7 @@ def _lay_out(written: _Written) -> Layout:
 
 def _sheet(written: _Written) -> Sheet:
     read, questions = written.read, written.read.questions
-    blocks = {
-        "answers": _answers(written),
-        "marks": _marks(written),
-        "on the way": _problems(written),
-        "what it took": _taken(written),
-    }
+    blocks = _counts(written)
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(read.run.name, read.options.strategy, questions, len(written.answers), marks)
     fields = {**read.fields, "answered_as": ", ".join(written.models) or read.chat.model}
@@ -188,48 +179,42 @@ def _sheet(written: _Written) -> Sheet:
     return Sheet("generation", data, fields, records, lines_grid(frame, "count", ["number"], shown))
 
 
-def _answers(written: _Written) -> _Counts:
+def _counts(written: _Written) -> dict[str, _Counts]:
+    """What is counted, by block: answers, marks as the pipelines read them, problems, and what the replies took."""
     answers, lost = written.answers, [one for one in written.results if one.answer is None]
+    shown = [len(one.shown) for one in written.results if one.answer is not None]
     words = [len(without_marks(one.text, ScifiOptions()).split()) for one in answers]
     causes = Counter(f"left out: {one.stage} {one.trouble}" for one in lost)
+    marks = [sum(mark.number is not None for mark in find_marks(one.text)) for one in answers]
+    problems = sorted(sum((one.problems or Counter() for one in written.results), Counter[str]()).items())
     return {
-        "questions": len(written.results),
-        "answers": len(answers),
-        **dict(sorted(causes.items())),
-        "words per answer": sum(words) / len(words),
-        "documents shown per answer": sum(len(one.shown) for one in written.results if one.answer) / len(answers),
-        "answers from no document": sum(not one.shown for one in written.results if one.answer is not None),
+        "answers": {
+            "questions": len(written.results),
+            "answers": len(answers),
+            **dict(sorted(causes.items())),
+            "words per answer": sum(words) / len(words),
+            "documents shown per answer": sum(shown) / len(answers),
+            "answers from no document": shown.count(0),
+        },
+        "marks": {
+            "marks": sum(marks),
+            "marks per answer": sum(marks) / len(marks),
+            "answers without a mark": marks.count(0),
+            **{name: times for name, times in problems if name.startswith("marks ")},
+        },
+        "on the way": {name: times for name, times in problems if not name.startswith("marks ")},
+        "what it took": taken(written.spent, written.read.chat),
     }
 
 
-def _marks(written: _Written) -> _Counts:
-    """Marks of all answers, as the pipelines read them."""
-    found = [[mark for mark in find_marks(one.text) if mark.number is not None] for one in written.answers]
-    total = sum(map(len, found))
-    problems = _counted(written)
+def taken(spent: Spent, chat: ChatOptions) -> _Counts:
+    """What some replies took."""
     return {
-        "marks": total,
-        "marks per answer": total / len(found),
-        "answers without a mark": sum(not own for own in found),
-        **{name: times for name, times in sorted(problems.items()) if name.startswith("marks ")},
+        "tokens in": spent.tokens_in,
+        "tokens out": spent.tokens_out,
+        "replies without a count of tokens": spent.uncounted,
+        MONEY: cost_of(spent, chat),
     }
-
-
-def _problems(written: _Written) -> _Counts:
-    return {name: times for name, times in sorted(_counted(written).items()) if not name.startswith("marks ")}
-
-
-def _taken(written: _Written) -> _Counts:
-    return {
-        "tokens in": written.spent.tokens_in,
-        "tokens out": written.spent.tokens_out,
-        "replies without a count of tokens": written.spent.uncounted,
-        _MONEY: cost_of(written.spent, written.read.chat),
-    }
-
-
-def _counted(written: _Written) -> Counter[str]:
-    return sum((one.problems or Counter() for one in written.results), Counter[str]())
 
 
 def _notes(written: _Written, documents: int, fields: dict[str, str]) -> tuple[Note, ...]:
@@ -238,24 +223,18 @@ def _notes(written: _Written, documents: int, fields: dict[str, str]) -> tuple[N
     more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
     notes = (
         Note("data", f"{count(len(written.results), 'question')}, {count(documents, 'document')}"),
-        Note("settings", ", ".join(f"{name} {_spaced(value)}" for name, value in fields.items())),
-        Note("left out", f"{some}{more}; they are in no file of answers, and the next run asks for those that failed")
-        if lost
-        else Note("left out", ""),
+        # A list of settings can be broken into lines behind its commas.
+        Note("settings", listed({name: value.replace(",", ", ") for name, value in fields.items()})),
+        Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
         Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
     )
     return tuple(note for note in notes if note.text)
 
 
-def _spaced(value: str) -> str:
-    """A list of settings as lines can be broken at: behind its commas."""
-    return plain(value.replace(",", ", "))
-
-
 def _cell(name: str, value: float | None) -> Cell:
     if value is None:
         return Cell(UNDEFINED)
-    if name == _MONEY:
+    if name == MONEY:
         return Cell(f"{value:.4f}")
     return Cell(f"{value:,.1f}" if isinstance(value, float) else f"{value:,}")
 
@@ -284,6 +263,5 @@ GENERATE = Pipeline(
     read=_read,
     estimate=_estimate,
     ask=_ask,
-    judge=_judge,
     lay_out=_lay_out,
 )

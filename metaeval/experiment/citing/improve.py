@@ -10,12 +10,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat import Ask, Spent, cost_of, estimate_for, spent_on
+from metaeval.citation.chat import Ask, Spent, estimate_for, spent_on
 from metaeval.citation.citeeval.editing import REASONS, Edit
 from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
 from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
@@ -26,22 +27,14 @@ from metaeval.citation.readers.jsonl import own_lines
 from metaeval.config import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, check_edited, read_judge
-from metaeval.experiment.citing.citeeval_tables import MEASURES, around
-from metaeval.experiment.citing.generating import check_output
-from metaeval.experiment.citing.pipeline import (
-    AsksChat,
-    Layout,
-    Pipeline,
-    ReadsAnswers,
-    Run,
-    Scenario,
-    one_of,
-)
-from metaeval.experiment.citing.provenance import Provenance
+from metaeval.experiment.citing.citeeval_tables import MEASURES, amount, around
+from metaeval.experiment.citing.generating import check_output, taken
+from metaeval.experiment.citing.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, Scenario, one_of
+from metaeval.experiment.citing.provenance import Provenance, listed
 from metaeval.experiment.citing.quantities import mean_of
 from metaeval.experiment.sheet import Record, Scalar, Sheet
-from metaeval.report.citation.layout import interval_cell, lines_grid
-from metaeval.report.grid import UNDEFINED, Cell, Note, count, plain
+from metaeval.report.citation.layout import interval_cell
+from metaeval.report.grid import Cell, Note, count, plain
 
 _Lines = list[tuple[str, list[Cell]]]
 
@@ -146,10 +139,10 @@ def _provenance(bettered: Bettered) -> Provenance:
         "splitter": run.splitter.name,
         **asked_fields(judge.asking, bettered.models, unset=True),
     }
-    settings = {"profile": judge.profile, "options": judge.changed, "scenario": run.options.scenario}
-    settings["splitter"] = run.splitter.name
+    settings = {"profile": judge.profile, "options": judge.changed.replace(",", ", ")}
+    settings |= {"scenario": run.options.scenario, "splitter": run.splitter.name}
     notes = (
-        Note("settings", ", ".join(f"{key} {plain(value.replace(',', ', '))}" for key, value in settings.items())),
+        Note("settings", listed(settings)),
         Note("judge", f"{plain(judge.asking.model)}, answered as {plain(str(fields['answered_as']))}"),
         Note(
             "reading",
@@ -177,46 +170,38 @@ def _values(bettered: Bettered, made: Provenance) -> Sheet:
     """The values round by round, with what they changed by."""
     blocks: list[tuple[str, _Lines]] = []
     records: list[Record] = []
-    for place, system in enumerate(bettered.read.run.panel.systems):
-        standing, changes = _of_system(bettered, place, records)
-        blocks += [(plain(system), standing), *([(f"{plain(system)}: change", changes)] if changes else [])]
-    headings = [*(measure.label for measure in MEASURES.values()), "citations", "answers"]
-    title = "Citations before and after their judge's edits"
-    return made.sheet("improving", title, records, lambda frame: lines_grid(frame, "round", headings, blocks))
-
-
-def _of_system(bettered: Bettered, place: int, records: list[Record]) -> tuple[_Lines, _Lines]:
-    """A system's lines of every round, and of what each round changed the first by; the records are added."""
-    run = bettered.read.run
-    panel, scenario = run.panel, run.options.scenario
-    rows, system = panel.rows(place), panel.systems[place]
-    numbers = rows.tolist()
-    standing, changes = [], []
+    panel, scenario = bettered.read.run.panel, bettered.read.run.options.scenario
     first = bettered.rounds[0]
-    for turn, one in enumerate(bettered.rounds):
-        title = f"round {turn}" if turn else "before"
-        cited, cited_first = _citations(one, numbers), _citations(first, numbers)
-        cells: dict[bool, list[Cell]] = {False: [], True: []}
-        pairs = 0
-        for key, measure in MEASURES.items():
-            values = [own.values[key, scenario].value for own in one.results]
-            old = [own.values[key, scenario].value for own in first.results]
-            moved = [None if a is None or b is None else b - a for a, b in zip(old, values, strict=True)]
-            own, change = (panel.interval_over(mean_of(measure.column, each), rows) for each in (values, moved))
-            known = sum(values[n] is not None for n in numbers)
-            least, most = bounds([one.results[n] for n in numbers], key, scenario)
-            pairs = sum(moved[n] is not None for n in numbers)
-            cells[False].append(interval_cell(own.ends, measure.column))
-            cells[True].append(interval_cell(change.ends, measure.column, signed=True))
-            ends = {f"change_{name}": end for name, end in asdict(change).items()}
-            records.append(
-                {"system": system, "round": turn, "measure": key, **asdict(own), "answers": known}
-                | {"least": least, "most": most, **ends, "pairs": pairs, "citations": cited}
-            )
-        standing.append((title, [*cells[False], Cell(f"{cited:,}"), Cell(f"{known:,} of {len(numbers):,}")]))
-        if turn:
-            changes.append((title, [*cells[True], Cell(f"{cited - cited_first:+,}"), Cell(f"{pairs:,}")]))
-    return standing, changes
+    for place, system in enumerate(panel.systems):
+        rows = panel.rows(place)
+        numbers = rows.tolist()
+        lines: _Lines = []
+        changes: _Lines = []
+        for turn, one in enumerate(bettered.rounds):
+            title = f"round {turn}" if turn else "before"
+            cited, cited_first = _citations(one, numbers), _citations(first, numbers)
+            cells, changed = [], []
+            known = pairs = 0
+            for key, measure in MEASURES.items():
+                values = [own.values[key, scenario].value for own in one.results]
+                old = [own.values[key, scenario].value for own in first.results]
+                moved = [None if a is None or b is None else b - a for a, b in zip(old, values, strict=True)]
+                own, change = (panel.interval_over(mean_of(measure.column, each), rows) for each in (values, moved))
+                known, pairs = (sum(each[n] is not None for n in numbers) for each in (values, moved))
+                least, most = bounds([one.results[n] for n in numbers], key, scenario)
+                cells.append(interval_cell(own.ends, measure.column))
+                changed.append(interval_cell(change.ends, measure.column, signed=True))
+                ends = {f"change_{name}": end for name, end in asdict(change).items()}
+                records.append(
+                    {"system": system, "round": turn, "measure": key, **asdict(own), "answers": known}
+                    | {"least": least, "most": most, **ends, "pairs": pairs, "citations": cited}
+                )
+            lines.append((title, [*cells, Cell(f"{cited:,}"), Cell(f"{known:,} of {len(numbers):,}")]))
+            if turn:
+                changes.append((title, [*changed, Cell(f"{cited - cited_first:+,}"), Cell(f"{pairs:,}")]))
+        blocks += [(plain(system), lines), *([(f"{plain(system)}: change", changes)] if changes else [])]
+    headings = ["round", *(measure.label for measure in MEASURES.values()), "citations", "answers"]
+    return made.lines("improving", "Citations before and after their judge's edits", headings, blocks, records)
 
 
 def _citations(one: Round, numbers: Sequence[int]) -> int:
@@ -231,32 +216,19 @@ def _edits(bettered: Bettered, made: Provenance) -> Sheet:
     records: list[Record] = []
     for place, system in enumerate(panel.systems):
         found = [_done(bettered, turn, panel.rows(place).tolist()) for turn in range(1, len(bettered.rounds) + 1)]
-        counted = Counter[str]()
-        for own in found:
-            counted.update(own)
-        names = [name for name, times in counted.items() if times]
+        names = [name for name in dict.fromkeys(chain(*found)) if any(own.get(name) for own in found)]
         blocks.append((plain(system), [(name, [Cell(f"{own.get(name, 0):,}") for own in found]) for name in names]))
         records += [
             {"system": system, "round": turn, "count": name, "value": own.get(name, 0)}
             for turn, own in zip(turns, found, strict=True)
             for name in names
         ]
-    money = cost_of(spent, bettered.read.judge.chat)
-    taken: dict[str, float | None] = {
-        "tokens in": spent.tokens_in,
-        "tokens out": spent.tokens_out,
-        "replies without a count of tokens": spent.uncounted,
-        "USD for these replies": money,
-        "answers left, since edits would bring an earlier text back": len(bettered.circling),
-    }
+    took = taken(spent, bettered.read.judge.chat)
+    took["answers left, since edits would bring an earlier text back"] = len(bettered.circling)
     blank = [Cell("")] * (len(turns) - 1)
-    blocks.append(("all rounds", [(name, [*blank, Cell(_amount(value))]) for name, value in taken.items()]))
-    records += [{"system": "", "round": "all", "count": name, "value": value} for name, value in taken.items()]
-    return made.sheet("improving-edits", "The edits", records, lambda frame: lines_grid(frame, "count", turns, blocks))
-
-
-def _amount(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
+    blocks.append(("all rounds", [(name, [*blank, amount(name, value)]) for name, value in took.items()]))
+    records += [{"system": "", "round": "all", "count": name, "value": value} for name, value in took.items()]
+    return made.lines("improving-edits", "The edits", ["count", *turns], blocks, records)
 
 
 def _done(bettered: Bettered, turn: int, numbers: Sequence[int]) -> dict[str, int]:

@@ -7,22 +7,22 @@ done for it, once for all pipelines, in `run.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+import yaml
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from metaeval import registry
-from metaeval.citation.chat import Chat, ChatOptions
+from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import SentenceSplitter
-from metaeval.config import Flag, RunConfig
-from metaeval.errors import unknown
+from metaeval.config import Flag, RunConfig, option_docs, validated
+from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.experiment.citing.quantities import Panel, panel_of
 from metaeval.experiment.citing.result import RowTable
-from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff
 from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.sheet import Sheet
@@ -30,6 +30,106 @@ from metaeval.experiment.verdicts import Backend
 from metaeval.report.grid import Grid
 from metaeval.report.result import Column, Result
 from metaeval.scoring.contract import Metric
+
+Kind = TypeVar("Kind", bound=ChatOptions)
+
+
+@dataclass(frozen=True)
+class ChatChoice:
+    """A model at an address, or the replies in a file. record: where the replies are kept for a replay."""
+
+    model: str | None = None
+    base_url: str | None = None
+    record: Path | None = None
+    replay: Path | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anybody is there to answer."""
+        return self.model is not None or self.replay is not None
+
+
+def model_of(choice: ChatChoice, options: Mapping[str, Any], purpose: str = "judges") -> str:
+    """The model that was named, else the one that the file of replies was recorded with; `UserError` without either.
+
+    purpose: what the model does, for the sentence.
+    """
+    if named := choice.model or options.get("model"):
+        return str(named)
+    if choice.replay is None:
+        raise UserError(
+            f"A chat model {purpose}, and none is named: type --model NAME (with export OPENAI_API_KEY=..., or "
+            "--base-url http://HOST:PORT/v1 for a server of your own), or --replay FILE for replies that --record "
+            "FILE kept."
+        )
+    return replayed_model(choice.replay)
+
+
+def chat_options(
+    kind: type[Kind],
+    choice: ChatChoice,
+    options: Mapping[str, Any],
+    budget: float | None = None,
+    purpose: str = "judges",
+    **defaults: Any,
+) -> Kind:
+    """The options of the chat model: defaults, then options that were set by name, then what the choice says.
+
+    Raises `UserError` for a wrong option, and where no model is named.
+    """
+    values = {**defaults, **({} if budget is None else {"budget": budget}), **options}
+    values["model"] = model_of(choice, options, purpose)
+    if choice.base_url is not None:
+        values["base_url"] = choice.base_url
+    return validated(kind, values, "the options of the chat model")
+
+
+def sort_settings(overrides: Sequence[str], owners: Mapping[str, type]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Overrides (name=value) as checked values by owner and name; and those of the run, as they are.
+
+    owners: dataclasses, or pydantic models, whose fields the names are, under names of one's choice; the first that
+    has a field has it.
+
+    Raises `UserError` for a name that nobody has, and for a value of the wrong kind.
+    """
+    sorted_: dict[str, dict[str, Any]] = {owner: {} for owner in owners}
+    of_run: list[str] = []
+    for override in overrides:
+        name = override.partition("=")[0].strip()
+        owner = next((key for key, kind in owners.items() if name in fields_of(kind)), None)
+        if owner is not None:
+            sorted_[owner][name] = _value(owners[owner], override)
+        elif name.partition(".")[0] in RunConfig.model_fields or not name:
+            of_run.append(override)
+        else:
+            known = [*(field for kind in owners.values() for field in fields_of(kind)), *RunConfig.model_fields]
+            raise UserError(f"Unknown setting {name!r} in --set.{did_you_mean(name, known)}")
+    return sorted_, of_run
+
+
+def fields_of(owner: type) -> tuple[str, ...]:
+    """The names of an owner's options."""
+    if issubclass(owner, BaseModel):
+        return tuple(owner.model_fields)
+    if not is_dataclass(owner):
+        raise TypeError(f"{owner.__name__} has no fields")
+    return tuple(owner.__dataclass_fields__)
+
+
+def _value(owner: type, override: str) -> Any:
+    """What an option is set to, read as YAML and checked against its type."""
+    name, equals, text = (part.strip() for part in override.partition("="))
+    if not equals:
+        raise UserError(f"--set {override}: write name=value.")
+    try:
+        kind = get_type_hints(owner, include_extras=True)[name]
+        return TypeAdapter(kind).validate_python(yaml.safe_load(text))
+    except ValidationError as error:
+        allowed = error.errors()[0]["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+        words = option_docs(owner).get(name, "")
+        raise UserError(f"--set {override}: {name} should be {allowed}. {words}".rstrip()) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UserError(f"--set {override}: the value is not YAML; text is safe in quotes, 'like this'.") from error
 
 
 def _cut(value: Any) -> Any:
@@ -142,9 +242,11 @@ class Run:
     """A run that is checked and read, and of which nothing is asked or scored yet.
 
     options: of the pipeline's own model. given: what --set says, by owner and name. cutoffs: of each backend.
-    chat: None where no chat model is asked. answers: empty where the pipeline reads something else.
+    chat: of the pipeline's own chat options; None where no chat model is asked. answers: empty where the pipeline
+    reads something else.
     """
 
+    pipeline: Pipeline
     name: str
     folder: Path
     options: Any
@@ -152,7 +254,7 @@ class Run:
     config: RunConfig
     cutoffs: Mapping[str, Cutoff]
     choice: ChatChoice
-    chat: ChatOptions | None
+    chat: Any
     splitter: SentenceSplitter
     answers: Sequence[Answer]
     progress: MetricProgress | None = None
@@ -191,18 +293,9 @@ def _pass_on(read: Any, asked: Any) -> Any:
     return read
 
 
-def _no_cost(read: Any) -> str:
-    return "No chat model is asked: nothing is paid."
-
-
-def _cutoff(
-    name: str, metric: Metric, thresholds: Mapping[str, float | None], calibrations: Sequence[Path], given: Given
-) -> Cutoff:
-    return find_cutoff(name, metric, thresholds, calibrations)
-
-
-def _asks(choice: ChatChoice, given: Given) -> bool:
-    return choice.given
+def _laid_out(judged: Any) -> Layout:
+    layout: Layout = judged
+    return layout
 
 
 @dataclass(frozen=True)
@@ -217,7 +310,8 @@ class Pipeline:
     decisions, as the beginning of a sentence that refuses soft scores.
 
     read: checks the options and reads the answers into what is judged. ask: puts to it what the chat model says.
-    judge: the verdicts of the backends. lay_out: tables, rows and files. estimate: what asking would cost. cutoff: of
+    judge: the verdicts of the backends. lay_out: tables, rows and files (none: of what `judge` makes, or `ask`).
+    estimate: what asking would cost. cutoff: of
     one backend (None: `read` finds them). asks: whether a chat model is asked, where that is optional. defaults: what a
     run is set to where nothing else is said.
     """
@@ -228,10 +322,10 @@ class Pipeline:
     help: str
     options: type[PipelineOptions]
     read: Callable[[Run], Any]
-    lay_out: Callable[[Any], Layout]
+    lay_out: Callable[[Any], Layout] = _laid_out
     judge: Callable[[Any, MakeBackends], Any] = _pass_on
-    estimate: Callable[[Any], str] = _no_cost
-    ask: Callable[[Any, Chat | None], Any] = _pass_on
+    estimate: Callable[[Any], str] = lambda read: "No chat model is asked: nothing is paid."
+    ask: Callable[[Any, Any], Any] = _pass_on
     measures: Sequence[Measure] = ()
     owners: Mapping[str, type] = field(default_factory=dict)
     backends: Literal["none", "optional", "one", "many"] = "none"
@@ -241,8 +335,8 @@ class Pipeline:
     model: str = ""
     prefix: str = ""
     decides: str = ""
-    cutoff: Callable[..., Cutoff] | None = _cutoff
-    asks: Callable[[ChatChoice, Given], bool] = _asks
+    cutoff: Callable[..., Cutoff] | None = lambda *read, given: find_cutoff(*read)
+    asks: Callable[[ChatChoice, Given], bool] = lambda choice, given: choice.given
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
 

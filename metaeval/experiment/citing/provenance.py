@@ -13,9 +13,9 @@ from metaeval.experiment.citing.quantities import Panel
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
-from metaeval.report.citation.layout import Frame
+from metaeval.report.citation.layout import Blocks, Entry, Frame, entry_records, lines_grid, scores_grid
 from metaeval.report.grid import Grid, Note, count, one_line, plain, share
-from metaeval.report.result import Data
+from metaeval.report.result import Column, Data
 from metaeval.signature import resampled_fields, signature
 
 
@@ -52,6 +52,26 @@ class Provenance:
         settings = {**self.fields, **resampled(self.interval)}
         return Sheet(name, self.data, settings, records, layout(Frame(key, title, self.subtitle, footer, signatures)))
 
+    def scores(
+        self, name: str, title: str, columns: Sequence[Column], entries: Sequence[Entry], notes: Sequence[Note] = ()
+    ) -> Sheet:
+        """A table of systems by measures, in blocks by backend; a record for each value."""
+        records = entry_records(entries)
+        return self.sheet(name, title, records, lambda frame: scores_grid(frame, columns, entries), notes)
+
+    def lines(
+        self,
+        name: str,
+        title: str,
+        headings: Sequence[str],
+        blocks: Blocks,
+        records: Sequence[Record],
+        notes: Sequence[Note] = (),
+    ) -> Sheet:
+        """A table of named lines in titled blocks. headings: of the names, then of the cells."""
+        stub, *others = headings
+        return self.sheet(name, title, records, lambda frame: lines_grid(frame, stub, others, blocks), notes)
+
 
 def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, citations: int) -> Data:
     """What was judged, for the files: documents are passages. split: the pipeline."""
@@ -84,6 +104,17 @@ def shortened(text: str, most: int = 60) -> str:
     return flat if len(flat) <= most else f"{flat[: most - 1]}…"
 
 
+def judged(panel: Panel, data: Data, *parts: tuple[int, str]) -> Note:
+    """What was judged: 3 answers of 1 system, 2 groups; 5 claims, 7 citation marks. parts: numbers with their nouns."""
+    said = f"{count(len(panel.answers), 'answer')} of {count(len(panel.systems), 'system')}, "
+    return Note("data", said + f"{count(data.groups, 'group')}; {', '.join(count(*part) for part in parts)}")
+
+
+def answer_cells(answer: Answer) -> dict[str, Scalar]:
+    """What the row of an answer begins with."""
+    return {"answer": answer.id, "system": answer.system, "group": answer.group or answer.id}
+
+
 def counted(counts: Mapping[str, int]) -> str:
     """Counts by name, sorted: failed 1, too long 2."""
     return ", ".join(f"{plain(name)} {number:,}" for name, number in sorted(counts.items()))
@@ -94,9 +125,25 @@ def listed(fields: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {plain(str(value))}" for name, value in fields.items())
 
 
+def written_out(options: Mapping[str, object]) -> str:
+    """Options as a signature has them: prompt=plain,tries=3."""
+    return ",".join(f"{name}={value}" for name, value in options.items())
+
+
 def by_backend(label: str, said: Iterable[tuple[Backend, str]]) -> Note:
     """A note that says something of each backend; of one with an empty text, nothing."""
     return Note(label, "", tuple((plain(backend.name), text) for backend, text in said if text))
+
+
+def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
+    """How scores become verdicts, and of how many pairs. decided: with places for the threshold and its source."""
+
+    def said(one: Backend) -> str:
+        cutoff = one.cutoff
+        how = soft if cutoff.value is None else decided.format(f"{cutoff.value:g}", cutoff.source)
+        return f"{how}; {count(one.ledger.pairs, 'pair')}"
+
+    return by_backend("verdicts", ((one, said(one)) for one in backends))
 
 
 def by_system(panel: Panel, said: Callable[[int], Sequence[str]]) -> str:

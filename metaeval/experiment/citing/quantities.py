@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from metaeval.citation import measures
-from metaeval.citation.measures import (
-    Interval,
-    Share,
-    Statistic,
-    group_codes,
-    interval_over,
-    replicates,
-    system_codes,
-)
+from metaeval.citation.measures import Interval, Share, Statistic, group_codes, interval_over, replicates, system_codes
 from metaeval.citation.model import Answer
 from metaeval.config import IntervalConfig
+from metaeval.report.citation.layout import Ends, Entry
 from metaeval.report.result import Column
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.resampling import Draws, bootstrap
@@ -58,6 +51,14 @@ class Panel:
         """A quantity of one system, with its interval; none from a single group that has a value."""
         return self.interval_over(quantity, self.rows(system))
 
+    def ends(self, quantities: Sequence[Quantity], system: int) -> dict[str, Ends]:
+        """Quantities of one system with their intervals, by the key of their column."""
+        return {quantity.column.key: self.interval(quantity, system).ends for quantity in quantities}
+
+    def entries(self, backend: str, quantities: Sequence[Quantity]) -> list[Entry]:
+        """The quantities of every system under a backend (empty: no verdict is needed)."""
+        return [Entry(name, backend, self.ends(quantities, system)) for system, name in enumerate(self.systems)]
+
     def interval_over(self, quantity: Quantity, rows: Ints) -> Interval:
         """A quantity of some answers, with its interval; without one where fewer than two groups have a value."""
         return interval_over(quantity, rows, self.group, self.draws, self.level)
@@ -73,28 +74,24 @@ def panel_of(answers: Sequence[Answer], interval: IntervalConfig) -> Panel:
 
 def mean_of(column: Column, values: Sequence[float | None]) -> Quantity:
     """The mean over the answers that have a value."""
-    return _under(column, measures.means(values))
+    return under(column, measures.means(values))
 
 
 def macro_of(column: Column, shares: Sequence[Share]) -> Quantity:
     """The mean over answers of each answer's share."""
-    return _under(column, measures.macro(shares))
+    return under(column, measures.macro(shares))
 
 
 def micro_of(column: Column, shares: Sequence[Share]) -> Quantity:
     """The share over all answers together."""
-    return _under(column, measures.micro(shares))
+    return under(column, measures.micro(shares))
 
 
-def f1_of(column: Column, recall: Quantity, precision: Quantity) -> Quantity:
-    """The harmonic mean of two ratios."""
-    return _under(column, measures.harmonic(recall, precision))
+def by_key(quantities: Sequence[Quantity]) -> Mapping[str, Quantity]:
+    """Quantities by the key of their column."""
+    return {quantity.column.key: quantity for quantity in quantities}
 
 
-def variation_of(column: Column, numbers: Sequence[Sequence[float]]) -> Quantity:
-    """The coefficient of variation of numbers pooled over answers."""
-    return _under(column, measures.variation(numbers))
-
-
-def _under(column: Column, statistic: Statistic) -> Quantity:
+def under(column: Column, statistic: Statistic) -> Quantity:
+    """A statistic under the heading of a column."""
     return Quantity(column=column, moments=statistic.moments, of=statistic.of)

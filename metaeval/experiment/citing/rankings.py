@@ -13,7 +13,7 @@ from metaeval.citation.measures import Interval, Share, interval_of
 from metaeval.experiment.citing.provenance import Provenance
 from metaeval.experiment.citing.quantities import Panel
 from metaeval.experiment.sheet import Record, Sheet, known
-from metaeval.report.citation.layout import interval_cell, lines_grid, ranks_grid
+from metaeval.report.citation.layout import interval_cell, ranks_grid
 from metaeval.report.grid import Cell, Note, plain
 from metaeval.report.result import Column
 from metaeval.stats.agreement import pair_signs, rank_agreement
@@ -212,22 +212,14 @@ def _agreements(found: Rankings, around: Provenance, name: str) -> Sheet:
     blocks: dict[str, list[tuple[str, list[Cell]]]] = {}
     records: list[Record] = []
     for one in agreements(found):
-        cells = [
-            interval_cell(one.tau.ends, _TAU, signed=True),
-            interval_cell(one.flips.ends, _COUNT),
-            Cell(f"{one.pairs:,}"),
-        ]
-        line = found.labels[one.measure], cells
+        cells = [interval_cell(one.tau.ends, _TAU, signed=True), interval_cell(one.flips.ends, _COUNT)]
+        line = found.labels[one.measure], [*cells, Cell(f"{one.pairs:,}")]
         blocks.setdefault(f"{plain(one.one)} and {plain(one.other)}", []).append(line)
         pair: Record = {"measure": one.measure, "one": one.one, "other": one.other, "pairs": one.pairs}
         records.append({**pair, **one.tau.named("tau"), **one.flips.named("flips")})
-    headings = (_TAU.label, _COUNT.label, "of pairs")
-    return around.sheet(
-        name,
-        "How far two backends rank the systems alike",
-        records,
-        lambda frame: lines_grid(frame, "measure", headings, list(blocks.items())),
-    )
+    headings = ("measure", _TAU.label, _COUNT.label, "of pairs")
+    title = "How far two backends rank the systems alike"
+    return around.lines(name, title, headings, list(blocks.items()), records)
 
 
 def _flips(found: Rankings, around: Provenance, made: Sequence[Flip]) -> Sheet:
@@ -237,27 +229,17 @@ def _flips(found: Rankings, around: Provenance, made: Sequence[Flip]) -> Sheet:
         title = f"{plain(flip.one)} (1), {plain(flip.other)} (2)"
         line = f"{found.labels[flip.measure]}: {flip.ahead} over {flip.behind}", _cells(*values)
         blocks.setdefault(title, []).append(line)
+    leads = [{"lead": flip.lead, "reversed_lead": flip.reversed_lead} for flip in made]
     records: list[Record] = [
-        {
-            **_pair(flip),
-            "lead": flip.lead,
-            "reversed_lead": flip.reversed_lead,
-            "share_of_resamples": known(flip.share),
-        }
-        for flip in made
+        {**_pair(flip), **lead, "share_of_resamples": known(flip.share)} for flip, lead in zip(made, leads, strict=True)
     ]
     left = len(made) - _SHOWN
     notes = [
         Note("reading", "lead in points under each backend; flipped: share of resamples in which the two change order"),
         Note("not shown", f"{left:,} more flips are in flips.csv and flips.json" if left > 0 else ""),
     ]
-    return around.sheet(
-        "flips",
-        "Pairs of systems that change order",
-        records,
-        lambda frame: lines_grid(frame, "pair", ("lead (1)", "lead (2)", "flipped %"), list(blocks.items())),
-        notes,
-    )
+    headings = ("pair", "lead (1)", "lead (2)", "flipped %")
+    return around.lines("flips", "Pairs of systems that change order", headings, list(blocks.items()), records, notes)
 
 
 def _flip_causes(found: Rankings, around: Provenance, made: Sequence[Flip]) -> Sheet:
@@ -286,13 +268,9 @@ def _flip_causes(found: Rankings, around: Provenance, made: Sequence[Flip]) -> S
         for flip in _strongest(with_causes)[:_EXPLAINED]
     ]
     reading = "adds: points of the change of lead that this answer alone makes; all answers together make it"
-    return around.sheet(
-        "flip-causes",
-        "Answers that add most to a change of order",
-        records,
-        lambda frame: lines_grid(frame, "answer", ("under (1)", "under (2)", "adds"), blocks),
-        [Note("reading", reading)],
-    )
+    headings, notes = ("answer", "under (1)", "under (2)", "adds"), [Note("reading", reading)]
+    title = "Answers that add most to a change of order"
+    return around.lines("flip-causes", title, headings, blocks, records, notes)
 
 
 def _cells(*values: tuple[float | None, Column]) -> list[Cell]:

@@ -24,20 +24,12 @@ from metaeval.citation.model import Answer
 from metaeval.config import Flag, IntervalConfig
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, check_edited, read_judge
-from metaeval.experiment.citing.pipeline import (
-    AsksChat,
-    Layout,
-    Measure,
-    Pipeline,
-    Profile,
-    Run,
-    Splitter,
-)
-from metaeval.experiment.citing.provenance import Provenance, fingerprint, uncertainty
+from metaeval.experiment.citing.pipeline import AsksChat, Layout, Measure, Pipeline, Profile, Run, Splitter
+from metaeval.experiment.citing.provenance import Provenance, counted, fingerprint, uncertainty
 from metaeval.experiment.citing.quantities import mean_of
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import sha256_json
-from metaeval.report.citation.layout import interval_cell, lines_grid
+from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.result import Column, Data
 from metaeval.stats.arrays import Floats, Ints
@@ -219,8 +211,8 @@ def _provenance(found: Refitted) -> Provenance:
         interval=read.run.config.interval,
         after=(
             Note("data", said),
-            Note("left out", ", ".join(f"{reason} {number:,}" for reason, number in sorted(learnt.left_out.items()))),
-            Note("not read", ", ".join(f"{plain(why)} {number:,}" for why, number in sorted(read.dropped.items()))),
+            Note("left out", counted(learnt.left_out)),
+            Note("not read", counted(read.dropped)),
             uncertainty(read.run.config.interval, data.groups),
         ),
     )
@@ -238,12 +230,9 @@ def _agreement(found: Refitted, around: Provenance) -> Sheet:
         f"a statement's worth by refitted coefficients comes from a fit on other groups ({FOLDS} folds); one without "
         "edits takes part in the fit, and is worth 1 by either; error: mean absolute difference from people's rating",
     )
-    headings = [measure.label for measure in MEASURES]
+    headings = ["coefficients", *(measure.label for measure in MEASURES)]
     title = "CiteEval's edit distance and people's ratings"
-    blocks = [("", rows)]
-    return around.sheet(
-        "refit", title, records, lambda frame: lines_grid(frame, "coefficients", headings, blocks), [reading]
-    )
+    return around.lines("refit", title, headings, [("", rows)], records, [reading])
 
 
 def _coefficients(found: Refitted, around: Provenance) -> Sheet:
@@ -261,14 +250,9 @@ def _coefficients(found: Refitted, around: Provenance) -> Sheet:
         "refitted on all groups, least squares of smallest norm: an action that no statement has is worth 0; "
         "statements: those in which the action occurs",
     )
-    headings = ["published", "refitted", "statements"]
-    return around.sheet(
-        "coefficients",
-        "What each action is worth",
-        records,
-        lambda frame: lines_grid(frame, "action", headings, [("", lines)]),
-        [reading],
-    )
+    headings = ["action", "published", "refitted", "statements"]
+    title = "What each action is worth"
+    return around.lines("coefficients", title, headings, [("", lines)], records, [reading])
 
 
 def _lay_out(found: Refitted) -> Layout:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from metaeval.citation.aliice.rewriting import (
     rewrite,
     with_rewritings,
 )
-from metaeval.citation.chat import Chat
 from metaeval.citation.measures import Interval, Share, bounds, citation_shares, interval_of, macro, recalls, replicates
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.table import Line, claims_of, counts, unjudged
@@ -46,13 +45,13 @@ from metaeval.experiment.citing.pipeline import (
     ReadsAnswers,
     Run,
 )
-from metaeval.experiment.citing.provenance import Provenance, data_of, listed, uncertainty
+from metaeval.experiment.citing.provenance import Provenance, data_of, listed, uncertainty, written_out
 from metaeval.experiment.citing.quantities import Quantity
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.sheet import Record, Scalar
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import safe_name
-from metaeval.report.citation.layout import interval_cell, lines_grid
+from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import Cell, Note, count, numeral, plain, share
 from metaeval.report.result import Column
 from metaeval.stats.resampling import bootstrap
@@ -168,26 +167,17 @@ def _read(run: Run) -> Cut:
         "parser": parser.name,
         "splitter": run.splitter.name,
         "claims": "tree" if run.options.whole else "cut",
-        "rewrite": ",".join(f"{key}={value}" for key, value in _asked(run).identity().items()),
+        "rewrite": written_out(run.chat.identity()),
     }
     return Cut(run, profile, read, cut, fields)
 
 
-def _asked(run: Run) -> RewriteOptions:
-    if not isinstance(run.chat, RewriteOptions):
-        raise TypeError("claims are written again with RewriteOptions")
-    return run.chat
-
-
 def _estimate(source: Cut) -> str:
-    return f"{len(source.cut):,} claims to write again: {estimated(source.cut, _asked(source.run))}"
+    return f"{len(source.cut):,} claims to write again: {estimated(source.cut, source.run.chat)}"
 
 
-def _ask(source: Cut, chat: Chat | None) -> tuple[Cut, list[Rewriting]]:
-    if chat is None:
-        raise ValueError("a chat model writes the claims again")
-    options = _asked(source.run)
-    return source, rewrite(source.cut, chat.ask, prompt_of(options), options)
+def _ask(source: Cut, chat: Any) -> tuple[Cut, list[Rewriting]]:
+    return source, rewrite(source.cut, chat.ask, prompt_of(source.run.chat), source.run.chat)
 
 
 def _judge(heard: tuple[Cut, list[Rewriting]], backends: MakeBackends) -> Rejudged:
@@ -204,19 +194,10 @@ def _judge(heard: tuple[Cut, list[Rewriting]], backends: MakeBackends) -> Rejudg
 def _lay_out(rejudged: Rejudged) -> Layout:
     """What became of the claims and of the verdicts on them; then recall, precision and F1 before and after."""
     around, (claims, claim_records), (scores, records) = _provenance(rejudged), _claims(rejudged), _scores(rejudged)
+    headings = ("measure", "before", "after", "change")
     sheets = [
-        around.sheet(
-            "rewriting",
-            "Claims written again",
-            claim_records,
-            lambda frame: lines_grid(frame, "measure", ("value", "of claims"), claims),
-        ),
-        around.sheet(
-            "rewriting-scores",
-            "Before and after",
-            records,
-            lambda frame: lines_grid(frame, "measure", ("before", "after", "change"), scores),
-        ),
+        around.lines("rewriting", "Claims written again", ("measure", "value", "of claims"), claims, claim_records),
+        around.lines("rewriting-scores", "Before and after", headings, scores, records),
     ]
     name = safe_name(rejudged.backend.name)
     rows = [claim_row(rejudged, one) for one in rejudged.rewritings]
@@ -263,19 +244,20 @@ def _claims(rejudged: Rejudged) -> _Table:
         ("support gained", _share(int((before < after).sum()), both), both),
     ]
     blocks = {"claims that were sent": wordings, "verdicts on both wordings": verdicts}
-    return (
-        [(title, [_line(one) for one in measured]) for title, measured in blocks.items()],
-        [
-            {"measure": name, "value": value.value, "low": value.low, "high": value.high, "claims": claims}
-            for measured in blocks.values()
-            for name, value, claims in measured
-        ],
-    )
+    lines = {
+        title: [(name, [_value(name, value), Cell(f"{of:,}")]) for name, value, of in own]
+        for title, own in blocks.items()
+    }
+    records: list[Record] = [
+        {"measure": name, **asdict(value), "claims": claims}
+        for measured in blocks.values()
+        for name, value, claims in measured
+    ]
+    return list(lines.items()), records
 
 
-def _line(measured: _Measured) -> tuple[str, list[Cell]]:
-    name, value, claims = measured
-    return name, [_cell(value, _TWO if name == "kappa" else _PERCENT, name == "kappa"), Cell(f"{claims:,}")]
+def _value(name: str, value: Interval) -> Cell:
+    return interval_cell(value.ends, _TWO if name == "kappa" else _PERCENT, signed=name == "kappa")
 
 
 def _scores(rejudged: Rejudged) -> _Table:
@@ -290,7 +272,8 @@ def _scores(rejudged: Rejudged) -> _Table:
         # The same draws on both sides: the interval of the change is that of a pair.
         values = {"before": before, "after": after, "change": after - before}
         found = {name: interval_of(each, interval.level) for name, each in values.items()}
-        lines.append((one.column.label, [_cell(each, one.column, name == "change") for name, each in found.items()]))
+        cells = [interval_cell(each.ends, one.column, name == "change") for name, each in found.items()]
+        lines.append((one.column.label, cells))
         named = [pair for name, each in found.items() for pair in each.named(name).items()]
         records.append({"measure": one.column.key, **dict(named)})
     return [("", lines)], records
@@ -348,10 +331,6 @@ def _provenance(rejudged: Rejudged) -> Provenance:
 
 def _share(part: int, whole: int) -> Interval:
     return Interval(part / whole if whole else None)
-
-
-def _cell(value: Interval, column: Column, signed: bool = False) -> Cell:
-    return interval_cell(value.ends, column, signed)
 
 
 REWRITE = Pipeline(

@@ -6,22 +6,26 @@ to be sent again, is told on the way.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache, partial
+from itertools import permutations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from metaeval.citation.chat import Chat, open_chat
+from metaeval.citation.chat import open_chat
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.sentences import find_sentence_splitter
-from metaeval.config import RunConfig, load_run
+from metaeval.config import RunConfig, load_run, validated
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
+    ChatChoice,
     FindCutoff,
     Given,
     JudgedByMetrics,
@@ -30,9 +34,11 @@ from metaeval.experiment.citing.pipeline import (
     PipelineOptions,
     ReadsAnswers,
     Run,
+    chat_options,
+    find_pipeline,
+    sort_settings,
 )
 from metaeval.experiment.citing.result import PipelineResult
-from metaeval.experiment.citing.settings import ChatChoice, chat_options, sort_settings
 from metaeval.experiment.columns import check_names
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
 from metaeval.experiment.scoring import MetricProgress
@@ -45,25 +51,66 @@ _log = logging.getLogger(__name__)
 DEFAULT_BACKEND = "minilm-bertscore"
 """The one that does best on WiCE dev of those that need no download."""
 
+Answers = str | Path | Sequence[str | Path] | Sequence[Mapping[str, Any]]
+"""A file of answers, several, or answers as objects with the fields of the JSONL format (`readers/jsonl.py`)."""
 
-def run_pipeline(
-    pipeline: Pipeline,
-    options: PipelineOptions,
-    settings: Mapping[str, Any],
-    overrides: Sequence[str] = (),
-    progress: MetricProgress | None = None,
-) -> PipelineResult:
-    """Run a pipeline; nothing is written but the stores of scores and replies, and the file of `record`.
 
-    settings: those of a run (results, store, budget). overrides: what --set takes, name=value.
+def cite(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]) -> PipelineResult:
+    """Run a pipeline. options: fields of its own options that are not None, and what --set takes; settings: of a run.
+
+    Raises `UserError` as the commands do.
+    """
+    pipeline = find_pipeline(name)
+    fields, given = pipeline.options.model_fields, {key: value for key, value in options.items() if value is not None}
+    own = {key: value for key, value in given.items() if key in fields}
+    others = {key: value for key, value in given.items() if key not in fields}
+    if asked := [key for key in AsksChat.model_fields if key in others]:
+        raise UserError(f"{name!r} asks no chat model: leave {', '.join(asked)} out.")
+    overrides = [f"{key}={json.dumps(value)}" for key, value in others.items()]
+    with _as_files(answers) as files:
+        if _are_objects(answers) and issubclass(pipeline.options, ReadsAnswers):
+            own["format"] = "jsonl"
+        paths = {"file": files[0]} if "file" in fields and files else {"files": files}
+        made = validated(pipeline.options, {**own, **paths}, f"the options of {name}")
+        return run_pipeline(prepare(pipeline, made, settings, overrides))
+
+
+@contextmanager
+def _as_files(answers: Answers) -> Iterator[tuple[Path, ...]]:
+    """The files that hold the answers; objects become lines of one, so that they are checked as lines are."""
+    if isinstance(answers, str | Path):
+        yield (Path(answers),)
+        return
+    if not _are_objects(answers):
+        yield tuple(Path(str(one)) for one in answers)
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "answers"
+        path.write_text("".join(json.dumps(one) + "\n" for one in answers), encoding="utf-8")
+        try:
+            yield (path,)
+        except UserError as error:
+            raise UserError(str(error).replace(f"{folder}/", "")) from error
+
+
+def _are_objects(answers: Answers) -> bool:
+    if isinstance(answers, str | Path):
+        return False
+    objects = [isinstance(one, Mapping) for one in answers]
+    if any(objects) and not all(objects):
+        raise UserError("Answers are files, or objects: this is a list of both.")
+    return any(objects)
+
+
+def run_pipeline(run: Run) -> PipelineResult:
+    """Run a prepared pipeline; nothing is written but the stores of scores and replies, and the file of `record`.
 
     Raises `UserError` for whatever is wrong in options, files and backends before anything is sent or scored; and when
     the chat model cannot go on or the budget is spent, with every reply so far kept.
     """
-    run = prepare(pipeline, options, settings, overrides, progress)
-    laid = pipeline.lay_out(judge(pipeline, run))
+    laid = run.pipeline.lay_out(judge(run))
     return PipelineResult(
-        pipeline=pipeline.name,
+        pipeline=run.pipeline.name,
         name=run.name,
         config=laid.config or run.config,
         folder=laid.folder or run.folder,
@@ -75,23 +122,26 @@ def run_pipeline(
     )
 
 
-def judge(pipeline: Pipeline, run: Run) -> Any:
-    """What a pipeline makes of a prepared run before it is laid out: read, asked and judged."""
+def judge(run: Run) -> Any:
+    """What the pipeline makes of a prepared run before it is laid out: read, asked and judged."""
+    pipeline = run.pipeline
     read = pipeline.read(run)
-    with _answering(run) as chat:
-        heard = pipeline.ask(read, chat)
+    if run.chat is None:
+        heard = pipeline.ask(read, None)
+    else:
+        with open_chat(run.chat, run.choice.record, run.choice.replay, run.progress) as chat:
+            heard = pipeline.ask(read, chat)
+            _log.info("%s: %s", run.chat.model, chat.note())
     with backends_over_store(run) as backends:
         return pipeline.judge(heard, backends)
 
 
-def estimate_pipeline(
-    pipeline: Pipeline, options: PipelineOptions, settings: Mapping[str, Any], overrides: Sequence[str] = ()
-) -> str:
-    """What such a run would still ask of the chat model, and cost; nothing is sent, and no key is needed.
+def estimate_pipeline(run: Run) -> str:
+    """What a prepared run would still ask of the chat model, and cost; nothing is sent, and no key is needed.
 
     Raises `UserError` as `run_pipeline` does before anything is sent.
     """
-    return pipeline.estimate(pipeline.read(prepare(pipeline, options, settings, overrides)))
+    return run.pipeline.estimate(run.pipeline.read(run))
 
 
 def prepare(
@@ -101,9 +151,19 @@ def prepare(
     overrides: Sequence[str] = (),
     progress: MetricProgress | None = None,
 ) -> Run:
-    """Check the options, and read the answers; nothing is asked or scored."""
-    given, of_run = _sorted(pipeline, overrides)
-    metrics = _metrics(pipeline, options)
+    """Check the options, and read the answers; nothing is asked or scored.
+
+    settings: those of a run (results, store, budget). overrides: what --set takes, name=value. Raises `UserError`.
+    """
+    given: Given = {}
+    of_run = [one.removeprefix(pipeline.prefix) for one in overrides]
+    if pipeline.owners:
+        given, of_run = sort_settings(of_run, pipeline.owners)
+    metrics = options.judges if isinstance(options, JudgedByMetrics) else ()
+    if pipeline.backends == "one" and len(metrics) > 1:
+        raise UserError(f"One metric judges here, and {len(metrics)} are named: give --nli once.")
+    if pipeline.backends in ("one", "many"):
+        metrics = metrics or (DEFAULT_BACKEND,)
     # A budget is the run's too: a backend may cost money as well.
     of_metrics = {"metrics": metrics} if metrics else {}
     config = load_run(None, {**pipeline.defaults, **settings, **_set(given, "budget"), **of_metrics}, of_run)
@@ -122,7 +182,7 @@ def prepare(
         if not any(answer.passages for answer in answers):
             raise UserError(f"No answer of {name} comes with passages: there is nothing that its citations point at.")
     folder = config.results / "cite" / pipeline.name / safe_name(name)
-    return Run(name, folder, options, given, config, cutoffs, choice, chat, splitter, answers, progress)
+    return Run(pipeline, name, folder, options, given, config, cutoffs, choice, chat, splitter, answers, progress)
 
 
 def name_of(files: Sequence[Path]) -> str:
@@ -144,13 +204,21 @@ def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
     if len(set(names)) < len(names):
         raise UserError(f"Files are told apart by their names, and two have the same: {', '.join(names)}.")
     read = {name: read_answers(path, form) for path, name in zip(files, names, strict=True)}
-    _check_systems(read)
+    named = {name: {answer.system for answer in own} for name, own in read.items()}
+    for (name, systems), (other, others) in permutations(named.items(), 2):
+        # Answers that name no system go by their file's name; it must not be another system's.
+        if "" in systems and name in others:
+            raise UserError(
+                f"Answers in {other} are of a system {name!r}, and so are those of the file {name}, which name "
+                "none: rename the file, or name its system in the field 'system'."
+            )
     answers: list[Answer] = []
     for name, own_answers in read.items():
         for answer in own_answers:
             prefix = f"{name}/" if len(files) > 1 else ""
             own = f"{prefix}{answer.id}", answer.system or name, answer.group
-            written, system, group = (_writable(text) for text in own)
+            # JSON input may hold a lone surrogate, which files can hold only as its escape.
+            written, system, group = (text.encode("utf-8", "backslashreplace").decode("utf-8") for text in own)
             answers.append(replace(answer, id=written, system=system, group=group))
     return answers
 
@@ -195,31 +263,6 @@ def backends_over_store(run: Run) -> Iterator[MakeBackends]:
         yield made
 
 
-@contextmanager
-def _answering(run: Run) -> Iterator[Chat | None]:
-    """The chat model of the run; None where none is asked."""
-    if run.chat is None:
-        yield None
-        return
-    with open_chat(run.chat, run.choice.record, run.choice.replay, run.progress) as chat:
-        yield chat
-        _log.info("%s: %s", run.chat.model, chat.note())
-
-
-def _sorted(pipeline: Pipeline, overrides: Sequence[str]) -> tuple[Given, list[str]]:
-    """What --set says of the pipeline's owners, and of the run."""
-    named = [one.removeprefix(pipeline.prefix) for one in overrides]
-    return sort_settings(named, pipeline.owners) if pipeline.owners else ({}, named)
-
-
-def _metrics(pipeline: Pipeline, options: PipelineOptions) -> tuple[str, ...]:
-    """The metrics that judge; the default one where the pipeline needs one and none is named."""
-    names = options.judges if isinstance(options, JudgedByMetrics) else ()
-    if pipeline.backends == "one" and len(names) > 1:
-        raise UserError(f"One metric judges here, and {len(names)} are named: give --nli once.")
-    return names or ((DEFAULT_BACKEND,) if pipeline.backends in ("one", "many") else ())
-
-
 def _choice(options: PipelineOptions) -> ChatChoice:
     if not isinstance(options, AsksChat):
         return ChatChoice()
@@ -231,22 +274,6 @@ def _choice(options: PipelineOptions) -> ChatChoice:
 def _set(given: Given, name: str) -> dict[str, Any]:
     """What --set gives under a name, whoever has it."""
     return next(({name: values[name]} for values in given.values() if name in values), {})
-
-
-def _check_systems(read: Mapping[str, Sequence[Answer]]) -> None:
-    """Answers that name no system go by their file's name; it must not be another system's."""
-    for name in [name for name, answers in read.items() if any(not answer.system for answer in answers)]:
-        for other, answers in read.items():
-            if other != name and any(answer.system == name for answer in answers):
-                raise UserError(
-                    f"Answers in {other} are of a system {name!r}, and so are those of the file {name}, which name "
-                    "none: rename the file, or name its system in the field 'system'."
-                )
-
-
-def _writable(text: str) -> str:
-    """A name as files can hold it: a lone surrogate, which JSON input may hold, as its escape."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _stem(path: Path) -> str:

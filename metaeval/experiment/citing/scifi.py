@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat import Chat, ChatOptions, estimate_for
+from metaeval.citation.chat import ChatOptions, estimate_for
 from metaeval.citation.measures import Share
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.parsers.parse import Parser
@@ -22,9 +22,8 @@ from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_pro
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 from metaeval.config import Flag
 from metaeval.errors import UserError
-from metaeval.experiment.citing.pipeline import AsksChat, Given, JudgedByMetrics, MakeBackends, ReadsAnswers, Run
+from metaeval.experiment.citing.pipeline import AsksChat, ChatChoice, Given, JudgedByMetrics, ReadsAnswers, Run
 from metaeval.experiment.citing.quantities import Quantity, macro_of, micro_of
-from metaeval.experiment.citing.settings import ChatChoice
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.grid import count
@@ -168,7 +167,9 @@ def estimate(source: FactSource) -> str:
     if run.choice.replay is not None:
         return f"The replies are in {run.choice.replay}: no chat model is asked, and nothing is paid for them."
     requests = requests_for(run.answers, options, run.chat, run.splitter)
-    several = sentences_of_several(source)
+    read = [read_sentences(answer, options, run.splitter) for answer in run.answers]
+    # Their facts' citation is not known before the model has said where they are stated.
+    several = sum(options.map_all or len(one.groups) > 1 for own in read for one in own)
     first = f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, run.chat)}."
     if not several:
         return first
@@ -179,30 +180,27 @@ def estimate(source: FactSource) -> str:
     )
 
 
-def sentences_of_several(source: FactSource) -> int:
-    """How many sentences have facts whose citation is not known before the model has said where they are stated."""
-    read = [read_sentences(answer, source.options, source.run.splitter) for answer in source.run.answers]
-    return sum(source.options.map_all or len(one.groups) > 1 for own in read for one in own)
-
-
-def make_facts(source: FactSource, chat: Chat | None) -> Facts:
+def make_facts(source: FactSource, chat: Any) -> Facts:
     """The facts of every answer, made by the chat model or by the parser."""
     run, options = source.run, source.options
     if source.parser is not None:
         return Facts(source, read_with_parser(run.answers, options, source.parser, run.splitter))
-    if run.chat is None or chat is None:
-        raise ValueError("facts need a chat model or a parser")
     return Facts(source, read_with_model(run.answers, options, chat.ask, run.chat, run.splitter), chat.models)
-
-
-def judge(facts: Facts, backends: MakeBackends) -> Assessed:
-    """The facts valued by each backend in turn."""
-    return value_facts(facts, backends())
 
 
 def value_facts(facts: Facts, backends: Iterable[Backend]) -> Assessed:
     """The facts valued by each backend in turn."""
-    return Assessed(facts, [_scored(facts, backend) for backend in backends])
+    read, options, splitter = facts.read, facts.source.options, facts.source.run.splitter
+    scored = []
+    for backend in backends:
+        lines = fact_lines(read, backend.entails, options, backend.soft, splitter)
+        references = coverage_lines(read, backend.entails, options, backend.soft)
+        entailment, coverage = entailments(read, lines), coverages(read, references)
+        mean = {"facts": micro_of, "answers": macro_of}
+        quantities = [mean[one](entailment_column(one), entailment) for one in averages(options)]
+        quantities += [mean[one](coverage_column(one), coverage) for one in averages(options)]
+        scored.append(Scored(backend, lines, references, entailment, coverage, quantities))
+    return Assessed(facts, scored)
 
 
 def entailment_column(average: str) -> Column:
@@ -218,14 +216,3 @@ def coverage_column(average: str) -> Column:
 def averages(options: ScifiOptions) -> tuple[str, str]:
     """The two averages, the headline first."""
     return ("facts", "answers") if options.average == "facts" else ("answers", "facts")
-
-
-def _scored(made: Facts, backend: Backend) -> Scored:
-    read, options, splitter = made.read, made.source.options, made.source.run.splitter
-    facts = fact_lines(read, backend.entails, options, backend.soft, splitter)
-    references = coverage_lines(read, backend.entails, options, backend.soft)
-    entailment, coverage = entailments(read, facts), coverages(read, references)
-    average = {"facts": micro_of, "answers": macro_of}
-    quantities = [average[one](entailment_column(one), entailment) for one in averages(options)]
-    quantities += [average[one](coverage_column(one), coverage) for one in averages(options)]
-    return Scored(backend, facts, references, entailment, coverage, quantities)

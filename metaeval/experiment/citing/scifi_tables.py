@@ -26,15 +26,18 @@ from metaeval.experiment.citing import scifi
 from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline
 from metaeval.experiment.citing.provenance import (
     Provenance,
+    answer_cells,
     by_backend,
     by_system,
     counted,
     data_of,
+    judged,
     shortened,
     truncation,
     uncertainty,
+    verdicts,
 )
-from metaeval.experiment.citing.quantities import Quantity, micro_of
+from metaeval.experiment.citing.quantities import Panel, Quantity, by_key, micro_of
 from metaeval.experiment.citing.rankings import Rankings, ranking_sheets
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.citing.scifi import Assessed, Scored, averages, coverage_column, entailment_column
@@ -70,6 +73,7 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
 """Of row tables that can be without rows."""
 
 _EXAMPLES = 3
+_VALUE = "a fact's value is"
 _PERCENT = Column(key="", label="", scale=100, digits=1)
 
 
@@ -95,17 +99,19 @@ def text_shares(assessed: Assessed) -> Mapping[str, list[Share]]:
 
 
 def _scores(assessed: Assessed, around: Provenance) -> Sheet:
-    entries = [
-        Entry(system, one.backend.name, {**_values(assessed, one.quantities, number), **_counts(assessed, one, number)})
-        for one in assessed.scored
-        for number, system in enumerate(assessed.run.panel.systems)
-    ]
+    panel, entries, named = assessed.run.panel, [], []
+    for one in assessed.scored:
+        name, threshold = one.backend.name, one.backend.cutoff.value
+        # A threshold is named: the values are then 0 and 1, and compare with no scores.
+        shown = name if threshold is None else f"{name} at {threshold:g}"
+        for number, system in enumerate(panel.systems):
+            values = {**panel.ends(one.quantities, number), **_counts(assessed, one, number)}
+            entries.append(Entry(system, name, values))
+            named.append(Entry(system, shown, values))
     columns = [*(quantity.column for quantity in assessed.scored[0].quantities), *_COUNTS]
     # What the table is about stands in it, even where nothing has a value.
     kept = {one.key for one in columns if assessed.referred or one.key.startswith(("entailment", "count_valued"))}
     title = "Citation entailment of facts" + (", and coverage of the reference" if assessed.referred else "")
-    shown = {one.backend.name: _read_as(one) for one in assessed.scored}
-    named = [replace(entry, backend=shown[entry.backend]) for entry in entries]
     return around.sheet(
         "scifi-scores",
         f"{title} (%)",
@@ -114,28 +120,14 @@ def _scores(assessed: Assessed, around: Provenance) -> Sheet:
     )
 
 
-def _read_as(one: Scored) -> str:
-    """A backend, with its threshold where it has one: its values are 0 and 1, and compare with no scores."""
-    threshold = one.backend.cutoff.value
-    return one.backend.name if threshold is None else f"{one.backend.name} at {threshold:g}"
-
-
 def _texts(assessed: Assessed, around: Provenance) -> Sheet:
     shares = text_shares(assessed)
     columns = [measure.column for measure in _TEXTS]
     quantities = [micro_of(column, shares[column.key]) for column in columns]
-    entries = [
-        Entry(system, "", _values(assessed, quantities, number))
-        for number, system in enumerate(assessed.run.panel.systems)
-    ]
-    shown = [one for one in _TEXTS if any(entry.values[one.key][0] is not None for entry in entries)]
-    return around.sheet(
-        "scifi-answers",
-        "The answers",
-        entry_records(entries),
-        lambda frame: scores_grid(frame, columns, entries),
-        [Note("reading", "; ".join(one.meaning for one in shown if one.meaning))],
-    )
+    entries = assessed.run.panel.entries("", quantities)
+    keys = {column.key for column in shown_columns(columns, entries)}
+    reading = "; ".join(one.meaning for one in _TEXTS if one.key in keys and one.meaning)
+    return around.scores("scifi-answers", "The answers", columns, entries, [Note("reading", reading)])
 
 
 def _counts(assessed: Assessed, one: Scored, system: int) -> dict[str, Ends]:
@@ -145,10 +137,6 @@ def _counts(assessed: Assessed, one: Scored, system: int) -> dict[str, Ends]:
     referred = any(assessed.read[row].reference is not None for row in rows)
     reference = sum(one.coverage[row].total for row in rows) if referred else None
     return {_COUNTS[0].key: (valued, None, None), _COUNTS[1].key: (reference, None, None)}
-
-
-def _values(assessed: Assessed, quantities: Sequence[Quantity], system: int) -> dict[str, Ends]:
-    return {quantity.column.key: assessed.run.panel.interval(quantity, system).ends for quantity in quantities}
 
 
 def _grouped(grid: Grid, columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str]) -> Grid:
@@ -162,25 +150,19 @@ def _grouped(grid: Grid, columns: Sequence[Column], entries: Sequence[Entry], ke
 def rankings(assessed: Assessed) -> Rankings:
     """The systems' citation entailment and coverage under every backend; a measure without any value is left out."""
     panel, average = assessed.run.panel, averages(assessed.options)[0]
-    wanted = {"entailment": entailment_column(average).key, "coverage": coverage_column(average).key}
     values = {}
-    for name, key in wanted.items():
-        own = [
-            [_replicates(assessed, quantity, system) for system in range(len(panel.systems))]
-            for one in assessed.scored
-            for quantity in one.quantities
-            if quantity.column.key == key
-        ]
-        found = np.array(own, dtype=np.float64)
+    for name, column in (("entailment", entailment_column(average)), ("coverage", coverage_column(average))):
+        quantities = [by_key(one.quantities)[column.key] for one in assessed.scored]
+        systems = range(len(panel.systems))
+        found = np.array([[_replicates(panel, own, system) for system in systems] for own in quantities])
         if not np.isnan(found[:, :, 0]).all():
             values[name] = found
     backends = [one.backend.name for one in assessed.scored]
     return Rankings(panel, backends, values, labels={name: name for name in values}, by_pair=True)
 
 
-def _replicates(assessed: Assessed, quantity: Quantity, system: int) -> Floats:
+def _replicates(panel: Panel, quantity: Quantity, system: int) -> Floats:
     """A system's values, (R,); resampled ones are NaN where one group alone has a value, which they only repeat."""
-    panel = assessed.run.panel
     values = panel.values(quantity, system)
     if groups_with_value(quantity, panel.rows(system), panel.group) < 2:
         values[1:] = np.nan
@@ -192,6 +174,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
     run, read, source = assessed.run, assessed.read, assessed.facts.source
     facts = sum(len(own.facts) for own in read)
     marks = sum(len(group.marks) for own in read for one in own.sentences for group in one.groups)
+    backends = [one.backend for one in assessed.scored]
     data = data_of(run.name, "scifi", run.answers, facts, marks)
     made, models = facts_signature(source.options, source.parser, run.chat), ", ".join(assessed.facts.models)
     fields: dict[str, Scalar] = {
@@ -201,16 +184,14 @@ def provenance_of(assessed: Assessed) -> Provenance:
         "facts": made,
         **({"answered_as": models} if models else {}),
     }
-    said = f"{count(len(read), 'answer')} of {count(len(run.panel.systems), 'system')}, {count(data.groups, 'group')}; "
-    said += f"{count(sum(len(own.sentences) for own in read), 'sentence')}, {count(facts, 'fact')}, "
-    said += count(marks, "citation mark")
+    sentences = sum(len(own.sentences) for own in read)
     settings = f"{source.options.signature}, splitter={run.splitter.name}".replace(",", ", ")
     notes = (
-        Note("data", said),
+        judged(run.panel, data, (sentences, "sentence"), (facts, "fact"), (marks, "citation mark")),
         Note("settings", plain(settings)),
         Note("facts", plain(made) + (f", answered as {plain(models)}" if models else "")),
-        by_backend("verdicts", ((one.backend, _verdicts(one)) for one in assessed.scored)),
-        truncation(one.backend for one in assessed.scored),
+        verdicts(backends, f"{_VALUE} the score itself, from 0 to 1", _VALUE + " 1 from {} on ({}), else 0"),
+        truncation(backends),
         by_backend("not judged", ((one.backend, missing_values(one)) for one in assessed.scored)),
         by_backend("could be", ((one.backend, _bounds(assessed, one)) for one in assessed.scored)),
         Note("without facts", _lost_sentences(assessed)),
@@ -220,7 +201,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
         uncertainty(run.config.interval, data.groups),
     )
     # Premises are SCiFi's own chunks, and stand among the options.
-    judges = [{key: value for key, value in one.backend.fields.items() if key != "premise"} for one in assessed.scored]
+    judges = [{key: value for key, value in one.fields.items() if key != "premise"} for one in backends]
     subtitle = f"{plain(data.name)}, SCiFi, facts by {plain('a parser' if run.chat is None else run.chat.model)}"
     return Provenance(data, "SCiFi", subtitle, fields, run.config.interval, judges, after=notes)
 
@@ -247,10 +228,14 @@ def _bounds(assessed: Assessed, one: Scored) -> str:
 
     def said(system: int) -> list[str]:
         rows, ends = assessed.run.panel.rows(system), []
-        for name, shares in (("citation entailment", one.entailment), ("coverage", one.coverage)):
+        own = [assessed.read[row] for row in rows]
+        # Sentences that count for a measure, and have facts that nobody knows.
+        lost = sum(len(lost_citing(each)) for each in own)
+        lost_reference = sum(each.reference.sentences_lost for each in own if each.reference is not None)
+        measures = ("citation entailment", one.entailment, lost), ("coverage", one.coverage, lost_reference)
+        for name, shares, unknown in measures:
             if any(shares[row].open for row in rows.tolist()):
                 worst, best = (numeral(end, _PERCENT) for end in bounds(shares, average, rows))
-                unknown = _unknown(assessed, name, system)
                 ends.append(f"{name} {worst} to {best}" + (f" ({one_fact_each(unknown)})" if unknown else ""))
         return ends
 
@@ -260,14 +245,6 @@ def _bounds(assessed: Assessed, one: Scored) -> str:
 def one_fact_each(sentences: int) -> str:
     """What bounds take for granted of sentences whose facts nobody knows."""
     return f"if {'the' if sentences == 1 else 'each of'} {count(sentences, 'sentence')} without facts states one"
-
-
-def _unknown(assessed: Assessed, measure: str, system: int) -> int:
-    """How many sentences of a system count for a measure, and have facts that nobody knows."""
-    own = [assessed.read[row] for row in assessed.run.panel.rows(system)]
-    if measure == "citation entailment":
-        return sum(len(lost_citing(each)) for each in own)
-    return sum(each.reference.sentences_lost for each in own if each.reference is not None)
 
 
 def _lost_sentences(assessed: Assessed) -> str:
@@ -283,13 +260,6 @@ def _lost_sentences(assessed: Assessed) -> str:
     if of_references:
         parts.append(f"{count(of_references, 'sentence')} of references, which coverage does not ask for")
     return "; ".join(parts)
-
-
-def _verdicts(one: Scored) -> str:
-    cutoff, asked = one.backend.cutoff, count(one.backend.ledger.pairs, "pair")
-    if cutoff.value is None:
-        return f"a fact's value is the score itself, from 0 to 1; {asked}"
-    return f"a fact's value is 1 from {cutoff.value:g} on ({cutoff.source}), else 0; {asked}"
 
 
 def _assignment(assessed: Assessed) -> str:
@@ -345,9 +315,7 @@ def answer_rows(assessed: Assessed, one: Scored) -> list[Record]:
         lost = own.reference.sentences_lost if own.reference is not None else 0
         rows.append(
             {
-                "answer": answer.id,
-                "system": answer.system,
-                "group": answer.group or answer.id,
+                **answer_cells(answer),
                 "entailment": entailment.value,
                 "facts_judged": entailment.total,
                 "facts_unjudged": entailment.open - len(lost_citing(own)),
@@ -362,10 +330,6 @@ def answer_rows(assessed: Assessed, one: Scored) -> list[Record]:
             }
         )
     return rows
-
-
-def _lay_out(assessed: Assessed) -> Layout:
-    return Layout(scifi_sheets(assessed), row_tables(assessed))
 
 
 SCIFI = Pipeline(
@@ -397,6 +361,6 @@ SCIFI = Pipeline(
     read=scifi.read_run,
     estimate=scifi.estimate,
     ask=scifi.make_facts,
-    judge=scifi.judge,
-    lay_out=_lay_out,
+    judge=lambda facts, backends: scifi.value_facts(facts, backends()),
+    lay_out=lambda assessed: Layout(scifi_sheets(assessed), row_tables(assessed)),
 )

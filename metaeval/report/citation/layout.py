@@ -11,6 +11,10 @@ from metaeval.report.result import Column
 Ends = tuple[float | None, float | None, float | None]
 """A value and the ends of its interval; None where undefined."""
 
+Lines = Sequence[tuple[str, Sequence[Cell]]]
+Blocks = Sequence[tuple[str, Lines]]
+"""Named lines of cells, in titled blocks."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -76,16 +80,14 @@ def ranks_grid(frame: Frame, systems: Sequence[str], ranks: Mapping[str, Mapping
     """Rank of each system, by measure and then backend; equal values share the better rank."""
     groups = tuple(Group(measure, len(own)) for measure, own in ranks.items())
     columns = [(measure, backend) for measure, own in ranks.items() for backend in own]
-    lines = tuple(
-        Line(plain(system), tuple(_rank_cell(ranks[measure][backend][number]) for measure, backend in columns))
-        for number, system in enumerate(systems)
-    )
-    return _grid(frame, [plain(backend) for _, backend in columns], [Block("", lines)], "system", groups)
+    lines = []
+    for number, system in enumerate(systems):
+        own = (ranks[measure][backend][number] for measure, backend in columns)
+        lines.append(Line(plain(system), tuple(Cell(UNDEFINED if rank is None else str(rank)) for rank in own)))
+    return _grid(frame, [plain(backend) for _, backend in columns], [Block("", tuple(lines))], "system", groups)
 
 
-def lines_grid(
-    frame: Frame, stub: str, headings: Sequence[str], blocks: Sequence[tuple[str, Sequence[tuple[str, Sequence[Cell]]]]]
-) -> Grid:
+def lines_grid(frame: Frame, stub: str, headings: Sequence[str], blocks: Blocks) -> Grid:
     """Any named rows of cells, in titled blocks."""
     made = [Block(title, tuple(Line(plain(name), tuple(cells)) for name, cells in rows)) for title, rows in blocks]
     return _grid(frame, headings, made, stub)
@@ -114,10 +116,6 @@ def _ranks(column: Column, entries: Sequence[Entry]) -> dict[str, Rank]:
 
 def _ranked(cell: Cell, ranks: Mapping[str, Rank]) -> Cell:
     return Cell(cell.number, cell.interval, cell.ends, ranks.get(cell.number, ""))
-
-
-def _rank_cell(rank: int | None) -> Cell:
-    return Cell(UNDEFINED if rank is None else str(rank))
 
 
 def _value(entry: Entry, column: Column) -> float | None:

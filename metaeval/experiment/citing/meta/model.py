@@ -174,7 +174,8 @@ class ToMeasure:
     @property
     def chat(self) -> ChatOptions | None:
         """Of the chat model; None where none is asked."""
-        return self.run.chat
+        chat: ChatOptions | None = self.run.chat
+        return chat
 
     def tested(self, measured: Sequence[Measured]) -> frozenset[str]:
         """The names of the measures that are tested against each other."""

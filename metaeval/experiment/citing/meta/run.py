@@ -47,9 +47,8 @@ from metaeval.experiment.citing.meta.model import (
 from metaeval.experiment.citing.meta.ratings import alignment, response_level, statement_level
 from metaeval.experiment.citing.meta.sheets import meta_sheets
 from metaeval.experiment.citing.meta.summary_table import brief_grids
-from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Pipeline, Run
+from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Pipeline, Run, chat_options
 from metaeval.experiment.citing.run import find_cutoffs
-from metaeval.experiment.citing.settings import chat_options
 from metaeval.experiment.columns import Column
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
 from metaeval.experiment.evaluation import find_protocols
