@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import cite, compare, data, explain, metrics, run, suite, thresholds
+from metaeval.cli import analyses, cite, data, explain, metrics, run, suite
 from metaeval.errors import UserError
 
 
@@ -65,7 +65,7 @@ app = typer.Typer(
 )
 for command in (
     *(run.run, run.pairs, run.score, run.evaluate, run.table, explain.explain, explain.diff),
-    *(compare.compare, compare.power, thresholds.decide, thresholds.calibrate),
+    *(analyses.compare, analyses.power, analyses.decide, analyses.calibrate),
 ):
     app.command(command.__name__)(command)
 app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)

@@ -10,6 +10,8 @@ from typer.core import TyperGroup
 from metaeval import registry
 from metaeval.cli import options as opt
 from metaeval.cli.output import say_written, show_grids
+from metaeval.cli.progress import scoring_progress
+from metaeval.config import validated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +57,6 @@ def command_of(pipeline: Pipeline) -> Callable[..., None]:
     dry_run = " dry_run" if pipeline.chat != "none" else ""
 
     def command(given: opt.Given) -> None:
-        from metaeval.cli.progress import scoring_progress
-        from metaeval.config import validated
         from metaeval.experiment.citing.run import estimate_pipeline, prepare, run_pipeline
 
         values = {name: value for name, value in given.fields.items() if value is not None}

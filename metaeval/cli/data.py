@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metaeval import registry
 from metaeval.cli import options as opt
+from metaeval.cli.output import show_card, show_list
+from metaeval.config import dataset_variant, variants
+from metaeval.errors import unknown
 
 if TYPE_CHECKING:
     from metaeval.corpus.dataset import SourceFile
@@ -29,10 +33,6 @@ def list_() -> None:
     Example:
       metaeval data list
     """
-    from metaeval import registry
-    from metaeval.cli.output import show_list
-    from metaeval.config import dataset_variant, variants
-
     rows = []
     for name in registry.names("dataset"):
         card = registry.find("dataset", name)
@@ -51,7 +51,6 @@ def show(name: Name) -> None:
     Example:
       metaeval data show wice
     """
-    from metaeval.cli.output import show_card
     from metaeval.experiment.prepared_run import find_dataset
 
     card, split, options = find_dataset(name)
@@ -91,7 +90,6 @@ def fetch(given: opt.Given, name: Name) -> None:
       metaeval data fetch gensearch --split test
     """
     from metaeval.corpus.loading import locate
-    from metaeval.errors import unknown
     from metaeval.experiment.prepared_run import find_dataset
 
     split = given.settings.get("split")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from metaeval.cli.output import aligned, show_list
+from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.experiment.explaining.comparing import Change
@@ -32,10 +36,6 @@ def explain(
       metaeval explain results/mini-all-chunk/retrieval.json
       metaeval explain results/mini-all-chunk/retrieval.json overlap
     """
-    import shlex
-
-    from metaeval.cli.output import show_list
-    from metaeval.errors import UserError
     from metaeval.experiment.explaining.explain import is_file, read_signature, read_source
     from metaeval.experiment.explaining.recipe import recipe
     from metaeval.experiment.manifest import check
@@ -118,8 +118,6 @@ def diff(
 
 
 def _show(changes: Sequence[Change]) -> None:
-    from metaeval.cli.output import aligned
-
     rows = []
     for change in changes:
         name = f"{change.name} ({change.kind})" if change.kind in ("interval", "cluster") else change.name

@@ -6,10 +6,17 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import takewhile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from metaeval import __version__, registry
+from metaeval.cli.output import aligned, show_card, show_list
+from metaeval.config import metric_variant
+from metaeval.errors import UserError
+from metaeval.files import canonical_json
 
 if TYPE_CHECKING:
     from metaeval.experiment.doctor import Diagnosis
@@ -38,7 +45,6 @@ def list_() -> None:
     Example:
       metaeval metrics list
     """
-    from metaeval.cli.output import show_list
     from metaeval.experiment.readiness import registered, variant_states
 
     rows = [(state.name, str(state), state.card.summary if state.card else state.detail) for state in registered()]
@@ -55,16 +61,9 @@ def show(name: Name, set_: Options = None) -> None:
       metaeval metrics show minilm-bertscore
       metaeval metrics show factcc --set folder=models/factcc
     """
-    import dataclasses
-
-    from metaeval import registry
-    from metaeval.cli.output import show_card
-    from metaeval.config import metric_variant
-    from metaeval.errors import UserError
     from metaeval.experiment.metrics import load_metric
     from metaeval.experiment.prepared_run import variant_path
     from metaeval.experiment.readiness import readiness, with_options
-    from metaeval.files import canonical_json
 
     config, path = with_options(name, set_ or []), variant_path("metric", name)
     try:
@@ -74,11 +73,11 @@ def show(name: Name, set_: Options = None) -> None:
             raise
         # Metrics that are nothing without an argument (worker:COMMAND) still have a card.
         card = registry.find("metric", name).card
-        show_card([*_card_lines(dataclasses.asdict(card)), ("needs", str(error))])
+        show_card([*_card_lines(asdict(card)), ("needs", str(error))])
         return
     state = readiness(name, metric)
     lines = [("variant", f"{name}: {metric_variant(path).note}")] if path else []
-    lines += [("state", str(state)), *_card_lines(dataclasses.asdict(metric.card))]
+    lines += [("state", str(state)), *_card_lines(asdict(metric.card))]
     lines += [("option", f"{option} = {_shown(value)}") for option, value in metric.describe_options().items()]
     lines.append(("options", " ".join((metric.Options.__doc__ or "").split()) if metric.describe_options() else ""))
     # It holds the hash of the model's files, which are not fetched for it.
@@ -136,7 +135,6 @@ def verify(
 
 
 def _table(verified: Verified, compared: Compared | None) -> list[str]:
-    from metaeval.cli.output import aligned
     from metaeval.experiment.verify import difference
     from metaeval.scoring.contract import Status
 
@@ -159,7 +157,6 @@ def _table(verified: Verified, compared: Compared | None) -> list[str]:
 
 def _verdicts(verified: Verified, compared: Compared | None) -> list[str]:
     """One line for each thing that was compared."""
-    from metaeval.cli.output import aligned
     from metaeval.experiment.verify import BATCH_TOLERANCE, OFFICIAL_TOLERANCE
 
     rows = []
@@ -203,8 +200,6 @@ def doctor(
       metaeval metrics doctor
       metaeval metrics doctor --json > machine.json
     """
-    from dataclasses import asdict
-
     from metaeval.experiment.doctor import examine
 
     diagnosis = examine()
@@ -217,8 +212,6 @@ def doctor(
 
 
 def _machine(seen: Diagnosis) -> list[str]:
-    from metaeval.cli.output import aligned
-
     rows = [("metaeval", f"{seen.metaeval} on Python {seen.python}, {seen.system}")]
     rows += [(name, found or "not installed") for name, found in seen.packages.items()]
     for device in seen.devices:
@@ -237,8 +230,6 @@ def _machine(seen: Diagnosis) -> list[str]:
 
 
 def _metrics(seen: Diagnosis) -> list[str]:
-    from metaeval.cli.output import aligned
-
     rows = [("metric", "state", "download, licence", "model", "fits")]
     for metric in seen.metrics:
         needs = metric.download if metric.state in ("ready", "needs download") else metric.detail
@@ -279,8 +270,6 @@ def serve(name: Name, set_: Options = None) -> None:
       metaeval run -m 'worker:other-venv/bin/metaeval metrics serve summac-zs'
       metaeval run -m 'worker:ssh gpu metaeval metrics serve autoais'
     """
-    from metaeval.errors import UserError
-
     answers, sys.stdout = sys.stdout, sys.stderr  # what a model's packages print is no answer
 
     def say(*lines: dict[str, Any]) -> None:
@@ -297,8 +286,6 @@ def serve(name: Name, set_: Options = None) -> None:
 
 
 def _serve(name: str, options: list[str], say: Callable[..., None]) -> None:
-    from metaeval import __version__
-    from metaeval.errors import UserError
     from metaeval.experiment.metrics import check_modules, load_metric, plug_in
     from metaeval.experiment.readiness import with_options
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from metaeval.files import safe_name
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -40,8 +42,6 @@ def write_sheets(sheets: Sequence[Sheet], folder: Path) -> list[Path]:
 
 def sheet_folder(results: Path, command: str, sheet: Sheet) -> Path:
     """RESULTS/COMMAND/DATASET-SPLIT-UNIT."""
-    from metaeval.files import safe_name
-
     parts = [sheet.data.name, sheet.data.split, str(sheet.settings["unit"])]
     return results / command / "-".join(safe_name(part) for part in parts)
 

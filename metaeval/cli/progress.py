@@ -8,10 +8,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
-from metaeval.experiment.scoring import MetricProgress
+if TYPE_CHECKING:
+    from metaeval.experiment.scoring import MetricProgress
 
 ASKING = "asking "
 """What the name of a chat model begins with, of which replies are counted (see `metaeval.citation.chat`)."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
+from metaeval.cli.progress import scoring_progress
+from metaeval.errors import unknown
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
@@ -81,8 +83,6 @@ def score(
       metaeval score -m rouge --format jsonl
       metaeval evaluate results/rouge.jsonl     (the same tables, from the file)
     """
-    from metaeval.cli.progress import scoring_progress
-    from metaeval.errors import unknown
     from metaeval.experiment.run import export_scores
 
     if format not in ("parquet", "jsonl"):
@@ -155,7 +155,6 @@ def _plan(config: RunConfig) -> None:
 def _run(
     config: RunConfig, quiet: bool, evaluation: Callable[[RunConfig, MetricProgress | None], list[Result]] | None = None
 ) -> None:
-    from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.run import run as run_all
     from metaeval.experiment.run import write_results
 

@@ -10,6 +10,9 @@ import typer
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say_written
+from metaeval.cli.progress import scoring_progress
+from metaeval.errors import UserError
+from metaeval.files import safe_name
 
 if TYPE_CHECKING:
     from metaeval.experiment.suites.suite import LeftOut, Suite
@@ -69,7 +72,6 @@ def _suite(given: opt.Given) -> Suite:
 
 def _run(suite: Suite, quiet: bool) -> tuple[list[list[Result]], list[LeftOut]]:
     """Run every data set and write its results, each as soon as it is there; the results run by run."""
-    from metaeval.cli.progress import scoring_progress
     from metaeval.experiment.suites.suite import run_suite, write_part, write_record
 
     results: list[list[Result]] = []
@@ -105,8 +107,6 @@ def _say_left_out(left_out: Sequence[LeftOut]) -> None:
 
 def _all_of(found: Sequence[Sequence[Result]], left_out: Sequence[LeftOut]) -> list[Result]:
     """The results of every run; `UserError` where there is none."""
-    from metaeval.errors import UserError
-
     if not any(found):
         _say_left_out(left_out)
         raise UserError("Nothing could be run; the lines above say why.")
@@ -121,7 +121,6 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
 
 
 def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[LeftOut], quiet: bool) -> None:
-    from metaeval.errors import UserError
     from metaeval.experiment.suites.pictures import page_figures
     from metaeval.report.html_report import write_page
     from metaeval.report.paper import Table, write_paper
@@ -149,7 +148,6 @@ def _write_figures(suite: Suite, results: Sequence[Result], timed: Sequence[Sequ
     """Write the figures; timed: the results of the suite's runs, run by run, whose metrics are timed."""
     from metaeval.experiment.suites.cost import measure, write_costs
     from metaeval.experiment.suites.pictures import write_cost_quality, write_figures
-    from metaeval.files import safe_name
 
     written = write_figures(results, suite.protocols, suite.folder)
     for run, own in zip(suite.runs if timed else (), timed, strict=True):
@@ -180,12 +178,9 @@ def multiverse(
       metaeval multiverse -d wice -m overlap,bm25 --data ../shared/data --axes chunk.size=100,150,250
       metaeval multiverse -m overlap,rouge -a pool=own -a evidence_threshold=0.5 -a aggregate=max,mean
     """
-    from metaeval.cli.progress import scoring_progress
-    from metaeval.errors import UserError
     from metaeval.experiment.suites.multiverse import explore, read_axes
     from metaeval.experiment.suites.pictures import write_rank_stability
     from metaeval.experiment.suites.rank_stability import markdown, write_multiverse
-    from metaeval.files import safe_name
 
     def tick(done: int, total: int) -> None:
         typer.echo(f"{done} of {total} combinations", err=True)
