@@ -4,6 +4,7 @@ Replies and verdicts are made by hand, so that every number can be.
 """
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from metaeval.citation.measures import estimate, group_codes, micro
 from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.errors import UserError
 from metaeval.experiment.citing.run import prepare
-from metaeval.experiment.citing.scifi import Facts, read_run, value_facts
+from metaeval.experiment.citing.scifi import read_run, value_facts
 from metaeval.experiment.citing.scifi_tables import SCIFI, answer_rows, fact_row, scifi_sheets
 from metaeval.llm.exchange import read_reply
 
@@ -88,7 +89,7 @@ def assessed(write, backend, tmp_path):
         run = prepare(SCIFI, options, {"results": tmp_path / "results"}, overrides)
         source = read_run(run)
         read = read_with_model(run.answers, source.options, ask, run.chat, run.splitter)
-        return value_facts(Facts(source, read, ["tiny-2"]), backends or (backend(),))
+        return value_facts(replace(source, read=read, models=["tiny-2"]), backends or (backend(),))
 
     return made
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat import Ask, Spent, estimate_for, spent_on
+from metaeval.citation.chat import Spent, estimate_for, spent_on
 from metaeval.citation.citeeval.editing import REASONS, Edit
 from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
 from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
@@ -111,23 +111,18 @@ def improve(read: ToImprove, chat: Any) -> Bettered:
     """Judge, edit and judge again. Raises `UserError` when nothing can be read of what the judge says of citations."""
     run, judge = read.run, read.judge
     heard: dict[bytes, Any] = {}
-    ask = _hearing(chat.ask, heard)
+
+    def ask(requests: Sequence[Any]) -> Sequence[Any]:
+        """Ask, and keep what came of each request once: later rounds ask some of the same."""
+        answers: Sequence[Any] = chat.ask(requests)
+        heard.update((request.key(""), answer) for request, answer in zip(requests, answers, strict=True))
+        return answers
+
     first = judged_round(run.answers, read.splits, ask, judge.asking, judge.options)
     refusal = f"None of {len(run.answers):,} answers was judged, and nothing is written"
     check_edited(run.answers, read.splits, judge, chat, first.results, refusal)
     rounds, circling = further_rounds(first, run.options.rounds, ask, judge.asking, judge.options, run.splitter)
     return Bettered(read, rounds, circling, spent_on(heard.values()), chat.models)
-
-
-def _hearing(ask: Ask, heard: dict[bytes, Any]) -> Ask:
-    """Ask, and keep what came of each request once: later rounds ask some of the same."""
-
-    def asked(requests: Sequence[Any]) -> Sequence[Any]:
-        answers = ask(requests)
-        heard.update((request.key(""), answer) for request, answer in zip(requests, answers, strict=True))
-        return answers
-
-    return asked
 
 
 def _provenance(bettered: Bettered) -> Provenance:

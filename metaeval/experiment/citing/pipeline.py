@@ -34,56 +34,6 @@ from metaeval.scoring.contract import Metric
 Kind = TypeVar("Kind", bound=ChatOptions)
 
 
-@dataclass(frozen=True)
-class ChatChoice:
-    """A model at an address, or the replies in a file. record: where the replies are kept for a replay."""
-
-    model: str | None = None
-    base_url: str | None = None
-    record: Path | None = None
-    replay: Path | None = None
-
-    @property
-    def given(self) -> bool:
-        """Whether anybody is there to answer."""
-        return self.model is not None or self.replay is not None
-
-
-def model_of(choice: ChatChoice, options: Mapping[str, Any], purpose: str = "judges") -> str:
-    """The model that was named, else the one that the file of replies was recorded with; `UserError` without either.
-
-    purpose: what the model does, for the sentence.
-    """
-    if named := choice.model or options.get("model"):
-        return str(named)
-    if choice.replay is None:
-        raise UserError(
-            f"A chat model {purpose}, and none is named: type --model NAME (with export OPENAI_API_KEY=..., or "
-            "--base-url http://HOST:PORT/v1 for a server of your own), or --replay FILE for replies that --record "
-            "FILE kept."
-        )
-    return replayed_model(choice.replay)
-
-
-def chat_options(
-    kind: type[Kind],
-    choice: ChatChoice,
-    options: Mapping[str, Any],
-    budget: float | None = None,
-    purpose: str = "judges",
-    **defaults: Any,
-) -> Kind:
-    """The options of the chat model: defaults, then options that were set by name, then what the choice says.
-
-    Raises `UserError` for a wrong option, and where no model is named.
-    """
-    values = {**defaults, **({} if budget is None else {"budget": budget}), **options}
-    values["model"] = model_of(choice, options, purpose)
-    if choice.base_url is not None:
-        values["base_url"] = choice.base_url
-    return validated(kind, values, "the options of the chat model")
-
-
 def sort_settings(overrides: Sequence[str], owners: Mapping[str, type]) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Overrides (name=value) as checked values by owner and name; and those of the run, as they are.
 
@@ -220,6 +170,41 @@ class AsksChat(PipelineOptions):
         default=None, description="File of kept replies to use instead; costs nothing."
     )
 
+    @property
+    def names_model(self) -> bool:
+        """Whether anybody is there to answer."""
+        return self.model is not None or self.replay is not None
+
+
+def chat_options(
+    kind: type[Kind],
+    choice: AsksChat,
+    options: Mapping[str, Any],
+    budget: float | None = None,
+    purpose: str = "judges",
+    **defaults: Any,
+) -> Kind:
+    """The options of the chat model: defaults, then options that were set by name, then what the choice says.
+
+    A model that nobody names is the one that the file of replies was recorded with. purpose: what the model does, for
+    the sentence. Raises `UserError` for a wrong option, and where no model is named.
+    """
+    values = {**defaults, **({} if budget is None else {"budget": budget}), **options}
+    named = choice.model or options.get("model")
+    if named:
+        values["model"] = str(named)
+    elif choice.replay is not None:
+        values["model"] = replayed_model(choice.replay)
+    else:
+        raise UserError(
+            f"A chat model {purpose}, and none is named: type --model NAME (with export OPENAI_API_KEY=..., or "
+            "--base-url http://HOST:PORT/v1 for a server of your own), or --replay FILE for replies that --record "
+            "FILE kept."
+        )
+    if choice.base_url is not None:
+        values["base_url"] = choice.base_url
+    return validated(kind, values, "the options of the chat model")
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -253,7 +238,7 @@ class Run:
     given: Given
     config: RunConfig
     cutoffs: Mapping[str, Cutoff]
-    choice: ChatChoice
+    choice: AsksChat
     chat: Any
     splitter: SentenceSplitter
     answers: Sequence[Answer]
@@ -336,7 +321,7 @@ class Pipeline:
     prefix: str = ""
     decides: str = ""
     cutoff: Callable[..., Cutoff] | None = lambda *read, given: find_cutoff(*read)
-    asks: Callable[[ChatChoice, Given], bool] = lambda choice, given: choice.given
+    asks: Callable[[AsksChat, Given], bool] = lambda choice, given: choice.names_model
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
 

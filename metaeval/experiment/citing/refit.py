@@ -88,32 +88,6 @@ class ToRefit:
         return sha256_json([fingerprint(self.answers), ratings])
 
 
-@dataclass(frozen=True, eq=False)
-class Refitted:
-    """The fit. models: the names that replies came under. agreement: of old and new coefficients with people."""
-
-    read: ToRefit
-    models: Sequence[str]
-    fit: Refit
-    agreement: Mapping[str, Mapping[str, Interval]]
-
-    @property
-    def text(self) -> str:
-        """The file of coefficients."""
-        read, judge = self.read, self.read.judge
-        made = {
-            "answers": f"{read.run.name}@{read.fingerprint[:12]}",
-            "judge": ", ".join(self.models) or judge.asking.model,
-            "prompt": f"editing@{load_prompts(judge.asking)['editing'].fingerprint}",
-            "profile": judge.profile,
-            "options": judge.changed,
-            "index_shift": judge.options.index_shift,
-            "statements": len(self.fit.statements),
-            "groups": len(set(self.fit.group.tolist())),
-        }
-        return coefficients_text(self.fit.coefficients, made)
-
-
 def read_refit(run: Run) -> ToRefit:
     """The rated answers; `UserError` for what is wrong in files and settings."""
     # What a statement rests on has no part in what its edits are worth.
@@ -132,7 +106,7 @@ def estimate_refit(read: ToRefit) -> str:
     return f"{len(read.people):,} answers to be edited: {estimate_for(requests, read.judge.chat)}"
 
 
-def refit(read: ToRefit, chat: Any) -> Refitted:
+def refit(read: ToRefit, chat: Any) -> Layout:
     """Have the citations edited, and fit. Raises `UserError` where too little is left to learn from."""
     judge, interval = read.judge, read.run.config.interval
     results = evaluate(read.answers, read.splits, chat.ask, judge.asking, judge.options).results
@@ -145,7 +119,19 @@ def refit(read: ToRefit, chat: Any) -> Refitted:
         found = fit(statements, left_out, judge.options, interval.seed)
     except UserError as error:
         raise UserError(f"{error} {_left_out(left_out, results)}") from error
-    return Refitted(read, chat.models, found, agreement(found, interval))
+    around = _provenance(read, found, chat.models)
+    sheets = [_agreement(agreement(found, interval), around), _coefficients(found, around)]
+    made = {
+        "answers": f"{read.run.name}@{read.fingerprint[:12]}",
+        "judge": ", ".join(chat.models) or judge.asking.model,
+        "prompt": f"editing@{load_prompts(judge.asking)['editing'].fingerprint}",
+        "profile": judge.profile,
+        "options": judge.changed,
+        "index_shift": judge.options.index_shift,
+        "statements": len(found.statements),
+        "groups": around.data.groups,
+    }
+    return Layout(sheets, files={read.run.folder / "fitted.json": coefficients_text(found.coefficients, made)})
 
 
 def agreement(found: Refit, interval: IntervalConfig) -> dict[str, dict[str, Interval]]:
@@ -181,9 +167,9 @@ def _left_out(reasons: Mapping[str, int], results: Sequence[ResponseValues]) -> 
     return f"Left out: {', '.join(counted) or 'none'}."
 
 
-def _provenance(found: Refitted) -> Provenance:
+def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenance:
     """What stands around the tables: what was learnt from, what was left out, who edited."""
-    read, judge, learnt = found.read, found.read.judge, found.fit
+    judge = read.judge
     data = Data(
         name=read.run.name,
         split="citeeval",
@@ -205,7 +191,7 @@ def _provenance(found: Refitted) -> Provenance:
             "profile": judge.profile,
             "options": judge.changed,
             "splitter": read.run.splitter.name,
-            **asked_fields(judge.asking, found.models),
+            **asked_fields(judge.asking, models),
             "folds": FOLDS,
         },
         interval=read.run.config.interval,
@@ -218,10 +204,10 @@ def _provenance(found: Refitted) -> Provenance:
     )
 
 
-def _agreement(found: Refitted, around: Provenance) -> Sheet:
+def _agreement(found: Mapping[str, Mapping[str, Interval]], around: Provenance) -> Sheet:
     rows: list[tuple[str, list[Cell]]] = []
     records: list[Record] = []
-    for key, measures in found.agreement.items():
+    for key, measures in found.items():
         cells = [interval_cell(one.ends, _THREE, signed=(one.low or 0) < 0) for one in measures.values()]
         rows.append((ROWS[key], cells))
         records += [{"coefficients": key, "measure": name, **asdict(one)} for name, one in measures.items()]
@@ -235,9 +221,9 @@ def _agreement(found: Refitted, around: Provenance) -> Sheet:
     return around.lines("refit", title, headings, [("", rows)], records, [reading])
 
 
-def _coefficients(found: Refitted, around: Provenance) -> Sheet:
-    used = found.fit.used
-    old, new = ({**one.action, "intercept": one.intercept} for one in (PUBLISHED, found.fit.coefficients))
+def _coefficients(found: Refit, around: Provenance) -> Sheet:
+    used = found.used
+    old, new = ({**one.action, "intercept": one.intercept} for one in (PUBLISHED, found.coefficients))
     lines = [
         (name, [Cell(f"{old[name]:.3f}"), Cell(f"{new[name]:.3f}"), Cell(f"{used[name]:,}" if name in used else "")])
         for name in old
@@ -253,12 +239,6 @@ def _coefficients(found: Refitted, around: Provenance) -> Sheet:
     headings = ["action", "published", "refitted", "statements"]
     title = "What each action is worth"
     return around.lines("coefficients", title, headings, [("", lines)], records, [reading])
-
-
-def _lay_out(found: Refitted) -> Layout:
-    around = _provenance(found)
-    sheets = [_agreement(found, around), _coefficients(found, around)]
-    return Layout(sheets, files={found.read.run.folder / "fitted.json": found.text})
 
 
 REFIT = Pipeline(
@@ -286,5 +266,4 @@ REFIT = Pipeline(
     read=read_refit,
     estimate=estimate_refit,
     ask=refit,
-    lay_out=_lay_out,
 )

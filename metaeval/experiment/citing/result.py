@@ -41,7 +41,8 @@ class RowTable:
         """Write the records as CSV and as JSON lines; the paths. Same records, same bytes."""
         stem = self.stem or "-".join(["per", *map(safe_name, self.name.split(":", 1))])
         paths = [folder / f"{stem}.csv", folder / f"{stem}.jsonl"]
-        for path, text in zip(paths, (self._csv(), self._jsonl()), strict=True):
+        lines = (json.dumps(row, allow_nan=False, separators=(",", ":")) for row in self.records)
+        for path, text in zip(paths, (self._csv(), "".join(f"{line}\n" for line in lines)), strict=True):
             write_text(path, text)
         return paths
 
@@ -55,9 +56,6 @@ class RowTable:
             writer.writerow({**row, **numbers})
         # A lone surrogate, which JSON input may hold, has no UTF-8 form.
         return out.getvalue().encode("utf-8", "backslashreplace").decode("utf-8")
-
-    def _jsonl(self) -> str:
-        return "".join(json.dumps(row, allow_nan=False, separators=(",", ":")) + "\n" for row in self.records)
 
 
 @dataclass(frozen=True, eq=False)

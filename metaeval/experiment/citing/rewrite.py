@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -78,9 +77,6 @@ _Measured = tuple[str, Interval, int]
 class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
     """Options of `cite rewrite`."""
 
-    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="Files of answers."
-    )
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that rewrites the claims.")
     nli: Names = Field(default=(), description="Metric that judges (default: minilm-bertscore).")
     whole: bool = Field(default=False, description="Also rewrite claims that are whole sentences.")
@@ -89,29 +85,25 @@ class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
-    """The answers read into claims. cut: the claims that are sent. fields: what the signature says of the run."""
+class Rejudged:
+    """Claims as they were and as they were written again; empty before a stage is through.
+
+    read: the answers read into claims. cut: the claims that are sent. fields: what the signature says of the run.
+    before, after: the citation table of the old and of the new wordings, whole.
+    """
 
     run: Run
     profile: AliiceProfile
     read: Sequence[AnswerClaims]
     cut: Sequence[Fragment]
     fields: Mapping[str, Scalar]
+    rewritings: Sequence[Rewriting] = ()
+    before: Sequence[Line] = ()
+    after: Sequence[Line] = ()
 
-    def key(self, fragment: Fragment) -> Key:
+    def key(self, one: Rewriting) -> Key:
         """What the lines of a claim are found by."""
-        return self.read[fragment.answer].answer.id, fragment.number + 1
-
-
-@dataclass(frozen=True, eq=False)
-class Rejudged:
-    """The claims as they were and as they were written again. before, after: the citation table of each, whole."""
-
-    source: Cut
-    backend: Backend
-    rewritings: Sequence[Rewriting]
-    before: Sequence[Line]
-    after: Sequence[Line]
+        return self.read[one.fragment.answer].answer.id, one.fragment.number + 1
 
     @cached_property
     def joints(self) -> Mapping[Key, tuple[Line, Line]]:
@@ -125,35 +117,21 @@ class Rejudged:
 
         A claim that is settled without a verdict, since its marks point nowhere, needs no wording.
         """
-        missing = {self.source.key(one.fragment) for one in self.rewritings if one.text is None}
+        missing = {self.key(one) for one in self.rewritings if one.text is None}
         asked = {key for key in missing if self.joints[key][0].joint is not None}
         return frozenset(asked | {_key(line) for line in unjudged([*self.before, *self.after])})
 
     def verdicts(self, one: Rewriting) -> tuple[bool | None, bool | None]:
         """Whether the claim's passages together entail its old wording, and its new one; None: unknown."""
-        old, new = self.joints[self.source.key(one.fragment)]
+        old, new = self.joints[self.key(one)]
         return old.joint, None if one.text is None else new.joint
-
-    def changed(self, one: Rewriting) -> bool:
-        """Whether there are verdicts on both wordings, and they differ."""
-        old, new = self.verdicts(one)
-        return old is not None and new is not None and old != new
-
-    @property
-    def labels(self) -> Labels:
-        """Verdicts on the claims that have both: those before stand as the human labels."""
-        panel = self.source.run.panel
-        verdicts = [(*self.verdicts(one), int(panel.group[one.fragment.answer])) for one in self.rewritings]
-        known = [each for each in verdicts if None not in each]
-        columns = np.array(known, dtype=np.int64).reshape(-1, 3)
-        return Labels(columns[:, 0], columns[:, 2], panel.draws.n_groups, {"after": columns[:, 1]})
 
 
 def _key(line: Line) -> Key:
     return line.answer, line.claim_number or 0
 
 
-def _read(run: Run) -> Cut:
+def _read(run: Run) -> Rejudged:
     """Read the answers into claims; `UserError` where no claim was cut."""
     profile = aliice_profile(run.options.profile)
     parser = find_parser(run.options.parser, profile.one_root)
@@ -169,41 +147,45 @@ def _read(run: Run) -> Cut:
         "claims": "tree" if run.options.whole else "cut",
         "rewrite": written_out(run.chat.identity()),
     }
-    return Cut(run, profile, read, cut, fields)
+    return Rejudged(run, profile, read, cut, fields)
 
 
-def _estimate(source: Cut) -> str:
-    return f"{len(source.cut):,} claims to write again: {estimated(source.cut, source.run.chat)}"
+def _estimate(read: Rejudged) -> str:
+    return f"{len(read.cut):,} claims to write again: {estimated(read.cut, read.run.chat)}"
 
 
-def _ask(source: Cut, chat: Any) -> tuple[Cut, list[Rewriting]]:
-    return source, rewrite(source.cut, chat.ask, prompt_of(source.run.chat), source.run.chat)
+def _ask(read: Rejudged, chat: Any) -> Rejudged:
+    return replace(read, rewritings=rewrite(read.cut, chat.ask, prompt_of(read.run.chat), read.run.chat))
 
 
-def _judge(heard: tuple[Cut, list[Rewriting]], backends: MakeBackends) -> Rejudged:
+def _judge(heard: Rejudged, backends: MakeBackends) -> Layout:
     """All claims of the answers judged before and after."""
-    source, rewritings = heard
     (backend,) = backends()
     before, after = (
-        aliice_lines(read, backend.entails, source.profile)
-        for read in (source.read, with_rewritings(source.read, rewritings))
+        aliice_lines(read, backend.entails, heard.profile)
+        for read in (heard.read, with_rewritings(heard.read, heard.rewritings))
     )
-    return Rejudged(source, backend, rewritings, before, after)
+    return _lay_out(replace(heard, before=before, after=after), backend)
 
 
-def _lay_out(rejudged: Rejudged) -> Layout:
+def _lay_out(rejudged: Rejudged, backend: Backend) -> Layout:
     """What became of the claims and of the verdicts on them; then recall, precision and F1 before and after."""
-    around, (claims, claim_records), (scores, records) = _provenance(rejudged), _claims(rejudged), _scores(rejudged)
+    around, (claims, claim_records), (scores, records) = (
+        _provenance(rejudged, backend),
+        _claims(rejudged),
+        _scores(rejudged),
+    )
     headings = ("measure", "before", "after", "change")
     sheets = [
         around.lines("rewriting", "Claims written again", ("measure", "value", "of claims"), claims, claim_records),
         around.lines("rewriting-scores", "Before and after", headings, scores, records),
     ]
-    name = safe_name(rejudged.backend.name)
-    rows = [claim_row(rejudged, one) for one in rejudged.rewritings]
-    changed = [claim_row(rejudged, one) for one in rejudged.rewritings if rejudged.changed(one)]
+    rows = {one: claim_row(rejudged, one) for one in rejudged.rewritings}
+    verdicts = {one: rejudged.verdicts(one) for one in rejudged.rewritings}
+    changed = [row for one, row in rows.items() if None not in verdicts[one] and len({*verdicts[one]}) == 2]
+    name = safe_name(backend.name)
     tables = [
-        RowTable("rewritings", rows, f"rewritings-{name}", COLUMNS),
+        RowTable("rewritings", list(rows.values()), f"rewritings-{name}", COLUMNS),
         RowTable("changed", changed, f"changed-{name}", COLUMNS),
     ]
     return Layout(sheets, tables)
@@ -211,8 +193,8 @@ def _lay_out(rejudged: Rejudged) -> Layout:
 
 def claim_row(rejudged: Rejudged, one: Rewriting) -> Record:
     """A claim with its sentence, both wordings, and the verdicts and scores of its passages together on each."""
-    cited = rejudged.source.read[one.fragment.answer].claims[one.fragment.number]
-    old, new = rejudged.joints[rejudged.source.key(one.fragment)]
+    cited = rejudged.read[one.fragment.answer].claims[one.fragment.number]
+    old, new = rejudged.joints[rejudged.key(one)]
     values = (
         *(old.answer, old.system, old.group, old.claim_number, " ".join(map(str, cited.claim.citations))),
         *(one.fragment.sentence, one.fragment.claim, one.text, one.state, " ".join(one.new_words)),
@@ -231,9 +213,12 @@ def _claims(rejudged: Rejudged) -> _Table:
         ("left as it was", _share(sum(one.text == one.fragment.claim for one in done), len(done)), len(done)),
         ("with new words", _share(sum(bool(one.new_words) for one in done), len(done)), len(done)),
     ]
-    labels = rejudged.labels
-    (agreed,) = agreement(labels, rejudged.source.run.config.interval)
-    before, after = labels.human, labels.raters["after"]
+    panel = rejudged.run.panel
+    pairs = [(*rejudged.verdicts(one), int(panel.group[one.fragment.answer])) for one in rejudged.rewritings]
+    before, after, group = np.array([each for each in pairs if None not in each], dtype=np.int64).reshape(-1, 3).T
+    # Verdicts on the claims that have both: those before stand as the human labels.
+    labels = Labels(before, group, panel.draws.n_groups, {"after": after})
+    (agreed,) = agreement(labels, rejudged.run.config.interval)
     both = int(before.size)
     verdicts: list[_Measured] = [
         ("same verdict", agreed.accuracy, both),
@@ -261,7 +246,7 @@ def _value(name: str, value: Interval) -> Cell:
 
 
 def _scores(rejudged: Rejudged) -> _Table:
-    panel, interval = rejudged.source.run.panel, rejudged.source.run.config.interval
+    panel, interval = rejudged.run.panel, rejudged.run.config.interval
     # One group alone is drawn again and again: no interval.
     draws = panel.draws if panel.draws.n_groups > 1 else bootstrap(panel.draws.n_groups, 0, interval.seed)
     rows = np.arange(panel.group.size)
@@ -281,8 +266,8 @@ def _scores(rejudged: Rejudged) -> _Table:
 
 def _quantities(rejudged: Rejudged, lines: Sequence[Line]) -> list[Quantity]:
     """Recall, precision and F1 over the claims that can be compared."""
-    by_group = rejudged.source.profile.precision == "groups"
-    return headlines(*citation_shares(rejudged.source.run.answers, _kept(rejudged, lines), by_group=by_group))
+    by_group = rejudged.profile.precision == "groups"
+    return headlines(*citation_shares(rejudged.run.answers, _kept(rejudged, lines), by_group=by_group))
 
 
 def _kept(rejudged: Rejudged, lines: Sequence[Line]) -> list[Line]:
@@ -291,11 +276,11 @@ def _kept(rejudged: Rejudged, lines: Sequence[Line]) -> list[Line]:
 
 def _bounds(rejudged: Rejudged) -> str:
     """What the shares could be, were all that is missing in them against the new wordings, or for them."""
-    answers, left = rejudged.source.run.answers, Counter(answer for answer, _ in rejudged.left_out)
+    answers, left = rejudged.run.answers, Counter(answer for answer, _ in rejudged.left_out)
     verdicts = [
         rejudged.verdicts(one)
         for one in rejudged.rewritings
-        if None not in rejudged.verdicts(one) or rejudged.source.key(one.fragment) in rejudged.left_out
+        if None not in rejudged.verdicts(one) or rejudged.key(one) in rejudged.left_out
     ]
     open_ = sum(None in each for each in verdicts)
     same = [Share(sum(old == new for old, new in verdicts if new is not None), len(verdicts) - open_, open_)]
@@ -310,23 +295,23 @@ def _bounds(rejudged: Rejudged) -> str:
     return ", ".join(said)
 
 
-def _provenance(rejudged: Rejudged) -> Provenance:
-    source, backend, out = rejudged.source, rejudged.backend, len(rejudged.left_out)
-    run, ledger, cutoff, counted = source.run, backend.ledger, backend.cutoff, counts(rejudged.before)
+def _provenance(rejudged: Rejudged, backend: Backend) -> Provenance:
+    run, out, counted = rejudged.run, len(rejudged.left_out), counts(rejudged.before)
+    ledger, cutoff = backend.ledger, backend.cutoff
     data = data_of(run.name, "aliice", run.answers, counted["claims"], counted["marks"])
     said = f"{count(len(run.answers), 'answer')}, {count(data.groups, 'group')}; "
-    said += f"{count(len(claims_of(rejudged.before)), 'claim')}, {len(source.cut):,} of them sent; "
+    said += f"{count(len(claims_of(rejudged.before)), 'claim')}, {len(rejudged.cut):,} of them sent; "
     left = f"{count(out, 'claim')} without a new wording or without a verdict, in neither recall nor precision; "
     notes = (
         Note("data", said + count(data.citations, "citation mark")),
-        Note("settings", listed(source.fields)),
+        Note("settings", listed(rejudged.fields)),
         Note("verdicts", f"{plain(backend.name)}: supported from {cutoff.value:g} on ({cutoff.source})"),
         Note("truncation", f"{share(ledger.cut_pairs, ledger.pairs)} of pairs cut" if ledger.cut_pairs else ""),
         Note("left out", left + f"with them, {_bounds(rejudged)}" if out else ""),
         uncertainty(run.config.interval, data.groups),
     )
-    subtitle = f"{plain(data.name)}, ALiiCE, profile {plain(source.profile.signature)}"
-    return Provenance(data, "", subtitle, source.fields, run.config.interval, [backend.fields], after=notes)
+    subtitle = f"{plain(data.name)}, ALiiCE, profile {plain(rejudged.profile.signature)}"
+    return Provenance(data, "", subtitle, rejudged.fields, run.config.interval, [backend.fields], after=notes)
 
 
 def _share(part: int, whole: int) -> Interval:
@@ -365,5 +350,4 @@ REWRITE = Pipeline(
     estimate=_estimate,
     ask=_ask,
     judge=_judge,
-    lay_out=_lay_out,
 )

@@ -25,7 +25,6 @@ from metaeval.config import RunConfig, load_run, validated
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
-    ChatChoice,
     FindCutoff,
     Given,
     JudgedByMetrics,
@@ -167,7 +166,9 @@ def prepare(
     # A budget is the run's too: a backend may cost money as well.
     of_metrics = {"metrics": metrics} if metrics else {}
     config = load_run(None, {**pipeline.defaults, **settings, **_set(given, "budget"), **of_metrics}, of_run)
-    choice, chat, cutoffs = _choice(options), None, {}
+    choice, chat, cutoffs = options if isinstance(options, AsksChat) else AsksChat(), None, {}
+    if choice.record is not None and choice.replay is not None:
+        raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
     if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, given)):
         usual = {"model": pipeline.model} if pipeline.model and choice.replay is None else {}
         values = {**usual, **given.get("chat", {}), **_set(given, "model")}
@@ -261,14 +262,6 @@ def backends_over_store(run: Run) -> Iterator[MakeBackends]:
                 yield entailment(name, config, cutoff, store(), premise, progress)
 
         yield made
-
-
-def _choice(options: PipelineOptions) -> ChatChoice:
-    if not isinstance(options, AsksChat):
-        return ChatChoice()
-    if options.record is not None and options.replay is not None:
-        raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
-    return ChatChoice(options.model, options.base_url, options.record, options.replay)
 
 
 def _set(given: Given, name: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_pro
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 from metaeval.config import Flag
 from metaeval.errors import UserError
-from metaeval.experiment.citing.pipeline import AsksChat, ChatChoice, Given, JudgedByMetrics, ReadsAnswers, Run
+from metaeval.experiment.citing.pipeline import AsksChat, Given, JudgedByMetrics, ReadsAnswers, Run
 from metaeval.experiment.citing.quantities import Quantity, macro_of, micro_of
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff
 from metaeval.experiment.verdicts import Backend
@@ -50,24 +50,6 @@ class ScifiCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
 
 
 @dataclass(frozen=True, eq=False)
-class FactSource:
-    """Who makes the facts, and how: a parser, or (None) the run's chat model."""
-
-    run: Run
-    options: ScifiOptions
-    parser: Parser | None
-
-
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """The facts of every answer. models: the names that the replies came under; none where a parser made them."""
-
-    source: FactSource
-    read: Sequence[AnswerFacts]
-    models: Sequence[str] = ()
-
-
-@dataclass(frozen=True, eq=False)
 class Scored:
     """One backend's values. facts, references: the lines. entailment, coverage: of each answer. quantities: of all."""
 
@@ -81,25 +63,18 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
-    """Answers of one or more systems as facts, valued by one or more backends."""
+    """Answers of one or more systems as facts, valued by one or more backends; empty before a stage is through.
 
-    facts: Facts
-    scored: Sequence[Scored]
+    parser: what makes the facts (None: the run's chat model). read: the facts of every answer, in order. models: the
+    names that the replies came under; none where a parser made the facts.
+    """
 
-    @property
-    def run(self) -> Run:
-        """The run."""
-        return self.facts.source.run
-
-    @property
-    def options(self) -> ScifiOptions:
-        """The options of SCiFi."""
-        return self.facts.source.options
-
-    @property
-    def read(self) -> Sequence[AnswerFacts]:
-        """The facts of every answer, in order."""
-        return self.facts.read
+    run: Run
+    options: ScifiOptions
+    parser: Parser | None
+    read: Sequence[AnswerFacts] = ()
+    models: Sequence[str] = ()
+    scored: Sequence[Scored] = ()
 
     @property
     def referred(self) -> bool:
@@ -112,10 +87,10 @@ def options_of(given: Given) -> ScifiOptions:
     return ScifiOptions(**given.get("options", {}))
 
 
-def asks_model(choice: ChatChoice, given: Given) -> bool:
+def asks_model(choice: AsksChat, given: Given) -> bool:
     """Whether a chat model makes the facts; `UserError` for both at once, and for a model's setting without a model."""
     facts, chat = given["options"].get("facts"), given["chat"]
-    named = choice.given or "model" in chat
+    named = choice.names_model or "model" in chat
     if named and facts == "parser":
         raise UserError("Facts are made by the parser (facts=parser) or by a chat model: leave out one of the two.")
     if named or facts == "model":
@@ -150,16 +125,16 @@ def fact_cutoff(
     return cutoff
 
 
-def read_run(run: Run) -> FactSource:
+def read_run(run: Run) -> Assessed:
     """Who makes the facts of the run's answers; `UserError` for a prompt, tokenizer or parser that cannot be had."""
     options = options_of({"options": {**run.given["options"], "facts": "parser" if run.chat is None else "model"}})
     # Whether there are such prompts, and such a tokenizer.
     decomposition_prompt(options), mapping_prompt(options), counter(options.window_unit)
     parser = find_parser(run.options.parser, PROFILE.one_root) if run.chat is None else None
-    return FactSource(run, options, parser)
+    return Assessed(run, options, parser)
 
 
-def estimate(source: FactSource) -> str:
+def estimate(source: Assessed) -> str:
     """What making the facts would still cost, in a sentence or two; sends nothing, and needs no key."""
     run, options = source.run, source.options
     if run.chat is None:
@@ -180,17 +155,18 @@ def estimate(source: FactSource) -> str:
     )
 
 
-def make_facts(source: FactSource, chat: Any) -> Facts:
+def make_facts(source: Assessed, chat: Any) -> Assessed:
     """The facts of every answer, made by the chat model or by the parser."""
     run, options = source.run, source.options
     if source.parser is not None:
-        return Facts(source, read_with_parser(run.answers, options, source.parser, run.splitter))
-    return Facts(source, read_with_model(run.answers, options, chat.ask, run.chat, run.splitter), chat.models)
+        return replace(source, read=read_with_parser(run.answers, options, source.parser, run.splitter))
+    read = read_with_model(run.answers, options, chat.ask, run.chat, run.splitter)
+    return replace(source, read=read, models=chat.models)
 
 
-def value_facts(facts: Facts, backends: Iterable[Backend]) -> Assessed:
+def value_facts(facts: Assessed, backends: Iterable[Backend]) -> Assessed:
     """The facts valued by each backend in turn."""
-    read, options, splitter = facts.read, facts.source.options, facts.source.run.splitter
+    read, options, splitter = facts.read, facts.options, facts.run.splitter
     scored = []
     for backend in backends:
         lines = fact_lines(read, backend.entails, options, backend.soft, splitter)
@@ -200,7 +176,7 @@ def value_facts(facts: Facts, backends: Iterable[Backend]) -> Assessed:
         quantities = [mean[one](entailment_column(one), entailment) for one in averages(options)]
         quantities += [mean[one](coverage_column(one), coverage) for one in averages(options)]
         scored.append(Scored(backend, lines, references, entailment, coverage, quantities))
-    return Assessed(facts, scored)
+    return replace(facts, scored=scored)
 
 
 def entailment_column(average: str) -> Column:

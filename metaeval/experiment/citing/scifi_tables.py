@@ -171,21 +171,21 @@ def _replicates(panel: Panel, quantity: Quantity, system: int) -> Floats:
 
 def provenance_of(assessed: Assessed) -> Provenance:
     """What stands around the tables: data, settings, who made the facts, backends, what is missing, problems, marks."""
-    run, read, source = assessed.run, assessed.read, assessed.facts.source
+    run, read, options = assessed.run, assessed.read, assessed.options
     facts = sum(len(own.facts) for own in read)
     marks = sum(len(group.marks) for own in read for one in own.sentences for group in one.groups)
     backends = [one.backend for one in assessed.scored]
     data = data_of(run.name, "scifi", run.answers, facts, marks)
-    made, models = facts_signature(source.options, source.parser, run.chat), ", ".join(assessed.facts.models)
+    made, models = facts_signature(options, assessed.parser, run.chat), ", ".join(assessed.models)
     fields: dict[str, Scalar] = {
         "pipeline": "scifi",
-        "options": source.options.signature,
+        "options": options.signature,
         "splitter": run.splitter.name,
         "facts": made,
         **({"answered_as": models} if models else {}),
     }
     sentences = sum(len(own.sentences) for own in read)
-    settings = f"{source.options.signature}, splitter={run.splitter.name}".replace(",", ", ")
+    settings = f"{options.signature}, splitter={run.splitter.name}".replace(",", ", ")
     notes = (
         judged(run.panel, data, (sentences, "sentence"), (facts, "fact"), (marks, "citation mark")),
         Note("settings", plain(settings)),

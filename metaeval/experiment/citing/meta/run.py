@@ -313,7 +313,7 @@ META = Pipeline(
     backends="optional",
     chat="optional",
     cutoff=None,
-    asks=lambda choice, given: choice.given or "model" in given["asking"],
+    asks=lambda choice, given: choice.names_model or "model" in given["asking"],
     defaults={"protocols": ("correlation", "classification"), "dataset": "ratings"},
     owners={
         "meta": MetaOptions,
