@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +14,14 @@ from statsmodels.stats.multitest import multipletests
 from metaeval.stats.significance import benjamini_hochberg, holm
 
 both = pytest.mark.parametrize(("adjust", "method"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def uncollected() -> Iterator[None]:
+    """statsmodels' Holm collects garbage in every call, which takes a second once torch is loaded."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "collect", lambda: 0)
+        yield
 
 
 @both
