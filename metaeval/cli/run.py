@@ -31,11 +31,19 @@ def run(given: opt.Given) -> None:
       metaeval run -m my_module:MyMetric        (a class in my_module.py, here)
       metaeval run -m llm-discrete --dry-run    (what it would ask and cost)
     """
+    from metaeval.experiment.run import plan
+
     chosen = given.run()
-    if given.dry_run:
-        _plan(chosen)
-    else:
+    if not given.dry_run:
         _run(chosen, given.quiet)
+        return
+    for part in plan(chosen):
+        stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"
+        left = part.pairs - (part.stored or 0)
+        typer.echo(f"{part.name}: {part.pairs:,} pairs, {stored}, {left:,} to score ({part.state})")
+        if part.estimate:
+            typer.echo(f"  {part.estimate}")
+    typer.echo("Nothing was scored, fetched or paid for.")
 
 
 @opt.takes("config protocols dataset split data unit pool results set quiet")
@@ -138,18 +146,6 @@ def table(
         _show([result])
     else:
         typer.echo(form.render(result), nl=False)
-
-
-def _plan(config: RunConfig) -> None:
-    from metaeval.experiment.run import plan
-
-    for part in plan(config):
-        stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"
-        left = part.pairs - (part.stored or 0)
-        typer.echo(f"{part.name}: {part.pairs:,} pairs, {stored}, {left:,} to score ({part.state})")
-        if part.estimate:
-            typer.echo(f"  {part.estimate}")
-    typer.echo("Nothing was scored, fetched or paid for.")
 
 
 def _run(

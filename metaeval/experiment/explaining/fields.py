@@ -209,21 +209,15 @@ def option_words(name: str, value: str, chat: bool = False) -> str:
     """
     for owner in (ChatOptions, *OWNERS) if chat else OWNERS:
         if text := option_docs(owner).get(name):
-            else_ = _others(get_type_hints(owner)[name], value)
-            return _sentence(text) + (f" (else {else_})" if else_ else "")
+            kind = get_type_hints(owner)[name]
+            others = [str(value != "True")] if kind is bool else [one for one in named_values(kind) if one != value]
+            return _sentence(text) + (f" (else {' or '.join(others)})" if others else "")
     return ""
 
 
 def _sentence(text: str) -> str:
     begin = text[0].lower() if text[1].islower() else text[0]  # "ALCE" stays as it is
     return f"{begin}{' '.join(text[1:].split()).removesuffix('.')}"
-
-
-def _others(kind: Any, value: str) -> str:
-    """What else an option could have been, in words; empty where any text or number could stand."""
-    if kind is bool:
-        return str(value != "True")
-    return " or ".join(one for one in named_values(kind) if one != value)
 
 
 _ASKS: Mapping[str, str] = {

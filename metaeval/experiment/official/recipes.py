@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -152,17 +153,15 @@ def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str,
         )
     if options.model is not None and "/" in options.model:
         raise UserError(f"The official package knows no model {options.model!r}: name one of its table, such as vitc.")
+    import nltk
+
     return {
         "package": "summac",
         "kind": kind,
         "model": options.model or "vitc",
         "options": {name: getattr(options, name) for name in names},
-        "nltk_data": _nltk_folders(),
+        "nltk_data": [str(Path(folder).absolute()) for folder in nltk.data.path],
     }
-
-
-def _summac_zs(metric: ModelMetric) -> dict[str, Any]:
-    return _summac(metric, "zs", ("granularity", "op1", "op2", "use_ent", "use_con"))
 
 
 def _summac_conv(metric: ModelMetric) -> dict[str, Any]:
@@ -171,12 +170,6 @@ def _summac_conv(metric: ModelMetric) -> dict[str, Any]:
     given = metric.options.conv_weights or next((cache_folder() / "files" / sha256[:16]).iterdir())
     settings["options"]["start_file"] = str(given.resolve())
     return settings
-
-
-def _nltk_folders() -> list[str]:
-    import nltk
-
-    return [str(Path(folder).absolute()) for folder in nltk.data.path]
 
 
 def _bertscore(metric: ModelMetric) -> dict[str, Any]:
@@ -194,6 +187,8 @@ def _bertscore(metric: ModelMetric) -> dict[str, Any]:
 RECIPES: dict[str, Recipe] = {
     "bertscore": Recipe(_BERTSCORE, _bertscore),
     "summac-conv": Recipe(_SUMMAC, _summac_conv),
-    "summac-zs": Recipe(_SUMMAC, _summac_zs),
+    "summac-zs": Recipe(
+        _SUMMAC, partial(_summac, kind="zs", names=("granularity", "op1", "op2", "use_ent", "use_con"))
+    ),
 }
 """By the name on the metric's card."""
