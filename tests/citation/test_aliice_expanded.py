@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from metaeval.citation.aliice.claims import read_sentences
 from metaeval.citation.aliice.profile import PAPER, aliice_profile
 from metaeval.citation.aliice.tree import SUBJECTS, Tree, expanded
-from metaeval.citation.parsers.find import parse_of, small_parser
+from metaeval.citation.parsers.find import find_parser, parse_of
 from metaeval.citation.parsers.parse import Parse, stored_parser
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -53,7 +53,7 @@ def test_claims_are_written_as_the_sentence_was():
     sentence = (
         "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey[1] and paid by Dr. Sloan[2]."
     )
-    (found,) = read_sentences([sentence], small_parser(), aliice_profile("expanded"))
+    (found,) = read_sentences([sentence], find_parser(), aliice_profile("expanded"))
     assert [claim.text for claim in found.claims] == [
         "In Grey's Anatomy, state-of-the-art care e.g 3.5% more was given by Dr Grey",
         "In Grey's Anatomy, state-of-the-art care e.g 3.5% more was paid by Dr Sloan",
@@ -121,7 +121,7 @@ def is_finite(parse, root):
     ],
 )
 def test_what_counts_as_a_clause(text, clause):
-    assert is_clause(*small_parser().parse([text])) is clause
+    assert is_clause(*find_parser().parse([text])) is clause
 
 
 def test_an_infinitive_and_a_bare_participle_are_no_clauses():
@@ -132,7 +132,7 @@ def test_an_infinitive_and_a_bare_participle_are_no_clauses():
 
 
 def share(sentences, profile):
-    parser = small_parser()
+    parser = find_parser()
     texts = [
         claim.text
         for found in read_sentences(sentences, parser, profile)

@@ -12,7 +12,7 @@ import pytest
 
 from metaeval.citation.aliice.claims import draft, read_sentences
 from metaeval.citation.aliice.profile import PAPER, RELEASED
-from metaeval.citation.parsers.find import parse_of, small_parser
+from metaeval.citation.parsers.find import find_parser, parse_of
 from metaeval.citation.parsers.parse import stored_parser
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
@@ -62,7 +62,7 @@ def test_the_paper_profile_gives_the_captions_of_the_paper_s_figures(record, par
     if parser == "stored":
         found = read(record, "commas_kept", PAPER)
     else:
-        (found,) = read_sentences([record["sentence"]], small_parser(), PAPER)
+        (found,) = read_sentences([record["sentence"]], find_parser(), PAPER)
     # The captions write the comma without the space before it.
     assert [[claim.text.replace(" ,", ","), list(claim.citations)] for claim in found.claims] == record["paper_states"]
 
@@ -71,7 +71,7 @@ def test_the_small_parser_agrees_with_the_stored_parses_on_69_of_76_claims():
     # The 78 claims that went through a tree, less the two of sentences with a single group (the whole sentence whatever
     # the parse), as the README of the model counts them.
     records = [each for each in RECORDS if len(each["commas_kept"].get("citation_nodes", {})) > 1]
-    read_by_small = read_sentences([each["sentence"] for each in records], small_parser(), PAPER)
+    read_by_small = read_sentences([each["sentence"] for each in records], find_parser(), PAPER)
     expected = [claim for each in records for claim in each["commas_kept"]["claims"]]
     same = sum(
         claim in pairs(found)

@@ -28,7 +28,7 @@ from metaeval.citation.measures import (
     variation,
 )
 from metaeval.citation.model import Answer, Passage, Verdict
-from metaeval.citation.parsers.find import small_parser
+from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.sentences import RULES, find_sentence_splitter
 from metaeval.errors import UserError
 
@@ -108,7 +108,7 @@ class Recorded:
 def run(cases, profile, splitter):
     entails = Recorded({(a, b): bool(c) for case in GOLDEN["cases"] for a, b, c in case["nli_calls"]})
     answers = [Answer(str(number), case["raw_output"], DOCS) for number, case in enumerate(cases)]
-    scores, lines = judge_answers(answers, small_parser(profile.one_root), entails, profile, splitter)
+    scores, lines = judge_answers(answers, find_parser("small", profile.one_root), entails, profile, splitter)
     return scores, lines, entails
 
 
@@ -119,7 +119,7 @@ def percent(value):
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["case"])
 def test_the_released_profile_is_the_released_evaluation(case, punkt):
     scores, _, entails = run([case], RELEASED, punkt)
-    (read,) = read_answers([Answer("0", case["raw_output"], DOCS)], small_parser(one_root=False), RELEASED, punkt)
+    (read,) = read_answers([Answer("0", case["raw_output"], DOCS)], find_parser(one_root=False), RELEASED, punkt)
     assert list(read.texts) == case["sentences"]
     assert [[[claim.text, list(claim.citations)] for claim in each.claims] for each in read.sentences] == [
         parsed["pairs"] for parsed in case["parsed"]
@@ -165,7 +165,7 @@ def entails_all(pairs):
 
 
 def judged(text, profile=PAPER, entails=entails_letters, passages=PASSAGES):
-    return judge_answers([Answer("a", text, passages)], small_parser(), entails, profile, RULES)
+    return judge_answers([Answer("a", text, passages)], find_parser(), entails, profile, RULES)
 
 
 def test_the_two_precisions_weigh_groups_and_marks():
@@ -284,7 +284,10 @@ def test_mangled_answers_do_not_crash_and_no_mark_is_lost(name):
         for number in range(400)
     ]
     scores, lines = judge_answers(
-        answers, small_parser(profile.one_root), lambda pairs: [Verdict(draws.random() < 0.5) for _ in pairs], profile
+        answers,
+        find_parser("small", profile.one_root),
+        lambda pairs: [Verdict(draws.random() < 0.5) for _ in pairs],
+        profile,
     )
     assert 0 < scores.recall.value < 1
     for answer in answers:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.generation.questions import read_questions
 from metaeval.citation.model import Answer, Passage
-from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.readers.answers import read_answers, read_questions
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.errors import UserError
 

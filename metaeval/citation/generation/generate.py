@@ -5,37 +5,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from metaeval.citation.chat import Ask, ChatOptions
 from metaeval.citation.generation.requests import (
     STAGES,
     Document,
     GenerationOptions,
+    Setup,
     Stage,
     Strategy,
-    answer_request,
     fitted,
-    load_prompts,
     read_selection,
     read_summary,
-    selection_request,
-    summary_request,
     whole_documents,
 )
 from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer
 from metaeval.llm.exchange import Answer as Reply
-from metaeval.llm.exchange import ChatRequest, Prompt, Trouble, text_of
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What a strategy works with."""
-
-    options: GenerationOptions
-    chat: ChatOptions
-    prompts: Mapping[Stage, Prompt]
+from metaeval.llm.exchange import ChatRequest, Trouble, text_of
 
 
 @dataclass(frozen=True)
@@ -119,10 +107,7 @@ def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[in
         for whole in whole_documents(question.passages):
             if whole.text.strip():
                 (document,) = fitted([whole], setup.options.context_words)
-                request = summary_request(
-                    question.question, document, setup.prompts["summary"], setup.options, setup.chat
-                )
-                asked.append((place, document, request))
+                asked.append((place, document, setup.request("summary", question.question, [document])))
     return asked
 
 
@@ -130,11 +115,10 @@ def selection_requests(questions: Sequence[Answer], setup: Setup) -> list[ChatRe
     """One request for each question, with the beginnings of its documents."""
     options = setup.options
     return [
-        selection_request(
+        setup.request(
+            "selection",
             one.question,
             fitted(whole_documents(one.passages), options.context_words, options.preview_words),
-            setup.prompts["selection"],
-            setup.chat,
         )
         for one in questions
     ]
@@ -167,10 +151,10 @@ def generate(
 
     system: the name of the answers' generator. An answer that was refused, cut short or is empty is none.
     """
-    setup = Setup(options, chat, load_prompts(options))
+    setup = Setup(options, chat)
     shown = SHOWING[options.strategy](questions, ask, setup)
     able = [number for number, one in enumerate(shown) if one.trouble is None]
-    requests = [_request(questions[number], shown[number].documents, setup) for number in able]
+    requests = [setup.request("answer", questions[number].question, shown[number].documents) for number in able]
     replies = dict(zip(able, ask(requests) if requests else [], strict=True))
     results = []
     for number, (question, own) in enumerate(zip(questions, shown, strict=True)):
@@ -184,7 +168,7 @@ def generate(
 
 def first_requests(questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions) -> list[ChatRequest]:
     """What is asked first, for an estimate."""
-    setup = Setup(options, chat, load_prompts(options))
+    setup = Setup(options, chat)
     if options.strategy == "summary":
         return [request for _, _, request in summary_requests(questions, setup)]
     if options.strategy == "two-stage":
@@ -194,15 +178,12 @@ def first_requests(questions: Sequence[Answer], options: GenerationOptions, chat
 
 def largest_requests(questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions) -> list[ChatRequest]:
     """The requests for the answers as large as they are likely to get: every document taken, or summed up at length."""
-    setup = Setup(options, chat, load_prompts(options))
+    setup = Setup(options, chat)
     each = {"truncated": options.document_words, "summary": options.summary_words, "two-stage": None}[options.strategy]
     return [
-        _request(one, fitted(whole_documents(one.passages), options.context_words, each), setup) for one in questions
+        setup.request("answer", one.question, fitted(whole_documents(one.passages), options.context_words, each))
+        for one in questions
     ]
-
-
-def _request(question: Answer, documents: Sequence[Document], setup: Setup) -> ChatRequest:
-    return answer_request(question.question, documents, setup.prompts["answer"], setup.options, setup.chat)
 
 
 def _generated(question: Answer, shown: Shown, reply: Reply, system: str) -> Generated:
@@ -221,13 +202,5 @@ def _generated(question: Answer, shown: Shown, reply: Reply, system: str) -> Gen
             problems["marks that cite no document"] += 1
         elif mark.number not in numbers:
             problems["marks of documents that were not shown"] += 1
-    answer = Answer(
-        id=question.id,
-        text=written,
-        passages=question.passages,
-        question=question.question,
-        group=question.group or question.id,
-        system=system,
-        reference=question.reference,
-    )
+    answer = replace(question, text=written, group=question.group or question.id, system=system, first=1)
     return Generated(question, answer, numbers, problems=+problems)

@@ -152,42 +152,32 @@ def load_prompts(options: GenerationOptions) -> dict[Stage, Prompt]:
 
     Raises `UserError` when a file cannot be read or lacks a place.
     """
-    files: Mapping[Stage, Path | None] = {
-        "summary": options.summary_file,
-        "selection": options.selection_file,
-        "answer": options.answer_file,
-    }
     own = Path(__file__).parent / "prompts"
     return {
-        stage: read_prompt(files[stage] or own / f"{stage}.txt", _PLACES[stage]) for stage in STAGES[options.strategy]
+        stage: read_prompt(getattr(options, f"{stage}_file") or own / f"{stage}.txt", _PLACES[stage])
+        for stage in STAGES[options.strategy]
     }
 
 
-def summary_request(
-    question: str, document: Document, prompt: Prompt, options: GenerationOptions, chat: ChatOptions
-) -> ChatRequest:
-    """Ask for the summary of one document."""
-    content = prompt.fill(question=_json(question), document=_line(document), words=str(options.summary_words))
-    return chat.request(content, response_format("summary", _SUMMARY))
+class Setup:
+    """What a strategy works with. Raises `UserError` as `load_prompts`."""
 
+    def __init__(self, options: GenerationOptions, chat: ChatOptions) -> None:
+        self.options, self._chat, self._prompts = options, chat, load_prompts(options)
 
-def selection_request(question: str, documents: Sequence[Document], prompt: Prompt, chat: ChatOptions) -> ChatRequest:
-    """Ask which documents are needed."""
-    content = prompt.fill(question=_json(question), documents=_lines(documents))
-    return chat.request(content, response_format("selection", _SELECTION))
-
-
-def answer_request(
-    question: str, documents: Sequence[Document], prompt: Prompt, options: GenerationOptions, chat: ChatOptions
-) -> ChatRequest:
-    """Ask for the answer: plain text, with marks."""
-    content = prompt.fill(
-        question=_json(question),
-        documents=_lines(documents) or "(none)",
-        words=str(options.answer_words),
-        shown=_SHOWN[options.strategy],
-    )
-    return chat.request(content)
+    def request(self, stage: Stage, question: str, documents: Sequence[Document]) -> ChatRequest:
+        """Ask for the summary of one document, for the documents that are needed, or for the answer with its marks."""
+        lines = "\n".join(_line(one) for one in documents)
+        form: dict[str, Any] | None = None
+        if stage == "summary":
+            form, texts = _SUMMARY, {"document": lines, "words": str(self.options.summary_words)}
+        elif stage == "selection":
+            form, texts = _SELECTION, {"documents": lines}
+        else:
+            texts = {"documents": lines or "(none)", "words": str(self.options.answer_words)}
+            texts["shown"] = _SHOWN[self.options.strategy]
+        content = self._prompts[stage].fill(question=_json(question), **texts)
+        return self._chat.request(content, form and response_format(stage, form))
 
 
 def read_summary(text: str) -> str | None:
@@ -202,15 +192,9 @@ def read_selection(text: str) -> list[int] | None:
     return sorted(set(body["documents"])) if body else None
 
 
-def _lines(documents: Sequence[Document]) -> str:
-    return "\n".join(_line(one) for one in documents)
-
-
 def _line(document: Document) -> str:
-    fields: dict[str, Any] = {"document": document.number}
-    if document.title:
-        fields["title"] = document.title
-    return _json({**fields, "text": document.text})
+    title = {"title": document.title} if document.title else {}
+    return _json({"document": document.number, **title, "text": document.text})
 
 
 def _json(value: Any) -> str:

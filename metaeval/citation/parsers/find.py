@@ -49,20 +49,7 @@ _INSTALL = "type 'pip install \"metaeval[citation]\"'"
 _NOT_NEEDED = ("ner", "lemmatizer", "attribute_ruler", "tagger", "morphologizer", "senter", "textcat")
 
 
-def small_parser(one_root: bool = True) -> Parser:
-    """The shipped English parser; works offline wherever spaCy is installed."""
-    return _parser(str(SMALL), "small", one_root)
-
-
-def spacy_parser(name: str, one_root: bool = True) -> Parser:
-    """An installed pipeline by name or folder, such as en_core_web_sm.
-
-    one_root: each text is one sentence for the parser, whatever it would have seen.
-    """
-    return _parser(name, f"spacy:{name}", one_root)
-
-
-def _parser(source: str, name: str, one_root: bool) -> Parser:
+def _spacy_parser(source: str, name: str, one_root: bool) -> Parser:
     language, release = _load(source)
 
     def prepared(text: str) -> Doc:
@@ -104,17 +91,19 @@ KNOWN = "small, spacy:NAME, stored:FILE.json, ud:FILE.conllu, ud:stanza"
 
 
 def find_parser(name: str = DEFAULT, one_root: bool = True) -> Parser:
-    """The parser of that name; one_root: where it parses anew, each text is one sentence for it.
+    """The parser of that name: "small" is the shipped English one, which works offline wherever spaCy is installed.
+
+    one_root: where it parses anew, each text is one sentence for it, whatever it would have seen.
 
     Raises `UserError` for an unknown name, a missing file, or a library that is not installed.
     """
     kind, _, argument = name.partition(":")
     if name == "small":
-        return small_parser(one_root)
+        return _spacy_parser(str(SMALL), name, one_root)
     if name == "ud:stanza":
         return stanza_parser(one_root)
     if argument and kind == "spacy":
-        return spacy_parser(argument, one_root)
+        return _spacy_parser(argument, name, one_root)
     if argument and kind == "stored":
         return stored_parser(read_parses(Path(argument)), f"stored:{Path(argument).name}")
     if argument and kind == "ud":

@@ -191,3 +191,50 @@ def _object(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and "data" in value else None
+
+
+# The field of the documents in a form whose texts may be missing, and the field of the text.
+_UNWRITTEN: Mapping[str, tuple[str, str]] = {"jsonl": ("passages", "text"), "alce": ("docs", "output")}
+
+
+def read_questions(path: Path, form: str = "auto") -> list[Answer]:
+    """The distinct questions of a file, in its order, as answers whose text is not to be read.
+
+        {"id": "q1", "question": "Who built it?", "passages": [{"title": "Bridge", "text": "A Dane built the bridge."}]}
+
+    Any file of answers is read, and one's own form (`readers/jsonl.py`) without `text`, and ALCE's without `output`.
+
+    Answers to the same question from the same documents are one question, under the first one's id.
+
+    Raises `UserError` where `read_answers` does, and for a question without words or without a document.
+    """
+    kind, rows = _unwritten(path, form)
+    answers = read_answers(path, form) if kind is None else list(READERS[kind](rows, path))
+    if not answers:
+        raise UserError(f"{path} holds no questions: give a file with at least one.")
+    taken: set[str] = set()
+    distinct: dict[tuple[str, tuple[Passage, ...]], Answer] = {}
+    for one in answers:
+        if one.id in taken:
+            raise UserError(f"{path}: two questions have the id {shown(one.id)}; allowed: an id of its own for each.")
+        taken.add(one.id)
+        if not one.question.strip():
+            raise UserError(f"{path}: question {shown(one.id)} has no words; give it a field 'question'.")
+        if not any(passage.text.strip() for passage in one.passages):
+            raise UserError(f"{path}: question {shown(one.id)} has no documents; give it passages with a text.")
+        distinct.setdefault((one.question, one.passages), one)
+    return list(distinct.values())
+
+
+def _unwritten(path: Path, form: str) -> tuple[str | None, list[Row]]:
+    """The form and the rows, each with a text, of a file whose first item has none; no form for every other file."""
+    content = _object(path)
+    data = [] if content is None else content["data"]
+    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
+        return None, []  # `read_answers` says what is wrong
+    rows = _rows(path)
+    fields = rows[0].fields if rows else {}
+    for kind, (documents, text) in _UNWRITTEN.items():
+        if form in (kind, "auto") and documents in fields and text not in fields:
+            return kind, [Row(row.where, {text: "", **row.fields}) for row in rows]
+    return None, []

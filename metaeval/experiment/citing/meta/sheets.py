@@ -14,19 +14,20 @@ from metaeval.citation.citeeval.human_agreement import (
     agreement_of,
     agreement_on_contexts,
     annotator_agreement,
+    correlations,
 )
 from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.human.model import HumanSet
-from metaeval.citation.measures import Interval, interval_of
+from metaeval.citation.measures import Interval, interval_of, means, replicates
 from metaeval.experiment.citing.meta.model import Level, Measured, Meta
 from metaeval.experiment.citing.meta.notes import mean_ends, open_values, provenance
-from metaeval.experiment.citing.meta.ratings import over_systems, systems_of, within_systems
 from metaeval.experiment.citing.provenance import Provenance
 from metaeval.experiment.sheet import Record, Scalar, Sheet, known
 from metaeval.report.citation.layout import interval_cell, lines_grid
 from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.result import Column
-from metaeval.stats.agreement import Distance, alpha_by_groups
+from metaeval.stats.agreement import Distance, alpha_by_groups, rank_agreement
+from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.resampling import bootstrap, replicate
 
 _JUDGED: Mapping[str, Measure] = {"citeeval:auto": "auto", "citeeval:rating": "rating", "citeeval:edits": "edits"}
@@ -129,41 +130,73 @@ def open_sheet(meta: Meta, around: Provenance) -> Sheet | None:
     return _sheet(around, "could-be", title, records, "response", headings, list(blocks.items()))
 
 
+def systems_of(level: Level) -> list[str]:
+    """The systems of a level's rows, sorted; none where some row names none."""
+    names = {row.system for row in level.ratings.rows}
+    return sorted(names) if all(names) else []
+
+
 def within_sheet(meta: Meta, around: Provenance, level: Level) -> Sheet | None:
-    """Correlations with people within each system; None with fewer than two."""
-    if len(systems_of(level)) < 2:
+    """Correlations with people within each system; None with fewer than two.
+
+    Intervals draw groups; a system of one group has none.
+    """
+    systems, interval = systems_of(level), meta.read.run.config.interval
+    if len(systems) < 2:
         return None
     blocks: dict[str, list[tuple[str, list[Cell]]]] = {}
     records: list[Record] = []
-    for one in within_systems(level, meta.read.run.config):
-        cells: list[Cell] = []
-        record: dict[str, Scalar] = {"system": one.system, "measure": one.measure, "rows": one.rows, "of": one.total}
-        for column in CORRELATIONS:
-            own = one.found[column.key]
-            cells.append(interval_cell(own.ends, RANKS_DIGITS, signed=True))
-            record |= own.named(column.key)
-        title = f"{plain(one.system)}, {one.total:,} {level.unit}"
-        blocks.setdefault(title, []).append((one.measure, cells))
-        records.append(record)
+    for system in systems:
+        rows = [(number, row) for number, row in enumerate(level.ratings.rows) if row.system == system]
+        for measure in level.columns:
+            known = [(number, row) for number, row in rows if not np.isnan(measure.score[number])]
+            gold = np.array([row.gold for _, row in known], dtype=np.float64)
+            group, n_groups = _codes([row.group for _, row in known])
+            how = interval.resamples if n_groups > 1 else 0, interval.seed, interval.level
+            found = correlations(measure.score[[number for number, _ in known]], gold, group, *how)
+            cells: list[Cell] = []
+            record: dict[str, Scalar] = {"system": system, "measure": measure.name, "rows": len(known), "of": len(rows)}
+            for name, own in found.items():
+                cells.append(interval_cell(own.ends, RANKS_DIGITS, signed=True))
+                record |= own.named(name)
+            blocks.setdefault(f"{plain(system)}, {len(rows):,} {level.unit}", []).append((measure.name, cells))
+            records.append(record)
     headings = [column.label for column in CORRELATIONS]
     title = f"Agreement with people within each system, over {level.unit}"
     return _sheet(around, "within-systems", title, records, "measure", headings, list(blocks.items()))
 
 
 def systems_sheet(meta: Meta, around: Provenance, level: Level) -> Sheet | None:
-    """Mean rating and mean values of the systems, and how far their rankings agree; None with fewer than two."""
-    systems = systems_of(level)
+    """Mean rating and mean values of the systems, and how far their rankings agree; None with fewer than two.
+
+    People's mean is over all rows of a system; tau is over the rows that have both a rating and a value.
+    """
+    systems, rows, interval = systems_of(level), level.ratings.rows, meta.read.run.config.interval
     if len(systems) < 2:
         return None
-    people, found = over_systems(level, meta.read.run.config)
-    taus = [interval_cell(one.tau.ends if one.tau else None, RANKS_DIGITS, signed=True) for one in found]
-    rows = [(one.measure, [*_means(one.means), tau]) for one, tau in zip(found, taus, strict=True)]
+    group, n_groups = _codes([row.group for row in rows])
+    draws = bootstrap(n_groups, interval.resamples if n_groups > 1 else 0, interval.seed)
+    system = np.array([systems.index(row.system) for row in rows], dtype=np.int64)
+
+    def mean_values(values: Sequence[float | None]) -> Floats:
+        """Means of the systems under each weighting, (systems, R)."""
+        own = [replicates(means(values), np.flatnonzero(system == code), group, draws) for code in range(len(systems))]
+        return np.array(own, dtype=np.float64).reshape(len(systems), draws.n)
+
+    gold = [row.gold for row in rows]
+    people = [known(own[0]) for own in mean_values(gold)]
+    lines: list[tuple[str, list[Cell]]] = []
     records: list[Record] = [
         {"measure": _PEOPLE, **dict(zip(systems, people, strict=True)), **Interval(None).named("tau")}
     ]
-    for one in found:
-        ends = one.tau.named("tau") if one.tau else {}
-        records.append({"measure": one.measure, **dict(zip(systems, one.means, strict=True)), **ends})
+    for measure in level.columns:
+        values = [known(score) for score in measure.score]
+        ours = mean_values(values)
+        theirs = mean_values([None if score is None else own for score, own in zip(values, gold, strict=True)])
+        tau = interval_of(rank_agreement(ours, theirs)[0], interval.level)
+        first = [known(own[0]) for own in ours]
+        lines.append((measure.name, [*_means(first), interval_cell(tau.ends, RANKS_DIGITS, signed=True)]))
+        records.append({"measure": measure.name, **dict(zip(systems, first, strict=True)), **tau.named("tau")})
     pairs = len(systems) * (len(systems) - 1) // 2
     reading = Note(
         "reading",
@@ -171,9 +204,15 @@ def systems_sheet(meta: Meta, around: Provenance, level: Level) -> Sheet | None:
         f"{count(len(systems), 'system')} make {count(pairs, 'pair')}, and no p-value is made of so few",
     )
     headings = (*map(plain, systems), RANKS_DIGITS.label)
-    blocks = [("", [(_PEOPLE, [*_means(people), Cell("")])]), ("measures", rows)]
+    blocks = [("", [(_PEOPLE, [*_means(people), Cell("")])]), ("measures", lines)]
     title = "Systems as people and as measures rate them"
     return _sheet(around, "systems", title, records, "mean of", headings, blocks, [reading])
+
+
+def _codes(names: Sequence[str]) -> tuple[Ints, int]:
+    # Numbered in the order of the names: a resample draws the same groups in any row order.
+    unique, codes = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
+    return codes.astype(np.int64), int(unique.size)
 
 
 def _means(values: Sequence[float | None]) -> list[Cell]:
@@ -285,12 +324,11 @@ def _alpha(meta: Meta, said: Sequence[Sequence[float | None]], of: Sequence[str]
     """Alpha of what annotators said of each statement. of: each statement's group."""
     width, interval = meta.read.human.annotators, meta.read.run.config.interval
     wide = [[*own, *[None] * (width - len(own))] for own in said]
-    # Numbered in the order of the names: a resample draws the same groups in any row order.
-    names, group = np.unique(np.array(of, dtype=object).astype(str), return_inverse=True)
+    group, n_groups = _codes(of)
     ratings = np.array(wide, dtype=np.float64).reshape(len(wide), width)
-    prepared = alpha_by_groups(ratings, group.astype(np.int64), names.size, distance)
+    prepared = alpha_by_groups(ratings, group, n_groups, distance)
     resamples = interval.resamples if prepared.groups > 1 else 0
-    return interval_of(replicate(prepared, bootstrap(names.size, resamples, interval.seed)), interval.level)
+    return interval_of(replicate(prepared, bootstrap(n_groups, resamples, interval.seed)), interval.level)
 
 
 def _pairable(ratings: Sequence[Sequence[float | None]]) -> int:
