@@ -5,9 +5,12 @@ All text is kept as the model wrote it; offsets are character offsets into `Answ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from metaeval.errors import UserError, shown
 
 Problem = Literal["out of range", "zero", "unparsable"]
 
@@ -86,6 +89,13 @@ class Verdict:
     score: float | None = None
     status: str = "ok"
     cut: bool = False
+
+
+def check_ids(ids: Iterable[str], what: str, where: object) -> None:
+    """Raise `UserError` where two of these have one id. what: they are, and where: they stand, for the message."""
+    repeated = [name for name, times in Counter(ids).items() if times > 1]
+    if repeated:
+        raise UserError(f"{where}: two {what} have the id {shown(repeated[0])}; allowed: an id of its own for each.")
 
 
 Pair = tuple[str, str]

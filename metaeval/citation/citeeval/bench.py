@@ -9,7 +9,6 @@ human file      {sample: {"statements": {statement: {"citations", "types", "rati
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 from metaeval.citation.citeeval.splitting import NO_ANSWER, Split, Statement
 from metaeval.citation.citeeval.values import CONTEXTS
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.model import Answer, Passage, check_ids
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import UserError, shown
 from metaeval.files import read_text, unique_fields
@@ -70,9 +69,7 @@ def read_statements(path: Path) -> list[tuple[Answer, Split]]:
         if len({one.id for one in statements}) < len(statements):
             raise UserError(f"{row.where}: two statements have one id; allowed: an id of its own for each.")
         found.append((answer, Split(statements, [one.text for one in statements] == [NO_ANSWER])))
-    times = Counter(answer.id for answer, _ in found)
-    if repeated := [name for name, count in times.items() if count > 1]:
-        raise UserError(f"{path}: two responses have the id {shown(repeated[0])}; allowed: an id of its own for each.")
+    check_ids((answer.id for answer, _ in found), "responses", path)
     return found
 
 

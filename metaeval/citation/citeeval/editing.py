@@ -64,12 +64,12 @@ def edit_problems(
             if edit.citation not in standing:
                 problems.append("not cited")
             standing.discard(edit.citation)
-        else:
-            if passages is not None and edit.citation != OWN_KNOWLEDGE and edit.citation not in passages:
-                problems.append("no such passage")
-            elif edit.citation in standing:
-                problems.append("cited already")
-            standing.add(edit.citation)
+            continue
+        if passages is not None and edit.citation != OWN_KNOWLEDGE and edit.citation not in passages:
+            problems.append("no such passage")
+        elif edit.citation in standing:
+            problems.append("cited already")
+        standing.add(edit.citation)
     return problems
 
 
@@ -184,7 +184,12 @@ def refit(taken: Sequence[Sequence[str]], ratings: Sequence[float]) -> Coefficie
     """
     if len(taken) != len(ratings) or not taken:
         raise ValueError(f"refit needs one rating for each statement, got {len(ratings)} for {len(taken)}")
-    shares = np.array([_shares(names) for names in taken], dtype=np.float64)
+    if any(not names for names in taken):
+        raise ValueError("a statement without any citation has no actions; leave it out")
+    if unknown := {name for names in taken for name in names} - {*ACTIONS}:
+        raise ValueError(f"action is {min(unknown)!r}; allowed: {', '.join(ACTIONS)}")
+    # The share of each action among a statement's, (n, 7).
+    shares = np.array([[names.count(name) / len(names) for name in ACTIONS] for names in taken], dtype=np.float64)
     design = np.hstack([shares, np.ones((len(taken), 1))])
     wanted: Floats = np.asarray(ratings, dtype=np.float64)
     if not np.isfinite(wanted).all():
@@ -193,16 +198,6 @@ def refit(taken: Sequence[Sequence[str]], ratings: Sequence[float]) -> Coefficie
     return Coefficients(
         {name: float(worth) for name, worth in zip(ACTIONS, solution[:-1], strict=True)}, float(solution[-1])
     )
-
-
-def _shares(names: Sequence[str]) -> list[float]:
-    """Share of each of `ACTIONS` among the names; (7,)."""
-    if not names:
-        raise ValueError("a statement without any citation has no actions; leave it out")
-    for name in names:
-        if name not in ACTIONS:
-            raise ValueError(f"action is {name!r}; allowed: {', '.join(ACTIONS)}")
-    return [names.count(name) / len(names) for name in ACTIONS]
 
 
 SCHEMA = "metaeval-coefficients/1"

@@ -87,10 +87,6 @@ def citable(statement: Statement, response: Response) -> list[tuple[int, Passage
     return [(place, passage) for place, passage in found if passage.text.strip() or passage.title.strip()]
 
 
-def _shown(passages: Sequence[Passage]) -> str:
-    return "\n".join(shown_passage(passage) for passage in passages)
-
-
 SUPPORT: Mapping[str, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
 """What the passages of a cited statement give it, and the recall that it has for that."""
 
@@ -136,13 +132,9 @@ def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make:
         text = "\n".join(one.text for one in split.statements)
         for place, one in enumerate(split.statements):
             for kind, citation, passages in _of_cited(one, response) if one.citations else [(NEED, None, ())]:
-                content = prompts[kind.name].fill(
-                    query=shown(response.question),
-                    answer=shown(text),
-                    statement=shown(one.text),
-                    passages=_shown(passages),
-                )
-                asked.append(Inquiry(kind, number, place, citation, make(content, kind.form)))
+                texts = {"query": shown(response.question), "answer": shown(text), "statement": shown(one.text)}
+                texts["passages"] = "\n".join(map(shown_passage, passages))
+                asked.append(Inquiry(kind, number, place, citation, make(prompts[kind.name].fill(**texts), kind.form)))
     return asked
 
 
@@ -190,9 +182,7 @@ def lqac_response(
 def _of_cited(statement: Statement, response: Response) -> list[tuple[Kind, int | None, Sequence[Passage]]]:
     """The questions about a cited statement: kind, place of the citation, passages that are shown."""
     cited = citable(statement, response)
-    together: list[tuple[Kind, int | None, Sequence[Passage]]] = []
-    if cited:
-        together.append((RECALL, None, [passage for _, passage in cited]))
+    together = [(RECALL, None, [passage for _, passage in cited])] if cited else []
     return [*together, *((PRECISION, place, [passage]) for place, passage in cited)]
 
 
@@ -271,27 +261,20 @@ def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], 
     Raises ValueError if the lengths differ.
     """
     prompt = LABEL.prompt()
-    return [
-        Inquiry(
-            LABEL,
-            *where,
-            make(
-                prompt.fill(query=shown(response.question), statement=shown(one.text), passages=_shown([passage])),
-                LABEL.form,
-            ),
-        )
-        for where, response, one, passage in _cited_passages(responses, splits)
-    ]
+    asked: list[Inquiry] = []
+    for where, response, one, passage in _cited_passages(responses, splits):
+        texts = {"query": shown(response.question), "statement": shown(one.text), "passages": shown_passage(passage)}
+        asked.append(Inquiry(LABEL, *where, make(prompt.fill(**texts), LABEL.form)))
+    return asked
 
 
 def attrscore_by_model(splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]) -> list[list[AttrStatement]]:
     """The labels that a chat model gives. answers: of each question of `attrscore_inquiries`."""
-    heard: dict[_Where, tuple[str | None, State | None]] = {
-        (one.response, one.statement, one.citation or 0): (UNREAD if state == "unparsed" else said, state)
-        for one, (said, state) in (
-            (one, read_answer(answer, LABEL.read)) for one, answer in answers if one.kind == LABEL
-        )
-    }
+    heard: dict[_Where, tuple[str | None, State | None]] = {}
+    for one, answer in answers:
+        if one.kind == LABEL:
+            said, state = read_answer(answer, LABEL.read)
+            heard[one.response, one.statement, one.citation or 0] = UNREAD if state == "unparsed" else said, state
     return _labelled(splits, heard)
 
 
@@ -335,7 +318,6 @@ def _labelled(
 def _worth(label: str | None, mode: Mode, otherwise: Otherwise) -> Open:
     if label == "Extrapolatory":
         return known(0.5 if mode == "relaxed" else 0.0)
-    if label is None:  # it never came: not even the released code makes a number of that
-        return between(0.0, 1.0)
-    worth = _WORTH.get(label, 1.0 if otherwise == "attributable" else None)
+    # A label that never came: not even the released code makes a number of that.
+    worth = None if label is None else _WORTH.get(label, 1.0 if otherwise == "attributable" else None)
     return between(0.0, 1.0) if worth is None else known(worth)

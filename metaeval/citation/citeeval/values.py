@@ -21,9 +21,7 @@ RETRIEVAL = 2
 
 def context_of(judged: int | None, options: CiteEvalOptions = PAPER) -> int | None:
     """The context of a statement, where the judge named it or the options fill it in; None: missing."""
-    if judged is None and options.missing_context == "retrieval":
-        return RETRIEVAL
-    return judged
+    return RETRIEVAL if judged is None and options.missing_context == "retrieval" else judged
 
 
 STARS = (1, 2, 3, 4, 5)
@@ -109,10 +107,7 @@ def both(rating: Value, edits: Value, weight: float = 0.5) -> Value:
 
 def _uncited(context: int | None, options: CiteEvalOptions) -> Value:
     """The value of a statement without citations: it needs one if it rests on the passages."""
-    known = context_of(context, options)
-    if known is None:
-        return UNDECIDED
-    return LACKS if known == RETRIEVAL else NEEDS_NONE
+    return {None: UNDECIDED, RETRIEVAL: LACKS}.get(context_of(context, options), NEEDS_NONE)
 
 
 def _open(coefficients: Coefficients) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.model import Answer, Passage, check_ids
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.jsonl import read_own
 from metaeval.citation.readers.scifi import read_scifi
@@ -146,11 +146,7 @@ def read_answers(path: Path, form: str = "auto") -> list[Answer]:
     if not rows:
         raise UserError(f"{path} holds no answers: give a file with at least one.")
     answers = list(READERS[_form(rows[0], path) if form == "auto" else form](rows, path))
-    seen: set[str] = set()
-    for answer in answers:
-        if answer.id in seen:
-            raise UserError(f"{path}: two answers have the id {shown(answer.id)}; allowed: an id of its own for each.")
-        seen.add(answer.id)
+    check_ids((answer.id for answer in answers), "answers", path)
     return answers
 
 
@@ -212,12 +208,9 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
     answers = read_answers(path, form) if kind is None else list(READERS[kind](rows, path))
     if not answers:
         raise UserError(f"{path} holds no questions: give a file with at least one.")
-    taken: set[str] = set()
+    check_ids((one.id for one in answers), "questions", path)
     distinct: dict[tuple[str, tuple[Passage, ...]], Answer] = {}
     for one in answers:
-        if one.id in taken:
-            raise UserError(f"{path}: two questions have the id {shown(one.id)}; allowed: an id of its own for each.")
-        taken.add(one.id)
         if not one.question.strip():
             raise UserError(f"{path}: question {shown(one.id)} has no words; give it a field 'question'.")
         if not any(passage.text.strip() for passage in one.passages):

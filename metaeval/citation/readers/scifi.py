@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from metaeval.citation.marks import find_marks
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.model import Answer, Passage, check_ids
 from metaeval.corpus.loaders.rows import Row
 from metaeval.errors import UserError, shown
 
@@ -100,7 +100,5 @@ def _numbers(row: Row) -> Mapping[str, int]:
             f"{without[0].where}: field 'id' is missing, and other documents have one; allowed: all or none."
         )
     names = [str(number) if without else one.identifier("id") for number, one in enumerate(documents, start=1)]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UserError(f"{row.where}: two documents have the id {shown(twice)}; allowed: an id of its own for each.")
+    check_ids(names, "documents", row.where)
     return {name: number for number, name in enumerate(names, start=1)}

@@ -37,7 +37,6 @@ from metaeval.llm.exchange import (
     response_format,
 )
 
-_OWN = Path(__file__).parent / "prompts"
 _FACTS = response_format("facts", object_schema(facts={"type": "array", "items": {"type": "string"}}))
 _ANY_FACTS = object_schema(facts={"type": "array", "items": {}})  # entries are judged one by one
 _SEGMENT = object_schema(segment={"type": "string"})
@@ -51,14 +50,16 @@ class Heard:
     problems: Counter[str] = field(default_factory=Counter)
 
 
-def decomposition_prompt(options: ScifiOptions) -> Prompt:
-    """The project's own prompt, or the file that was named; `UserError` when it cannot be read or lacks a place."""
-    return read_prompt(options.decomposition_file or _OWN / "decomposition.txt", ("sentence",))
+def fact_prompts(options: ScifiOptions) -> dict[str, Prompt]:
+    """The prompts "decomposition" and "mapping": the project's own, or the files that were named.
 
-
-def mapping_prompt(options: ScifiOptions) -> Prompt:
-    """The project's own prompt, or the file that was named; `UserError` when it cannot be read or lacks a place."""
-    return read_prompt(options.mapping_file or _OWN / "mapping.txt", ("sentence", "fact"))
+    Raises `UserError` when one cannot be read or lacks a place.
+    """
+    own = Path(__file__).parent / "prompts"
+    return {
+        "decomposition": read_prompt(options.decomposition_file or own / "decomposition.txt", ("sentence",)),
+        "mapping": read_prompt(options.mapping_file or own / "mapping.txt", ("sentence", "fact")),
+    }
 
 
 def decomposition_request(sentence: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
@@ -141,7 +142,7 @@ def requests_for(
 
     What it asks then depends on the replies: one request for each fact of a sentence with several citation groups.
     """
-    prompt = decomposition_prompt(options)
+    prompt = fact_prompts(options)["decomposition"]
     texts = _texts([_material(answer, options, splitter) for answer in answers])
     return [decomposition_request(text, prompt, chat) for text in texts]
 
@@ -159,7 +160,7 @@ def read_with_model(
     `trouble`; one whose segment was named and is not found counts as the option `unmapped` says.
     """
     read = [_material(answer, options, splitter) for answer in answers]
-    first, second = decomposition_prompt(options), mapping_prompt(options)
+    first, second = fact_prompts(options).values()
     texts = _texts(read)
     replies = ask([decomposition_request(text, first, chat) for text in texts]) if texts else ()
     heard: dict[str, tuple[Heard, str]] = {}
@@ -259,11 +260,8 @@ def facts_signature(options: ScifiOptions, parser: Parser | None = None, chat: C
     if parser is not None or chat is None:
         raise ValueError("facts are made by a parser or by a chat model: give one of the two")
     settings = ", ".join(f"{name}={value}" for name, value in chat.identity().items())
-    prompts = {
-        "decomposition": (options.decomposition_file, decomposition_prompt(options)),
-        "mapping": (options.mapping_file, mapping_prompt(options)),
-    }
     wordings = ", ".join(
-        f"{name}={'file' if file else 'own'}@{prompt.fingerprint}" for name, (file, prompt) in prompts.items()
+        f"{name}={'file' if getattr(options, f'{name}_file') else 'own'}@{prompt.fingerprint}"
+        for name, prompt in fact_prompts(options).items()
     )
     return f"{settings}, {wordings}"

@@ -18,7 +18,7 @@ from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine
 from metaeval.citation.scifi.options import ScifiOptions
 from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import coverages, entailments
-from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_prompt, read_with_model, requests_for
+from metaeval.citation.scifi.with_model import fact_prompts, read_with_model, requests_for
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 from metaeval.config import Flag
 from metaeval.errors import UserError
@@ -129,7 +129,7 @@ def read_run(run: Run) -> Assessed:
     """Who makes the facts of the run's answers; `UserError` for a prompt, tokenizer or parser that cannot be had."""
     options = options_of({"options": {**run.given["options"], "facts": "parser" if run.chat is None else "model"}})
     # Whether there are such prompts, and such a tokenizer.
-    decomposition_prompt(options), mapping_prompt(options), counter(options.window_unit)
+    fact_prompts(options), counter(options.window_unit)
     parser = find_parser(run.options.parser, PROFILE.one_root) if run.chat is None else None
     return Assessed(run, options, parser)
 

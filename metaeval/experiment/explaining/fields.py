@@ -18,7 +18,7 @@ from metaeval.citation.generation.requests import STRATEGIES, GenerationOptions
 from metaeval.citation.generation.requests import load_prompts as writing_prompts
 from metaeval.citation.marks import MarkStyles
 from metaeval.citation.scifi.options import ScifiOptions
-from metaeval.citation.scifi.with_model import decomposition_prompt, mapping_prompt
+from metaeval.citation.scifi.with_model import fact_prompts
 from metaeval.config import RunConfig, flag_of, named_values, option_docs
 from metaeval.experiment.citing.meta.model import MetaOptions
 
@@ -274,7 +274,6 @@ def _shipped() -> Mapping[str, str]:
     scifi = ScifiOptions()
     return {
         **found,
-        "decomposition": decomposition_prompt(scifi).fingerprint,
-        "mapping": mapping_prompt(scifi).fingerprint,
+        **{name: prompt.fingerprint for name, prompt in fact_prompts(scifi).items()},
         "prompt": prompt_of(RewriteOptions()).fingerprint,
     }
