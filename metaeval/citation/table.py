@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from metaeval.citation.marks import find_marks, unread
 from metaeval.citation.model import Answer, Claim, Mark, Problem, Verdict
 from metaeval.citation.premises import find_place, needed
+from metaeval.citation.sentences import find_marks, unread
 from metaeval.files import atomic_write
 
 State = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]

@@ -15,7 +15,6 @@ import pytest
 from metaeval.citation.aliice.answers import aliice_lines, read_answers
 from metaeval.citation.aliice.claims import answer_cvcp, mark_offsets
 from metaeval.citation.aliice.profile import PAPER, RELEASED, aliice_profile
-from metaeval.citation.marks import find_marks
 from metaeval.citation.measures import (
     Estimate,
     citation_shares,
@@ -29,7 +28,7 @@ from metaeval.citation.measures import (
 )
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.find import find_parser
-from metaeval.citation.sentences import RULES, find_sentence_splitter
+from metaeval.citation.sentences import RULES, find_marks, find_sentence_splitter
 from metaeval.errors import UserError
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "aliice_eval.json").read_text(encoding="utf-8"))

@@ -8,9 +8,9 @@ import pytest
 
 from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.options import alce_options
-from metaeval.citation.marks import find_marks
 from metaeval.citation.measures import citation_shares, macro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.citation.sentences import find_marks
 from metaeval.citation.table import counts, to_csv, to_jsonl
 
 PASSAGES = tuple(Passage(f"passage {number}", f"title {number}") for number in range(5))

@@ -2,9 +2,22 @@
 
 import pytest
 
-from metaeval.citation.marks import UNCLOSED, Group, MarkStyles, cited_spans, find_marks, unread
 from metaeval.citation.model import Mark
-from metaeval.citation.sentences import added, joined, marks_in, part, span, whole, without
+from metaeval.citation.sentences import (
+    UNCLOSED,
+    Group,
+    MarkStyles,
+    added,
+    cited_spans,
+    find_marks,
+    joined,
+    marks_in,
+    part,
+    span,
+    unread,
+    whole,
+    without,
+)
 
 # Text, and the numbers read with every style on (None: unparsable).
 CASES = {

@@ -8,8 +8,8 @@ from metaeval.citation.citeeval.editing import Edit, doable, edited
 from metaeval.citation.citeeval.improving import improved
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.marks import UNCLOSED, find_marks
 from metaeval.citation.model import Answer, Passage
+from metaeval.citation.sentences import UNCLOSED, find_marks
 
 PASSAGES = tuple(Passage(f"Passage {number}.") for number in range(1, 7))
 

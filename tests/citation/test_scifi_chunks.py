@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from metaeval.citation.model import Passage
 from metaeval.citation.scifi.entailment import Chunk, chunks_of, count_words, counter, windows
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.errors import UserError
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.entailment import fact_lines, most
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.shares import entailments, uncited
 from metaeval.errors import UserError
 

@@ -7,8 +7,7 @@ import pytest
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.scifi.entailment import fact_lines
-from metaeval.citation.scifi.model import LEFT_OUT, ReferenceFacts
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import LEFT_OUT, ReferenceFacts, ScifiOptions
 from metaeval.citation.scifi.shares import citations_without_facts, entailments, unmapped
 from metaeval.citation.scifi.with_model import read_facts, read_segment, read_with_model, requests_for
 from metaeval.errors import UserError

@@ -12,7 +12,7 @@ from metaeval.citation.model import Answer, Verdict
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.parsers.parse import Parse, stored_parser
 from metaeval.citation.scifi.entailment import assign, fact_lines
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.shares import against_parser, citations_without_facts
 from metaeval.citation.scifi.with_model import facts_signature
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser

@@ -7,8 +7,7 @@ from difflib import SequenceMatcher
 import pytest
 
 from metaeval.citation.scifi import sentences
-from metaeval.citation.scifi.model import Segment
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import ScifiOptions, Segment
 from metaeval.citation.scifi.sentences import find_segment, likest_run
 
 WORDS = "The old bridge over the river, which a Dane had built of steel in 1999 (or so), carries Straßen-cars".split()

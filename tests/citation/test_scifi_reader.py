@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.readers.jsonl import own_row, read_own
 from metaeval.citation.readers.scifi import with_marks
+from metaeval.citation.sentences import find_marks
 from metaeval.corpus.loaders.rows import Row
 from metaeval.errors import UserError
 

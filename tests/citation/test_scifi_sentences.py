@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.marks import MarkStyles, find_marks
 from metaeval.citation.model import Answer, Mark
 from metaeval.citation.scifi.entailment import assign
-from metaeval.citation.scifi.model import Fact, Placed, Segment, Sentence
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import Fact, Placed, ScifiOptions, Segment, Sentence
 from metaeval.citation.scifi.sentences import find_segment, read_sentences, unread_marks
+from metaeval.citation.sentences import MarkStyles, find_marks
 
 
 def read(text, first=1, **options):

@@ -8,8 +8,7 @@ import pytest
 from metaeval.citation.measures import bounds, estimate, group_codes, macro, micro, value_of
 from metaeval.citation.model import Passage
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, ReferenceFacts
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, ReferenceFacts, ScifiOptions
 from metaeval.citation.scifi.shares import (
     citations_without_facts,
     counts,

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from metaeval.citation.chat import ChatOptions, estimate_for, open_chat
-from metaeval.citation.marks import find_marks
 from metaeval.citation.measures import bounds, micro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.shares import counts, coverages, entailments
 from metaeval.citation.scifi.with_model import read_with_model, requests_for
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
+from metaeval.citation.sentences import find_marks
 from metrics_zoo.overlap import Overlap
 
 SCHOLARQA = Path(__file__).parents[3] / "shared" / "data" / "scholarqabench" / "human_answers.json"

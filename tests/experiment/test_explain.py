@@ -9,8 +9,8 @@ import yaml
 
 from metaeval.citation.alce.options import AlceOptions
 from metaeval.citation.aliice.profile import Profile
-from metaeval.citation.marks import MarkStyles
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import ScifiOptions
+from metaeval.citation.sentences import MarkStyles
 from metaeval.config import RunConfig, load_run, option_docs
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import fields_of, sort_settings

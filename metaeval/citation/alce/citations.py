@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from metaeval.citation.alce.options import PAPER, AlceOptions
-from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem
 from metaeval.citation.premises import Judgement, Question, find_place, judge
 from metaeval.citation.sentences import (
@@ -15,6 +14,7 @@ from metaeval.citation.sentences import (
     Reading,
     SentenceSplitter,
     added,
+    find_marks,
     joined,
     marks_in,
     move_leading,

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from metaeval.citation.marks import UNCLOSED, MarkStyles
 from metaeval.citation.premises import Untitled, Zero
-from metaeval.citation.sentences import Leading
+from metaeval.citation.sentences import UNCLOSED, Leading, MarkStyles
 from metaeval.errors import UserError, unknown
 
 

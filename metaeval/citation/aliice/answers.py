@@ -7,11 +7,21 @@ from dataclasses import dataclass
 
 from metaeval.citation.aliice.claims import MARK, SentenceClaims, Stated, read_sentences
 from metaeval.citation.aliice.profile import Profile
-from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.premises import Judgement, Question, find_place, judge
-from metaeval.citation.sentences import RULES, Reading, SentenceSplitter, joined, move_leading, part, span, split, whole
+from metaeval.citation.sentences import (
+    RULES,
+    Reading,
+    SentenceSplitter,
+    find_marks,
+    joined,
+    move_leading,
+    part,
+    span,
+    split,
+    whole,
+)
 from metaeval.citation.table import (
     Line,
     State,

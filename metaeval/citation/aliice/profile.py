@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from metaeval.citation.marks import MarkStyles
 from metaeval.citation.premises import Untitled, Zero
-from metaeval.citation.sentences import Leading
+from metaeval.citation.sentences import Leading, MarkStyles
 from metaeval.errors import UserError, unknown
 
 PLAIN = MarkStyles(lists=False, ranges=False, carets=False)

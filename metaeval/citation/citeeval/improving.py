@@ -19,9 +19,8 @@ from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
-from metaeval.citation.marks import MarkStyles, find_marks
 from metaeval.citation.model import Answer
-from metaeval.citation.sentences import SentenceSplitter
+from metaeval.citation.sentences import MarkStyles, SentenceSplitter, find_marks
 
 T = TypeVar("T")
 

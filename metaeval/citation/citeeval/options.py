@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from metaeval.citation.marks import MarkStyles
+from metaeval.citation.sentences import MarkStyles
 from metaeval.errors import UserError, unknown
 
 

@@ -20,8 +20,8 @@ from metaeval.citation.generation.requests import (
     read_summary,
     whole_documents,
 )
-from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer
+from metaeval.citation.sentences import find_marks
 from metaeval.llm.exchange import Answer as Reply
 from metaeval.llm.exchange import ChatRequest, Trouble, text_of
 

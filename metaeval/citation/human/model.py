@@ -9,8 +9,8 @@ from typing import Literal
 
 from metaeval.citation.citeeval.bench import HumanStatement
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer
+from metaeval.citation.sentences import find_marks
 
 Nothing = Literal["left out", "full marks"]
 """What a response is worth of whose statements none has a value: no value, or 1 as CiteEval publishes."""

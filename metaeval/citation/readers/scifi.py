@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer, Passage, check_ids
+from metaeval.citation.sentences import find_marks
 from metaeval.corpus.loaders.rows import Row
 from metaeval.errors import UserError, shown
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from metaeval.citation.model import Answer, Entails, Pair, Passage, Verdict
 from metaeval.citation.premises import find_place, premise
-from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, Fact, FactLine, Placed, Sentence
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, Fact, FactLine, Placed, ScifiOptions, Sentence
 from metaeval.citation.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 

@@ -10,21 +10,22 @@ from difflib import SequenceMatcher
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.citation.marks import cited_spans, find_marks, unread
 from metaeval.citation.model import Answer, Mark
-from metaeval.citation.scifi.model import Placed, Segment, Sentence
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import Placed, ScifiOptions, Segment, Sentence
 from metaeval.citation.sentences import (
     RULES,
     Reading,
     SentenceSplitter,
     added,
+    cited_spans,
+    find_marks,
     joined,
     move_leading,
     part,
     span,
     split,
     stripped,
+    unread,
     whole,
 )
 

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from metaeval.citation.measures import Share, sum_up
 from metaeval.citation.model import Answer
 from metaeval.citation.premises import find_place
-from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, CoverageLine, FactLine
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import LEFT_OUT, AnswerFacts, CoverageLine, FactLine, ScifiOptions
 from metaeval.citation.scifi.sentences import unread_marks
 
 

@@ -12,11 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from metaeval.citation.chat import Ask, ChatOptions
-from metaeval.citation.marks import cited_spans
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
-from metaeval.citation.scifi.model import DUPLICATE, LEFT_OUT, AnswerFacts, Fact, ReferenceFacts, Segment, Sentence
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import (
+    DUPLICATE,
+    LEFT_OUT,
+    AnswerFacts,
+    Fact,
+    ReferenceFacts,
+    ScifiOptions,
+    Segment,
+    Sentence,
+)
 from metaeval.citation.scifi.sentences import (
     find_segment,
     given_facts,
@@ -26,7 +33,7 @@ from metaeval.citation.scifi.sentences import (
     without_marks,
 )
 from metaeval.citation.scifi.with_parser import PROFILE
-from metaeval.citation.sentences import RULES, SentenceSplitter
+from metaeval.citation.sentences import RULES, SentenceSplitter, cited_spans
 from metaeval.llm.exchange import (
     ChatRequest,
     Prompt,

@@ -15,8 +15,7 @@ from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.aliice.tree import expanded, tree_of
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser
-from metaeval.citation.scifi.model import DUPLICATE, AnswerFacts, Fact, ReferenceFacts, Segment, Sentence
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import DUPLICATE, AnswerFacts, Fact, ReferenceFacts, ScifiOptions, Segment, Sentence
 from metaeval.citation.scifi.sentences import given_facts, has_letter, read_sentences, reference_sentences
 from metaeval.citation.sentences import RULES, Reading, SentenceSplitter, added, joined, part, whole
 

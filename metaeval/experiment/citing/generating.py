@@ -15,12 +15,12 @@ from pydantic import Field
 from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
 from metaeval.citation.generation.generate import Generated, first_requests, generate, largest_requests
 from metaeval.citation.generation.requests import STAGES, GenerationOptions, load_prompts
-from metaeval.citation.marks import find_marks
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_questions
 from metaeval.citation.readers.jsonl import own_lines
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.sentences import without_marks
+from metaeval.citation.sentences import find_marks
 from metaeval.config import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import AsksChat, Layout, Pipeline, Run

@@ -14,8 +14,7 @@ from metaeval.citation.measures import Share
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.scifi.entailment import counter, coverage_lines, fact_lines
-from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine, ScifiOptions
 from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import coverages, entailments
 from metaeval.citation.scifi.with_model import fact_prompts, read_with_model, requests_for

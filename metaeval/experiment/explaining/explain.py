@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from metaeval import signature as signatures
-from metaeval.citation.marks import MarkStyles
+from metaeval.citation.sentences import MarkStyles
 from metaeval.errors import UserError, unknown
 from metaeval.experiment import sheet as sheets
 from metaeval.experiment.explaining.fields import COMPOSITE, RUN, choice_meaning, command_of, meaning

@@ -13,7 +13,7 @@ from metaeval.citation.chat import ChatOptions
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import baseline_options
 from metaeval.citation.generation.requests import GenerationOptions
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, variants
 from metaeval.errors import UserError

@@ -18,8 +18,7 @@ from metaeval.citation.citeeval.values import Scenario as CiteEvalScenario
 from metaeval.citation.human.model import Aligned, HumanSet, Nothing, SpanValue, Valued
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
-from metaeval.citation.scifi.model import AnswerFacts
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import AnswerFacts, ScifiOptions
 from metaeval.citation.sentences import SentenceSplitter
 from metaeval.config import Flag
 from metaeval.corpus.model import Ratings

@@ -15,7 +15,7 @@ from metaeval.citation.human.model import cited_alone
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.parsers.find import find_parser
 from metaeval.citation.scifi.entailment import counter
-from metaeval.citation.scifi.options import ScifiOptions
+from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.with_model import facts_signature, requests_for
 from metaeval.citation.scifi.with_parser import PROFILE
