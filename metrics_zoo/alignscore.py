@@ -103,10 +103,11 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: DType, device
         config = AutoConfig.from_pretrained(backbone.folder, local_files_only=True)
         state = _read(found, backbone, config)
         check_memory(found, dtype, device, sum(4 * value.numel() for value in state.values()))
+        prefix = "base_model."
         base, report = RobertaModel.from_pretrained(
             None,
             config=config,
-            state_dict=_part(state, "base_model"),
+            state_dict={name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)},
             dtype=number,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # told below, in our own words
@@ -144,10 +145,6 @@ def _read(found: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, A
             "option 'size' (large or base), and that the folder is that of roberta-large or roberta-base."
         )
     return state
-
-
-def _part(state: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}
 
 
 _CHUNK_WORDS = 350
@@ -237,7 +234,6 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     @cached_property
     def model(self) -> PairClassifier:
         """The classifier, loaded when first asked for."""
-
         found = load_aligner(self.model_folder, self.backbone, self.options.dtype, self.device)
         tokens = PairTokens(load_tokenizer(self.backbone), 512, "source")
         return PairClassifier(found, tokens, self.batch_tokens, self.device)
@@ -256,7 +252,8 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen | None]:
         """Logits of each chunk with each sentence; None for a statement without words."""
         chunks = {source: self._chunks(source) for source in set(sources)}
-        sentences = {statement: self._sentences(statement) for statement in set(statements)}
+        split = self.splitter.split if self.splitter else lambda statement: [statement]
+        sentences = {statement: split(statement) if statement.strip() else [] for statement in set(statements)}
         grid = [
             [(chunk, sentence) for chunk in chunks[source] for sentence in sentences[statement]]
             for source, statement in zip(sources, statements, strict=True)
@@ -292,11 +289,6 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         sentences = self.splitter.split(source) or [""]
         size = max(len(sentences) // (len(source.split()) // _CHUNK_WORDS + 1), 1)
         return [" ".join(sentences[start : start + size]) for start in range(0, len(sentences), size)]
-
-    def _sentences(self, statement: str) -> list[str]:
-        if not statement.strip():
-            return []
-        return [statement] if self.splitter is None else self.splitter.split(statement)
 
 
 def _scores(found: Sequence[Seen], head: str) -> Iterator[float]:

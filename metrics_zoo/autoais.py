@@ -87,7 +87,12 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
 
     def judge(self, observations: Sequence[Seen]) -> list[PairScore]:
         """The score asked for."""
-        return [self._answer(seen) for seen in observations]
+        answers = []
+        for seen in observations:
+            scores = {"full": exp(seen.log_full), "two_way": exp(seen.log_two_way), "binary": float(seen.spelled)}
+            value = scores[self.options.score] if seen.status is Status.OK else None
+            answers.append(PairScore(value, seen.status, seen.tokens, seen.cut))
+        return answers
 
     def _ask(self, batch: Encoded) -> list[tuple[float, float, bool]]:
         logits = batch.first().double()
@@ -95,7 +100,9 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         full = logits.log_softmax(-1)[:, yes].tolist()
         apart = (logits[:, no] - logits[:, yes]).tolist()
         spelled = self._spelled(batch, logits.argmax(-1).tolist()) if self._decodes else set()
-        return [(one, -_softplus(gap), row in spelled) for row, (one, gap) in enumerate(zip(full, apart, strict=True))]
+        # Of the softmax over the two: -log(1 + e^gap), without overflow.
+        two_way = [-(max(gap, 0.0) + log1p(exp(-abs(gap)))) for gap in apart]
+        return [(one, other, row in spelled) for row, (one, other) in enumerate(zip(full, two_way, strict=True))]
 
     def _spelled(self, batch: Encoded, firsts: Sequence[int]) -> set[int]:
         """The rows whose greedy answer is "1"; a row is decoded for as long as it may become that."""
@@ -115,14 +122,3 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     @property
     def _decodes(self) -> bool:
         return bool(self.options.score == "binary")
-
-    def _answer(self, seen: Seen) -> PairScore:
-        if seen.status is not Status.OK:
-            return PairScore(None, seen.status, seen.tokens, seen.cut)
-        scores = {"full": exp(seen.log_full), "two_way": exp(seen.log_two_way), "binary": float(seen.spelled)}
-        return PairScore(scores[self.options.score], tokens=seen.tokens, cut=seen.cut)
-
-
-def _softplus(value: float) -> float:
-    """log(1 + e^value) without overflow."""
-    return max(value, 0.0) + log1p(exp(-abs(value)))

@@ -149,21 +149,15 @@ def load_backbone(found: ModelFolder, layer: int, dtype: DType, batch_tokens: in
         from metaeval.scoring.backends.deberta import quicken
 
         model = quicken(model)
-    encoder = TextEncoder(
-        model, backend(tokenizer), _limit(config), batch_tokens, device, int(config.pad_token_id or 0)
-    )
+    # Where positions are relative any length is possible, and 512 are read all the same.
+    relative = config.model_type.startswith("deberta") and not config.position_biased_input
+    limit = _LIMIT if relative else min(_LIMIT, position_limit(config))
+    encoder = TextEncoder(model, backend(tokenizer), limit, batch_tokens, device, int(config.pad_token_id or 0))
     # The official code asks these two for a space before the first word, as before every other; current
     # transformers ignore the argument that it asks with.
     before = " " if isinstance(tokenizer, (RobertaTokenizer, GPT2Tokenizer)) else ""
     size = max(config.vocab_size, len(tokenizer))
     return Backbone(encoder, before, [tokenizer.cls_token_id, tokenizer.sep_token_id], size)
-
-
-def _limit(config: Any) -> int:
-    """The longest input. Where positions are relative any length is possible, and 512 are read all the same."""
-    if config.model_type.startswith("deberta") and not config.position_biased_input:
-        return _LIMIT
-    return min(_LIMIT, position_limit(config))
 
 
 _SLICE = 1000  # sources tokenised at a time for their document frequencies

@@ -98,7 +98,6 @@ class HHEM(ModelMetric):
     @cached_property
     def prompts(self) -> PromptTokens:
         """Pairs to token ids."""
-
         return PromptTokens(load_tokenizer(self.tokenizer_folder), self.card.template, self.options.max_tokens)
 
     @cached_property

@@ -84,7 +84,6 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
     @cached_property
     def labels(self) -> Order:
         """The model's label numbers of entailment, contradiction and neutral."""
-
         with broken_files(self.model_folder):
             config = json.loads((self.model_folder.folder / "config.json").read_text(encoding="utf-8"))
         return label_order(config, self.options.model or self.wanted.hub_id)
@@ -92,7 +91,6 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
     @cached_property
     def tokens(self) -> PairTokens:
         """The tokenizer of pairs of units."""
-
         # The official code asks for cutting the source alone, and gets the longest side: its truncation=True wins.
         return PairTokens(as_published(load_tokenizer(self.model_folder)), _MAX_TOKENS, "longest")
 

@@ -27,7 +27,6 @@ class T5Metric(LoadedModelMetric):
     @cached_property
     def tokenizer(self) -> Any:
         """The model's tokenizer."""
-
         return load_tokenizer(self.model_folder)
 
     @cached_property

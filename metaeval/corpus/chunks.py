@@ -49,10 +49,12 @@ def splitter_name(documents: Sequence[Document]) -> str:
 
 def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
     """Cut one document; a document without words gives no chunk."""
+    size = None if chunking.mode == "whole-sentences" else chunking.size
     pieces = [
         (index, words)
         for index, sentence in enumerate(document_sentences(document))
-        for words in _cut(sentence.split(), None if chunking.mode == "whole-sentences" else chunking.size)
+        if (whole := sentence.split())
+        for words in ([whole] if size is None else (whole[at : at + size] for at in range(0, len(whole), size)))
     ]
     packed = _windows(pieces, chunking.size) if chunking.mode == "words" else _pack(pieces, chunking.size)
     return tuple(
@@ -77,12 +79,6 @@ def chunk_corpus(corpus: Corpus, chunking: Chunking) -> ChunkedCorpus:
 
 
 _Packed = list[tuple[list[str], set[int]]]
-
-
-def _cut(words: list[str], size: int | None) -> list[list[str]]:
-    if size is None:
-        return [words] if words else []
-    return [words[start : start + size] for start in range(0, len(words), size)]
 
 
 def _pack(pieces: list[tuple[int, list[str]]], size: int) -> _Packed:

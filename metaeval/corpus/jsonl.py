@@ -54,10 +54,6 @@ def _is_filled(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
 def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
@@ -90,7 +86,7 @@ SCHEMA: Mapping[str, Mapping[str, Field]] = {
     "document": {
         "id": _ID,
         "text": _TEXT,
-        "sentences": Field(_is_texts, "a list of strings"),
+        "sentences": Field(lambda v: isinstance(v, list) and all(map(_is_text, v)), "a list of strings"),
         "title": _TEXT,
         "url": _TEXT,
         "meta": _META,

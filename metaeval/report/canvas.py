@@ -73,14 +73,13 @@ def image(figure: Figure, kind: str) -> bytes:
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
         figure.savefig(file, format=kind, dpi=200, metadata=metadata, facecolor="white")
-    return _renamed(file.getvalue()) if kind == "svg" else file.getvalue()
-
-
-def _renamed(svg: bytes) -> bytes:
-    """The SVG with its hashed ids numbered as they come: those of clip paths are hashes of memory addresses."""
-    found = dict.fromkeys(re.findall(rb'id="([a-z][0-9a-f]{10})"', svg))
+    drawn = file.getvalue()
+    if kind != "svg":
+        return drawn
+    # Hashed ids are numbered as they come: those of clip paths are hashes of memory addresses.
+    found = dict.fromkeys(re.findall(rb'id="([a-z][0-9a-f]{10})"', drawn))
     names = {name: b"n%d" % number for number, name in enumerate(found, start=1)}
-    return re.sub(rb'(?<=[#"])[a-z][0-9a-f]{10}(?=[)"])', lambda match: names.get(match[0], match[0]), svg)
+    return re.sub(rb'(?<=[#"])[a-z][0-9a-f]{10}(?=[)"])', lambda match: names.get(match[0], match[0]), drawn)
 
 
 def save_figure(figure: Figure, stem: Path) -> list[Path]:

@@ -31,6 +31,9 @@ def ndcg_bars(result: Result) -> Figure:
     A tick to either side of a bar marks the worst and the best order of tied scores; the bar is their expectation.
     Vertical lines are controls under the first measure. Raises `UserError` for a result without metrics.
     """
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
     metrics = [row for row in result.rows if row.kind == "metric"]
     if not metrics:
         raise UserError(f"The {result.protocol} result of {result.data.name!r} has no metric to draw.")
@@ -40,10 +43,15 @@ def ndcg_bars(result: Result) -> Figure:
     for place, row in enumerate(metrics):
         for number, column in enumerate(columns):
             _bar(plot, row, column, place, number, len(columns))
-    handles = [_patch(fill, plain(column.label)) for fill, column in zip(_FILLS, columns, strict=False)]
+    handles: list[object] = [
+        Patch(facecolor=fill, edgecolor=INK, linewidth=0.5, label=plain(column.label))
+        for fill, column in zip(_FILLS, columns, strict=False)
+    ]
     handles += _controls(plot, result, columns[0])
     if any(value_of(row, column).ties for row in metrics for column in columns):
-        handles.append(_tie_mark())
+        label = "ties in the worst and best order"
+        mark = Line2D([], [], color=_TIES, marker="|", linestyle="", markersize=6, markeredgewidth=1.4, label=label)
+        handles.append(mark)
     plot.set_yticks(range(len(metrics)), [wrapped(row.metric) for row in metrics])
     plot.set_ylim(len(metrics) - 0.5, -0.5)
     plot.set_xlim(left=min(0.0, plot.get_xlim()[0]))
@@ -84,19 +92,6 @@ def _controls(plot: Axes, result: Result, column: Column) -> list[object]:
             label = f"{row.metric}, {plain(column.label)}"
             handles.append(Line2D([], [], color="#666666", linewidth=1.0, linestyle=style, label=label))
     return handles
-
-
-def _patch(fill: str, label: str) -> object:
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=fill, edgecolor=INK, linewidth=0.5, label=label)
-
-
-def _tie_mark() -> object:
-    from matplotlib.lines import Line2D
-
-    label = "ties in the worst and best order"
-    return Line2D([], [], color=_TIES, marker="|", linestyle="", markersize=6, markeredgewidth=1.4, label=label)
 
 
 @styled()

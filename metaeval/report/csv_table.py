@@ -2,82 +2,47 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
+from collections.abc import Callable
 
+from metaeval.files import csv_text
 from metaeval.report.result import Result, Row, Value
 
-FIELDS = (
-    "protocol",
-    "dataset",
-    "split",
-    "unit",
-    "metric",
-    "kind",
-    "measure",
-    "value",
-    "low",
-    "high",
-    "tie_worst",
-    "tie_best",
-    "bound_worst",
-    "bound_best",
-    "ceiling",
-    "published",
-    "cluster",
-    "note",
-    "scored",
-    "unscored",
-    "excluded",
-    "total",
-    "signature",
-)
+_FIELDS: dict[str, Callable[[Result, Row, str, Value], str | float | int | None]] = {
+    "protocol": lambda result, row, key, value: result.protocol,
+    "dataset": lambda result, row, key, value: result.data.name,
+    "split": lambda result, row, key, value: result.data.split,
+    "unit": lambda result, row, key, value: result.unit,
+    "metric": lambda result, row, key, value: row.metric,
+    "kind": lambda result, row, key, value: row.kind,
+    "measure": lambda result, row, key, value: key,
+    "value": lambda result, row, key, value: value.value,
+    "low": lambda result, row, key, value: value.low,
+    "high": lambda result, row, key, value: value.high,
+    "tie_worst": lambda result, row, key, value: value.ties[0] if value.ties else None,
+    "tie_best": lambda result, row, key, value: value.ties[1] if value.ties else None,
+    "bound_worst": lambda result, row, key, value: value.bounds[0] if value.bounds else None,
+    "bound_best": lambda result, row, key, value: value.bounds[1] if value.bounds else None,
+    "ceiling": lambda result, row, key, value: value.ceiling,
+    "published": lambda result, row, key, value: value.published,
+    "cluster": lambda result, row, key, value: row.clusters.get(key),
+    "note": lambda result, row, key, value: value.note,
+    "scored": lambda result, row, key, value: row.scored,
+    "unscored": lambda result, row, key, value: row.unscored,
+    "excluded": lambda result, row, key, value: sum(row.excluded.values()),
+    "total": lambda result, row, key, value: row.total,
+    "signature": lambda result, row, key, value: row.signature,
+}
+"""What each field holds of a result's row, of the measure with this key and its value."""
 
 
 def render(result: Result) -> str:
-    """RFC 4180 text. Numbers are raw (not scaled, not rounded) and read back to the same float; undefined is empty."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, FIELDS)
-    writer.writeheader()
-    for row in result.rows:
-        for measure in _measures(result, row):
-            writer.writerow(_record(result, row, measure, row.values[measure]))
-    return file.getvalue()
+    """RFC 4180 text. Numbers are raw (not scaled, not rounded) and read back to the same float; undefined is empty.
 
-
-def _measures(result: Result, row: Row) -> Iterator[str]:
-    """The row's measures: those of the table in its order, then any that the table does not show."""
+    A row's measures are those of the table in its order, then any that the table does not show.
+    """
     shown = [column.key for column in result.columns]
-    yield from (key for key in shown if key in row.values)
-    yield from sorted(set(row.values) - set(shown))
-
-
-def _record(result: Result, row: Row, measure: str, value: Value) -> dict[str, str | float | int | None]:
-    tie_worst, tie_best = value.ties or (None, None)
-    bound_worst, bound_best = value.bounds or (None, None)
-    return {
-        "protocol": result.protocol,
-        "dataset": result.data.name,
-        "split": result.data.split,
-        "unit": result.unit,
-        "metric": row.metric,
-        "kind": row.kind,
-        "measure": measure,
-        "value": value.value,
-        "low": value.low,
-        "high": value.high,
-        "tie_worst": tie_worst,
-        "tie_best": tie_best,
-        "bound_worst": bound_worst,
-        "bound_best": bound_best,
-        "ceiling": value.ceiling,
-        "published": value.published,
-        "cluster": row.clusters.get(measure),
-        "note": value.note,
-        "scored": row.scored,
-        "unscored": row.unscored,
-        "excluded": sum(row.excluded.values()),
-        "total": row.total,
-        "signature": row.signature,
-    }
+    records: list[list[str | float | int | None]] = [[*_FIELDS]]
+    for row in result.rows:
+        for key in (*(key for key in shown if key in row.values), *sorted(set(row.values) - set(shown))):
+            records.append([field(result, row, key, row.values[key]) for field in _FIELDS.values()])
+    return csv_text(records)

@@ -19,6 +19,8 @@ _NAMED = 3
 def footer(result: Result) -> tuple[Note, ...]:
     """The footer lines in reading order; empty lines are left out."""
     rows = in_blocks(result.rows)
+    said = _grouped((warning, row) for row in rows for warning in row.warnings)
+    warnings = tuple(("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in said.items())
     notes = (
         Note("data", _data(result.data)),
         Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
@@ -29,7 +31,7 @@ def footer(result: Result) -> tuple[Note, ...]:
         Note("truncation", "", _truncation(rows, plural(result.unit))),
         Note("left out", _counts(result.data.dropped)),
         Note("evidence", _counts(result.data.evidence)),
-        Note("warnings", "", _warnings(rows)),
+        Note("warnings", "", warnings),
     )
     return tuple(note for note in notes if note.text or note.items)
 
@@ -120,11 +122,6 @@ def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:
         for row in rows
         if row.ledger is not None and (row.ledger.cut_tokens or row.ledger.cut_pairs)
     )
-
-
-def _warnings(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
-    said = _grouped((warning, row) for row in rows for warning in row.warnings)
-    return tuple(("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in said.items())
 
 
 def _grouped(said: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:

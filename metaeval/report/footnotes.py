@@ -133,9 +133,14 @@ def _reach(row: Row, column: Column) -> str:
     value = value_of(row, column)
     if row.kind == "control" or value.value is None or value.ceiling is None:
         return ""
-    if not _holds_below_one(value.ceiling, column):
+    ceiling = numeral(value.ceiling, column)
+    if value.ceiling <= 0 or ceiling == numeral(1.0, column):
         return ""
-    return f"{_share(value.value, value.ceiling, column)} of {short(numeral(value.ceiling, column))}"
+    percent = round(100 * value.value / value.ceiling)
+    # The share is 100 only where the two numbers print alike.
+    if percent >= 100 and numeral(value.value, column) != ceiling:
+        percent = 99 if value.value < value.ceiling else 101
+    return f"{percent} % of {short(ceiling)}"
 
 
 def _paper(row: Row, column: Column) -> str:
@@ -143,18 +148,6 @@ def _paper(row: Row, column: Column) -> str:
     if row.kind == "control" or value.published is None:
         return ""
     return f"paper {short(numeral(value.published, column))}"
-
-
-def _holds_below_one(ceiling: float, column: Column) -> bool:
-    return ceiling > 0 and numeral(ceiling, column) != numeral(1.0, column)
-
-
-def _share(value: float, ceiling: float, column: Column) -> str:
-    """A share in whole per cent that is 100 only where the two numbers print alike."""
-    percent = round(100 * value / ceiling)
-    if percent >= 100 and numeral(value, column) != numeral(ceiling, column):
-        percent = 99 if value < ceiling else 101
-    return f"{percent} %"
 
 
 def _perfect(ceilings: dict[str, dict[str, float]], columns: Sequence[Column]) -> str:

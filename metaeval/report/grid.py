@@ -149,8 +149,7 @@ def one_line(text: str) -> str:
     Line breaks would leave a table cell or a LaTeX comment, escape sequences would drive the reader's terminal, and
     direction overrides would show another text than the one that is there.
     """
-    return "".join(" " if _acts(char) else char for char in text)
-
-
-def _acts(char: str) -> bool:
-    return unicodedata.category(char) in _BREAKS or unicodedata.bidirectional(char) in _DIRECTIONS
+    return "".join(
+        " " if unicodedata.category(char) in _BREAKS or unicodedata.bidirectional(char) in _DIRECTIONS else char
+        for char in text
+    )

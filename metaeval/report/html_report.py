@@ -10,7 +10,7 @@ from pathlib import Path
 
 from metaeval.files import write_text
 from metaeval.report.cells import comparison_grid, lay_out
-from metaeval.report.grid import Block, Cell, Grid, Line, Note, plain
+from metaeval.report.grid import Block, Cell, Grid, Note, plain
 from metaeval.report.result import Result
 
 STYLE = """
@@ -104,13 +104,12 @@ def _head(grid: Grid) -> str:
 
 
 def _body(block: Block, columns: int) -> str:
+    lines = [
+        f'<tr><th scope="row">{escape(line.name)}</th>{"".join(f"<td>{_cell(cell)}</td>" for cell in line.cells)}</tr>'
+        for line in block.lines
+    ]
     title = f'<tr><th scope="rowgroup" colspan="{columns + 1}">{escape(block.title)}</th></tr>' if block.title else ""
-    return "\n".join(["<tbody>", *([title] if title else []), *(_row(line) for line in block.lines), "</tbody>"])
-
-
-def _row(line: Line) -> str:
-    cells = "".join(f"<td>{_cell(cell)}</td>" for cell in line.cells)
-    return f'<tr><th scope="row">{escape(line.name)}</th>{cells}</tr>'
+    return "\n".join(["<tbody>", *([title] if title else []), *lines, "</tbody>"])
 
 
 def _cell(cell: Cell) -> str:
@@ -147,7 +146,8 @@ class Picture:
 
 def page(results: Sequence[Result], pictures: Sequence[Picture] = (), title: str = "") -> str:
     """The page's text. Its bytes follow from the results and pictures alone."""
-    heading = plain(title) or _title(results)
+    names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
+    heading = plain(title) or f"Metrics against human judgement{': ' if results else ''}{names}"
     grids = [lay_out(result) for result in results]
     contents = "".join(
         f'<li><a href="#t{n}">{escape(f"{grid.title} ({grid.subtitle})")}</a></li>'
@@ -184,11 +184,6 @@ def write_page(results: Sequence[Result], path: Path, pictures: Sequence[Picture
     """Write the page and return its path."""
     write_text(path, page(results, pictures, title))
     return path
-
-
-def _title(results: Sequence[Result]) -> str:
-    names = dict.fromkeys(plain(result.data.name) for result in results)
-    return f"Metrics against human judgement: {', '.join(names)}" if names else "Metrics against human judgement"
 
 
 def _folded_pairs(result: Result) -> str:

@@ -43,14 +43,17 @@ def _table(grid: Grid, part: Sequence[int], number: int, of: int) -> str:
     which = f", part {number} of {of}" if of > 1 else ""
     caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
     caption += f" {escape(grid.legend)}" if grid.legend else ""
+    label = re.sub("[^a-z0-9]+", "-", " ".join((*grid.key, str(number)) if number > 1 else grid.key).lower())
+    # The largest size at which the table is no wider than the text, as far as counting characters can tell.
+    fitting = [name for name, point in _SIZES if _width(grid, part, point) <= _TEXT]
     lines = [
         r"% Needs \usepackage{booktabs}.",
         r"\begin{table}[tp]",
         r"  \centering",
         r"  \setlength{\belowcaptionskip}{4pt}",
         rf"  \caption{{{caption}}}",
-        rf"  \label{{tab:{_label((*grid.key, str(number)) if number > 1 else grid.key)}}}",
-        f"  {_size(grid, part)}",
+        rf"  \label{{tab:{label.strip('-')}}}",
+        f"  {fitting[0] if fitting else _SIZES[-1][0]}",
         rf"  \setlength{{\tabcolsep}}{{{_SEPARATION}pt}}",
         *(f"  % signature: {signature}" for signature in grid.signatures),
         *_tabular(grid, part),
@@ -61,11 +64,6 @@ def _table(grid: Grid, part: Sequence[int], number: int, of: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _label(key: Sequence[str]) -> str:
-    """The table's key as a LaTeX label: lower-case letters, digits and hyphens."""
-    return re.sub("[^a-z0-9]+", "-", " ".join(key).lower()).strip("-")
-
-
 def _parts(grid: Grid) -> tuple[tuple[int, ...], ...]:
     """The columns of each table: all in one if that fits the text at some size."""
     everything = tuple(range(len(grid.headings)))
@@ -74,12 +72,6 @@ def _parts(grid: Grid) -> tuple[tuple[int, ...], ...]:
         return (everything,)
     widths = [round(_column(shape, point, beside=False)) + 2 * _SEPARATION - GAP for shape in shapes_of(grid)]
     return packed(widths, [group.columns for group in grid.groups], int(_TEXT - _names(grid, point)))
-
-
-def _size(grid: Grid, part: Sequence[int]) -> str:
-    """The largest size at which the table is no wider than the text, as far as counting characters can tell."""
-    fitting = [name for name, point in _SIZES if _width(grid, part, point) <= _TEXT]
-    return fitting[0] if fitting else _SIZES[-1][0]
 
 
 def _width(grid: Grid, part: Sequence[int], point: float) -> float:

@@ -101,7 +101,10 @@ def level_counts(results: Sequence[Result]) -> Grid | None:
         legend="",
         footnotes=(),
         footer=(),
-        signatures=tuple(_hash(result.data) for result in least.values()),
+        signatures=tuple(
+            f"data:{plain(data.name)}/{plain(data.split)}@{data.fingerprint[:12]}"
+            for data in (result.data for result in least.values())
+        ),
         stub="data set",
     )
 
@@ -113,10 +116,6 @@ def _total(data: Data) -> int:
 def _line(name: str, data: Data) -> Line:
     counts = [*(data.levels.get(level) for level in LEVELS), _total(data)]
     return Line(name, tuple(Cell(UNDEFINED if count is None else f"{count:,}") for count in counts))
-
-
-def _hash(data: Data) -> str:
-    return f"data:{plain(data.name)}/{plain(data.split)}@{data.fingerprint[:12]}"
 
 
 def score_table(results: Sequence[Result]) -> Grid:

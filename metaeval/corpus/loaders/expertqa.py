@@ -65,7 +65,8 @@ def _add_answer(draft: Draft, about: Mapping[str, str], system: str, answer: Row
             continue
         own = draft.statement(Statement(f"{group}-{number}", text, group, system, about))
         if options["unit"] == "claim":
-            passages = [_joined(passages)]
+            texts = dict.fromkeys(passage.text for passage in passages if passage.text)
+            passages = [Passage(passages[0].url, "\n\n".join(texts))]
         elif len(passages) < len(entries):
             draft.drop("evidence listed twice for one claim", len(entries) - len(passages))
         for passage in passages:
@@ -85,10 +86,6 @@ def _unusable(
     if options["without_text"] == "drop" and not any(passage.text for passage in passages):
         return "claims whose evidence is a bare URL (without_text=drop)"
     return ""
-
-
-def _joined(passages: Sequence[Passage]) -> Passage:
-    return Passage(passages[0].url, "\n\n".join(dict.fromkeys(passage.text for passage in passages if passage.text)))
 
 
 _RAND_VAL, _RAND_TEST, _DOMAIN_VAL, _DOMAIN_TEST = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Group, Line, Note, Rank, numeral, plain
 from metaeval.report.result import Column
@@ -66,14 +67,14 @@ def scores_grid(frame: Frame, columns: Sequence[Column], entries: Sequence[Entry
             Line(
                 plain(entry.backend if alone else entry.system),
                 tuple(
-                    _ranked(interval_cell(entry.values.get(column.key), column), rank)
+                    interval_cell(entry.values.get(column.key), column, ranks=rank)
                     for column, rank in zip(shown, ranks, strict=True)
                 ),
             )
             for entry in own
         )
         blocks.append(Block(plain(backend or ""), lines))
-    return _grid(frame, [column.label for column in shown], blocks, "backend" if alone else "system")
+    return framed_grid(frame, [column.label for column in shown], blocks, "backend" if alone else "system")
 
 
 def ranks_grid(frame: Frame, systems: Sequence[str], ranks: Mapping[str, Mapping[str, Sequence[int | None]]]) -> Grid:
@@ -84,24 +85,28 @@ def ranks_grid(frame: Frame, systems: Sequence[str], ranks: Mapping[str, Mapping
     for number, system in enumerate(systems):
         own = (ranks[measure][backend][number] for measure, backend in columns)
         lines.append(Line(plain(system), tuple(Cell(UNDEFINED if rank is None else str(rank)) for rank in own)))
-    return _grid(frame, [plain(backend) for _, backend in columns], [Block("", tuple(lines))], "system", groups)
+    return framed_grid(frame, [plain(backend) for _, backend in columns], [Block("", tuple(lines))], "system", groups)
 
 
 def lines_grid(frame: Frame, stub: str, headings: Sequence[str], blocks: Blocks) -> Grid:
     """Any named rows of cells, in titled blocks."""
     made = [Block(title, tuple(Line(plain(name), tuple(cells)) for name, cells in rows)) for title, rows in blocks]
-    return _grid(frame, headings, made, stub)
+    return framed_grid(frame, headings, made, stub)
 
 
-def interval_cell(ends: Ends | None, column: Column, signed: bool = False) -> Cell:
-    """A value with its interval as the column prints it; signed: an interval that can reach below 0."""
-    if ends is None or ends[0] is None:
-        return Cell(UNDEFINED)
-    value, low, high = ends
-    if low is None or high is None:
-        return Cell(numeral(value, column))
+def interval_cell(
+    ends: Ends | None, column: Column, signed: bool = False, ranks: Mapping[str, Rank] = MappingProxyType({})
+) -> Cell:
+    """A value with its interval as the column prints it, and with its rank by the printed number.
+
+    signed: an interval that can reach below 0.
+    """
+    value, low, high = ends or (None, None, None)
+    number = numeral(value, column)
+    if value is None or low is None or high is None:
+        return Cell(number, rank=ranks.get(number, ""))
     shown = numeral(low, column), numeral(high, column)
-    return Cell(numeral(value, column), (" to " if signed else "–").join(shown), shown)
+    return Cell(number, (" to " if signed else "–").join(shown), shown, ranks.get(number, ""))
 
 
 def _ranks(column: Column, entries: Sequence[Entry]) -> dict[str, Rank]:
@@ -114,18 +119,15 @@ def _ranks(column: Column, entries: Sequence[Entry]) -> dict[str, Rank]:
     return dict(zip(order[:2], names, strict=False)) if len(printed) > 1 else {}
 
 
-def _ranked(cell: Cell, ranks: Mapping[str, Rank]) -> Cell:
-    return Cell(cell.number, cell.interval, cell.ends, ranks.get(cell.number, ""))
-
-
 def _value(entry: Entry, column: Column) -> float | None:
     ends = entry.values.get(column.key)
     return ends[0] if ends else None
 
 
-def _grid(
+def framed_grid(
     frame: Frame, headings: Sequence[str], blocks: Sequence[Block], stub: str, groups: tuple[Group, ...] = ()
 ) -> Grid:
+    """Blocks in their frame, with a legend where a number has a rank."""
     ranked = any(cell.rank for block in blocks for line in block.lines for cell in line.cells)
     return Grid(
         key=frame.key,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from metaeval.report.citation.layout import Ends, Frame, interval_cell
+from metaeval.report.citation.layout import Ends, Frame, framed_grid, interval_cell
 from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, plain
 from metaeval.report.result import Column
 
@@ -74,22 +74,10 @@ def _first(row: PaperRow, keys: Sequence[str]) -> Ends | None:
 def _grid(
     frame: Frame,
     title: str,
-    headings: tuple[str, ...],
+    headings: Sequence[str],
     lines: tuple[Line, ...],
     reading: Note,
     groups: tuple[Group, ...] = (),
 ) -> Grid:
-    made = replace(frame, footer=(reading, *frame.footer))
-    return Grid(
-        key=made.key,
-        title=title,
-        subtitle=made.subtitle,
-        headings=headings,
-        blocks=(Block("", lines),),
-        legend="",
-        footnotes=(),
-        footer=made.footer,
-        signatures=made.signatures,
-        stub="Model",
-        groups=groups,
-    )
+    own = replace(frame, title=title, footer=(reading, *frame.footer))
+    return framed_grid(own, headings, [Block("", lines)], "Model", groups)

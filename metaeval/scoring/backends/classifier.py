@@ -107,7 +107,8 @@ class PairClassifier:
         if not places:
             return Table(torch.empty(0, 0), [], [])
         inputs = self.tokens.encode([one for one, _ in places], [other for _, other in places])
-        rows = run_batches(inputs, _length, self._forward, self._batch_tokens, self._device, self.work)
+        budget, device = self._batch_tokens, self._device
+        rows = run_batches(inputs, lambda pair: len(pair.ids), self._forward, budget, device, self.work)
         order = [places[pair] for pair in asked]
         return Table(
             torch.stack(rows)[order], [inputs[place].tokens for place in order], [inputs[place].cut for place in order]
@@ -123,7 +124,3 @@ class PairClassifier:
         with torch.inference_mode():
             logits: torch.Tensor = self._model(**given).logits
         return logits.float().cpu().unbind()
-
-
-def _length(pair: PairIds) -> int:
-    return len(pair.ids)

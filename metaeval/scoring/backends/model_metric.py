@@ -97,7 +97,9 @@ class ModelMetric(Metric):
         name = folder.name if folder and self.options.model is None else self.wanted.hub_id
         own = {"checkpoint": f"{name}@{identity['weights']}", "dtype": self.options.dtype}
         more = {
-            key: _shown(value) for key, value in identity.items() if key not in _SAID and value not in (None, "none")
+            key: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            for key, value in identity.items()
+            if key not in _SAID and value not in (None, "none")
         }
         return {**super().provenance(), **own, **more}
 
@@ -126,7 +128,3 @@ class LoadedModelMetric(ModelMetric):
 
 
 _SAID = frozenset({"name", "version", "options", "template", "weights", "origin"})  # elsewhere in a signature
-
-
-def _shown(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
