@@ -213,12 +213,9 @@ class Cosine(ModelMetric):
             for source, statement in zip(sources, statements, strict=True)
         ]
         found = self.texts.read(text for pair in pairs for text in pair)
-        wordless = [
-            not (source.strip() and statement.strip()) for source, statement in zip(sources, statements, strict=True)
-        ]
         return [
-            self._pair(found[source], found[statement], empty)
-            for (source, statement), empty in zip(pairs, wordless, strict=True)
+            self._pair(found[prompted[0]], found[prompted[1]], empty=not (source.strip() and statement.strip()))
+            for prompted, source, statement in zip(pairs, sources, statements, strict=True)
         ]
 
     def _pair(self, source: Encoded, statement: Encoded, empty: bool) -> PairScore:

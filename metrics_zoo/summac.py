@@ -21,17 +21,22 @@ from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
 from metrics_zoo.cards import MODULES, of_checkpoint
-from metrics_zoo.summac_conv import SHA256, URL, Convolution, check_bins, find_convolution
 from metrics_zoo.summac_image import (
     MOST_SOURCE_UNITS,
+    SHA256,
+    URL,
     VITC,
+    Convolution,
     NLIImage,
     Order,
     Passes,
+    Values,
     as_published,
+    check_bins,
     check_granularity,
     check_model,
     cut_units,
+    find_convolution,
     hub_id,
     label_order,
 )
@@ -175,7 +180,6 @@ _CARD: dict[str, Any] = {
     **of_checkpoint(VITC, modules=(*MODULES, "sentencepiece")),
 }
 
-Values = NDArray[np.float64]
 Gather = Literal["max", "mean", "min"]
 
 _GATHER: dict[str, Callable[..., Any]] = {"max": np.max, "mean": np.mean, "min": np.min}

@@ -61,7 +61,8 @@ def score_jointly(
     if progress:
         progress(min(stored), len(unique))
     if min(stored) < len(unique):
-        _prepare(metrics[0], unique.values())
+        sources, statements = (sorted(set(side), key=_longest_first) for side in zip(*unique.values(), strict=True))
+        metrics[0].prepare(sources, statements)
         for block in plan_blocks(unique, metrics[0].block_tokens):
             missing = [key for key in block if any(key not in share.answers for share in shares)]
             if not missing:
@@ -122,12 +123,6 @@ def plan_blocks(unique: Mapping[bytes, Texts], block_tokens: int) -> Iterator[li
 def _longest_first(text: str) -> tuple[int, bytes]:
     """Order by length; texts of one length by hash, so that the order of the input does not matter."""
     return -len(text), blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _prepare(metric: Metric, pairs: Collection[Texts]) -> None:
-    sources = sorted({source for source, _ in pairs}, key=_longest_first)
-    statements = sorted({statement for _, statement in pairs}, key=_longest_first)
-    metric.prepare(sources, statements)
 
 
 def _score_block(

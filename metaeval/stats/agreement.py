@@ -14,8 +14,10 @@ from metaeval.stats.arrays import (
     check_codes,
     check_lengths,
     column_sum,
+    group_ends,
     group_totals,
     ratio,
+    varies,
     weighted_sums,
 )
 from metaeval.stats.resampling import Prepared, Tile, value
@@ -101,9 +103,7 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
     # Centred, so that the difference of the two sums below does not cancel.
     centred = np.where(there, ratings - (ratings[there].mean() if paired.any() else 0.0), 0.0)
     known, owner = ratings[there], np.broadcast_to(group[:, None], ratings.shape)[there]
-    lowest, highest = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
-    np.minimum.at(lowest, owner, known)
-    np.maximum.at(highest, owner, known)
+    ends = group_ends(known, owner, n_groups)
     kinds = np.unique(known) if distance == "nominal" else known[:0]
     of_kinds = [group_totals((known == kind).astype(np.float64), owner, n_groups) for kind in kinds]
     # The sum over ordered pairs of ratings in a unit counts each of its ratings number - 1 times.
@@ -116,10 +116,8 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
         everything = 2 * (total * second - first**2)
         if distance == "nominal":
             everything = total**2 - column_sum(np.array(of_kind).reshape(len(of_kind), tile.shape[1]) ** 2)
-        low, high = (np.where(tile > 0, ends[:, None], -sign * np.inf) for ends, sign in ((lowest, -1), (highest, 1)))
-        varied: Bools = low.min(axis=0, initial=np.inf) < high.max(axis=0, initial=-np.inf)
         # Observed is over all ratings, expected over all their ordered pairs.
-        return 1 - ratio(disagreement * (total - 1), np.where(varied, everything, 0.0))
+        return 1 - ratio(disagreement * (total - 1), np.where(varies(ends, tile > 0), everything, 0.0))
 
     return Prepared(evaluate, int(np.unique(group).size))
 

@@ -115,6 +115,21 @@ def weighted_sums(moments: Floats, tile: Weights | Floats) -> Floats:
     return total
 
 
+def group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floats]:
+    """Lowest and highest of `values` (n,) in each group, (n_groups,) each; inf and -inf in a group without rows."""
+    lowest, highest = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(lowest, group, values)
+    np.maximum.at(highest, group, values)
+    return lowest, highest
+
+
+def varies(ends: tuple[Floats, Floats], drawn: Bools) -> Bools:
+    """Whether the drawn groups hold two different values, (R,), from their `group_ends` and drawn, (n_groups, R)."""
+    lowest = np.where(drawn, ends[0][:, None], np.inf).min(axis=0, initial=np.inf)
+    highest = np.where(drawn, ends[1][:, None], -np.inf).max(axis=0, initial=-np.inf)
+    return np.asarray(lowest < highest)
+
+
 def group_totals(values: Floats, group: Ints, n_groups: int) -> Floats:
     """Sum of `values` (n,) over the rows of each group; (n_groups,)."""
     return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)

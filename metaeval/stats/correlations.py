@@ -20,9 +20,11 @@ from metaeval.stats.arrays import (
     check_lengths,
     check_rows,
     column_sum,
+    group_ends,
     group_totals,
     in_strips,
     ratio,
+    varies,
     weighted_sums,
 )
 from metaeval.stats.rank_counts import MAX_LEVELS, Orders, count_orders, count_wins
@@ -43,7 +45,7 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
     x, y = _centred(score), _centred(gold)
     columns = (np.ones_like(x), x, y, x * x, y * y, x * y)
     moments = np.stack([group_totals(values, group, n_groups) for values in columns], axis=1)
-    x_ends, y_ends = _group_ends(score, group, n_groups), _group_ends(gold, group, n_groups)
+    x_ends, y_ends = group_ends(score, group, n_groups), group_ends(gold, group, n_groups)
 
     def evaluate(tile: Tile) -> Floats:
         n, sx, sy, sxx, syy, sxy = weighted_sums(moments, tile)
@@ -51,12 +53,12 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
         x_spread, y_spread = sxx - sx * sx / rows, syy - sy * sy / rows
         # The spread of a constant column is rounding noise, not 0: there constancy is read from the ends instead.
         doubtful = (x_spread <= SUSPICIOUS * sxx) | (y_spread <= SUSPICIOUS * syy)
-        varies = ~doubtful
+        defined = ~doubtful
         if doubtful.any():
             drawn = tile[:, doubtful] > 0
-            varies[doubtful] = _varies(x_ends, drawn) & _varies(y_ends, drawn)
+            defined[doubtful] = varies(x_ends, drawn) & varies(y_ends, drawn)
         spread = np.sqrt(np.maximum(x_spread, 0)) * np.sqrt(np.maximum(y_spread, 0))
-        return np.clip(ratio(sxy - sx * sy / rows, np.where(varies, spread, 0)), -1, 1)
+        return np.clip(ratio(sxy - sx * sy / rows, np.where(defined, spread, 0)), -1, 1)
 
     return Prepared(evaluate, np.unique(group).size)
 
@@ -73,19 +75,6 @@ def _centred(values: Floats) -> Floats:
     unit = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
     shifted = unit - np.median(unit)
     return np.asarray(np.ldexp(shifted, -int(np.frexp(np.abs(shifted).max())[1])))
-
-
-def _group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floats]:
-    lowest, highest = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
-    np.minimum.at(lowest, group, values)
-    np.maximum.at(highest, group, values)
-    return lowest, highest
-
-
-def _varies(ends: tuple[Floats, Floats], drawn: Bools) -> Bools:
-    lowest = np.where(drawn, ends[0][:, None], np.inf).min(axis=0, initial=np.inf)
-    highest = np.where(drawn, ends[1][:, None], -np.inf).max(axis=0, initial=-np.inf)
-    return np.asarray(lowest < highest)
 
 
 def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -154,10 +143,7 @@ def partial_correlation(
     check_rows(score, gold, group, n_groups)
     check_lengths(score=score, stratum=stratum)
     code, n_strata = tie_blocks(stratum.astype(np.float64))
-    varies = (
-        _varies_in_strata(score, code, n_strata, group, n_groups),
-        _varies_in_strata(gold, code, n_strata, group, n_groups),
-    )
+    x_varies, y_varies = (_varies_in_strata(values, code, n_strata, group, n_groups) for values in (score, gold))
     moments, height = (_of_ranks if ranks else _of_values)(score, gold, code, n_strata, group, n_groups)
 
     def evaluate(tile: Tile) -> Floats:
@@ -169,7 +155,7 @@ def partial_correlation(
         doubtful = (x_spread <= SUSPICIOUS * column_sum(sxx)) | (y_spread <= SUSPICIOUS * column_sum(syy))
         defined = ~doubtful
         if doubtful.any():
-            defined[doubtful] = varies[0](weights[:, doubtful]) & varies[1](weights[:, doubtful])
+            defined[doubtful] = x_varies(weights[:, doubtful]) & y_varies(weights[:, doubtful])
         spread = np.sqrt(np.maximum(x_spread, 0)) * np.sqrt(np.maximum(y_spread, 0))
         return np.clip(ratio(column_sum(sxy - sx * sy / rows), np.where(defined, spread, 0)), -1, 1)
 
@@ -217,7 +203,7 @@ def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats
     return ranks
 
 
-Moments = Callable[[Floats], tuple[Floats, Floats, Floats, Floats, Floats, Floats]]
+Moments = Callable[[Floats], tuple[Floats, ...]]
 
 
 def _of_values(
@@ -232,11 +218,7 @@ def _of_values(
         for column in (np.ones(x.size), x, y, x * x, y * y, x * y)
     ]
 
-    def moments(weights: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-        n, sx, sy, sxx, syy, sxy = (np.asarray(matrix @ weights) for matrix in sums)
-        return n, sx, sy, sxx, syy, sxy
-
-    return moments, max(n_groups, n_strata)
+    return lambda weights: tuple(np.asarray(matrix @ weights) for matrix in sums), max(n_groups, n_strata)
 
 
 def _of_ranks(
@@ -253,14 +235,12 @@ def _of_ranks(
         (count.astype(np.float64), (cell_code, np.arange(count.size))), shape=(n_strata, count.size)
     )
 
-    def moments(weights: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+    def moments(weights: Floats) -> tuple[Floats, ...]:
         x = centred_midranks(by_score(weights))[cell_block]
         y = centred_midranks(by_gold(weights))[cell_level]
         w = weights[cell_group]
-        n, sx, sy, sxx, syy, sxy = (
-            np.asarray(per_stratum @ column) for column in (w, w * x, w * y, w * x * x, w * y * y, w * x * y)
-        )
-        return n, sx, sy, sxx, syy, sxy
+        columns = (w, w * x, w * y, w * x * x, w * y * y, w * x * y)
+        return tuple(np.asarray(per_stratum @ column) for column in columns)
 
     return moments, count.size
 
@@ -270,22 +250,17 @@ def _varies_in_strata(
 ) -> Callable[[Floats], Bools]:
     """Prepare the function from weights to whether any stratum holds two different values, (R,)."""
     cell, index = np.unique(code * max(n_groups, 1) + group, return_inverse=True)
-    lowest, highest = np.full(cell.size, np.inf), np.full(cell.size, -np.inf)
-    np.minimum.at(lowest, index, values)
-    np.maximum.at(highest, index, values)
+    lowest, highest = group_ends(values, index, cell.size)
     cell_code, cell_group = np.divmod(cell, max(n_groups, 1))
     members = [np.flatnonzero(cell_code == stratum) for stratum in range(n_strata)]
 
-    def varies(weights: Floats) -> Bools:
+    def in_any(weights: Floats) -> Bools:
         found = np.zeros(weights.shape[1], dtype=np.bool_)
         for cells in members:
-            drawn = weights[cell_group[cells]] > 0
-            low = np.where(drawn, lowest[cells, None], np.inf).min(axis=0)
-            high = np.where(drawn, highest[cells, None], -np.inf).max(axis=0)
-            found |= low < high
+            found |= varies((lowest[cells], highest[cells]), weights[cell_group[cells]] > 0)
         return found
 
-    return varies
+    return in_any
 
 
 def _unit(values: Floats) -> Floats:

@@ -25,9 +25,9 @@ pytest.importorskip("torch", reason="SummaC needs the extra 'models'")
 import torch
 
 from metaeval.scoring.backends.checkpoint import fetch_file
-from metrics_zoo import summac_conv
+from metrics_zoo import summac_image
 from metrics_zoo.summac import SummaCConv, SummaCZS
-from metrics_zoo.summac_conv import find_convolution
+from metrics_zoo.summac_image import find_convolution
 
 EDGES = [0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.955, 0.96, 0.965, 0.97]
 EDGES += [0.975, 0.98, 0.985, 0.99, 0.995, 1]
@@ -105,7 +105,7 @@ def published():
 
 
 def test_the_official_scores_with_the_published_layers(golden, official_conv, published):
-    assert hashlib.sha256(published.read_bytes()).hexdigest() == summac_conv.SHA256
+    assert hashlib.sha256(published.read_bytes()).hexdigest() == summac_image.SHA256
     official = golden.official("summac_conv")["scores"]
     assert scores(official_conv(conv_weights=published), golden.pairs) == pytest.approx(official, abs=1e-5)
 
@@ -118,7 +118,7 @@ def test_dropped_segment_ids_give_the_wrong_scores_of_the_golden_file(golden, of
 
 
 def test_the_hash_in_the_code_is_the_golden_files_one(golden):
-    assert f"sha256 {summac_conv.SHA256})" in golden.official("summac_conv")["model"]
+    assert f"sha256 {summac_image.SHA256})" in golden.official("summac_conv")["model"]
 
 
 def test_dropped_segment_ids_move_the_scores_with_any_layers(golden, official_conv, layers):
@@ -288,7 +288,7 @@ def test_layers_are_fetched_once_and_checked(origin, monkeypatch, tmp_path, fold
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
     digest = hashlib.sha256(content).hexdigest()
     for name, value in {"URL": f"{base}/conv.bin", "SHA256": digest, "_SIZE": len(content)}.items():
-        monkeypatch.setattr(summac_conv, name, value)
+        monkeypatch.setattr(summac_image, name, value)
     metric = SummaCConv(SummaCConv.Options(folder=folder, splitter="rules"))
     assert metric.identity()["conv_weights"] == f"sha256:{digest}"
     assert find_convolution(None, "percentile", "e").sha256 == digest
@@ -297,7 +297,7 @@ def test_layers_are_fetched_once_and_checked(origin, monkeypatch, tmp_path, fold
     path.write_bytes(b"half")
     assert find_convolution(None, "percentile", "e").sha256 == digest
     assert len(asked) == 2
-    monkeypatch.setattr(summac_conv, "SHA256", "0" * 64)
+    monkeypatch.setattr(summac_image, "SHA256", "0" * 64)
     with pytest.raises(UserError, match="conv_weights"):
         find_convolution(None, "percentile", "e")
 

@@ -11,15 +11,15 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 
-from metaeval.stats.calibration import (
+from metaeval.stats.decisions import (
     brier,
     calibrated,
     expected_calibration_error,
     fit_isotonic,
     fit_logistic,
+    group_folds,
     reliability,
 )
-from metaeval.stats.decisions import group_folds
 
 
 def _rows(seed, n, decimals=9):

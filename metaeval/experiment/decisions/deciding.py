@@ -20,7 +20,6 @@ from metaeval.files import safe_name
 from metaeval.report.cells import units
 from metaeval.report.grid import Block, Line, Note, plain
 from metaeval.report.result import Result
-from metaeval.stats.calibration import brier, calibrated, expected_calibration_error, reliability
 from metaeval.stats.classification import (
     balanced_accuracy,
     decision_counts,
@@ -30,7 +29,16 @@ from metaeval.stats.classification import (
     quadratic_kappa,
     resampled,
 )
-from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
+from metaeval.stats.decisions import (
+    Objective,
+    best_thresholds,
+    brier,
+    calibrated,
+    decide,
+    expected_calibration_error,
+    nested_decisions,
+    reliability,
+)
 from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
 from protocols.contract import Judgements, Resampling
 

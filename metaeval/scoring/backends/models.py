@@ -17,8 +17,6 @@ from metaeval.scoring.backends.checkpoint import ModelFolder
 if TYPE_CHECKING:
     import torch
 
-    pass
-
 Model = TypeVar("Model", bound="torch.nn.Module")
 
 # (linear layer, activation behind it) as transformers names them: BERT, RoBERTa, ELECTRA, DeBERTa; ALBERT; BART; T5.
