@@ -252,8 +252,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen | None]:
         """Logits of each chunk with each sentence; None for a statement without words."""
         chunks = {source: self._chunks(source) for source in set(sources)}
-        split = self.splitter.split if self.splitter else lambda statement: [statement]
-        sentences = {statement: split(statement) if statement.strip() else [] for statement in set(statements)}
+        sentences = {statement: self._sentences(statement) for statement in set(statements)}
         grid = [
             [(chunk, sentence) for chunk in chunks[source] for sentence in sentences[statement]]
             for source, statement in zip(sources, statements, strict=True)
@@ -289,6 +288,11 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         sentences = self.splitter.split(source) or [""]
         size = max(len(sentences) // (len(source.split()) // _CHUNK_WORDS + 1), 1)
         return [" ".join(sentences[start : start + size]) for start in range(0, len(sentences), size)]
+
+    def _sentences(self, statement: str) -> list[str]:
+        if not statement.strip():
+            return []
+        return [statement] if self.splitter is None else self.splitter.split(statement)
 
 
 def _scores(found: Sequence[Seen], head: str) -> Iterator[float]:

@@ -8,6 +8,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import sqlite3
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -117,6 +118,22 @@ def own_environment(monkeypatch, tmp_path):
     for name in OWN:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def rows_stored():
+    """Count the rows of a table in an SQLite file that another process writes; 0 before there is one."""
+
+    def count(path, table):
+        if not path.exists():
+            return 0
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as store:
+            try:
+                return store.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0]
+            except sqlite3.OperationalError:  # the table is not there yet
+                return 0
+
+    return count
 
 
 @pytest.fixture

@@ -116,6 +116,27 @@ def killed(fake, tmp_path) -> Callable[..., Any]:
     return run
 
 
+@pytest.fixture
+def answers_of_systems() -> Callable[..., list[dict[str, Any]]]:
+    """Make an answer of each system to each question, with passages; `question` and `text` have places to fill."""
+
+    def make(systems: int, groups: int, question: str, passages: Any, text: str) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": f"{system}-{group}",
+                "group": f"q{group}",
+                "system": f"system {system}",
+                "question": question.format(group=group),
+                "passages": passages,
+                "text": text.format(system=system, group=group),
+            }
+            for system in range(systems)
+            for group in range(groups)
+        ]
+
+    return make
+
+
 def records() -> list[dict[str, Any]]:
     """Nine statements on three documents of three chunks each (chunk.size=7), every level, three groups."""
     rows: list[dict[str, Any]] = [{"type": "corpus", "format": FORMAT, "name": "small"}]

@@ -52,11 +52,17 @@ def test_what_no_chat_model_can_be_asked_with_is_one_sentence(refused_with, comm
     assert says in refused_with(command, options)
 
 
+@pytest.mark.parametrize(
+    ("command", "does"), [("generate", "writes the answers"), ("cite improve", "judges"), ("cite citeeval", "judges")]
+)
+def test_a_chat_model_has_to_be_named(refused_with, command, does):
+    assert f"A chat model {does}, and none is named: type --model NAME" in refused_with(command, ())
+
+
 @pytest.mark.parametrize("command", ["cite improve", "cite citeeval"])
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((), "A chat model judges, and none is named: type --model NAME"),
         (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),
         (("--model", "tiny", "--profile", "relaesed"), "Did you mean 'released'"),
         (("--model", "tiny", "--splitter", "rulse"), "Did you mean 'rules'"),

@@ -13,22 +13,6 @@ PASSAGES = [{"title": "Oder", "text": "The Oder is 840 kilometres long."}, {"tex
 QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "price_in=0.5", "-s", "price_out=1.5")
 
 
-def items(systems=2, groups=5):
-    """Answers of systems to the same questions: the first statement has a right citation, the other one none."""
-    return [
-        {
-            "id": f"{system}-{group}",
-            "group": f"q{group}",
-            "system": f"system {system}",
-            "question": f"Question {group}?",
-            "passages": PASSAGES,
-            "text": f"The Oder is {840 + group} kilometres long [1][2]. Barges of {system} sail.",
-        }
-        for system in range(systems)
-        for group in range(groups)
-    ]
-
-
 def judge(body):
     """Every statement rests on the passages; of two citations the second goes, with 3 stars."""
     if 'cites="' not in body["messages"][0]["content"].rpartition("</passages>")[2]:
@@ -59,9 +43,12 @@ def prompt(body):
 
 
 @pytest.fixture
-def answers(tmp_path):
+def answers(answers_of_systems, tmp_path):
+    """Answers of systems to the same questions: the first statement has a right citation, the other one none."""
     path = tmp_path / "answers.jsonl"
-    path.write_text("".join(json.dumps(item) + "\n" for item in items()))
+    text = "The Oder is 84{group} kilometres long [1][2]. Barges of {system} sail."
+    items = answers_of_systems(2, 5, "Question {group}?", PASSAGES, text)
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
     return path
 
 

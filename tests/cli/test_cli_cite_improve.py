@@ -13,20 +13,13 @@ QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "retries=20"
 PASSAGES = [{"text": "Rain fell."}, {"text": "Snow fell."}, {"text": "Fog rose."}]
 
 
-def items(systems=2, groups=4):
+@pytest.fixture
+def items(answers_of_systems):
     """Two statements with citations each: the judge below wants [2] in the first alone, and nothing else."""
-    return [
-        {
-            "id": f"{system}-{group}",
-            "group": f"q{group}",
-            "system": f"system {system}",
-            "question": f"Weather {group}?",
-            "passages": PASSAGES,
-            "text": f"On day {group} of {system}, rain [1] and snow [2] fell [3]. Fog rose{' [3]' if system else ''}.",
-        }
-        for system in range(systems)
-        for group in range(groups)
-    ]
+    text = "On day {group} of {system}, rain [1] and snow [2] fell [3]. Fog rose."
+    made = answers_of_systems(2, 4, "Weather {group}?", PASSAGES, text)
+    # The second system cites in its last statement too.
+    return [*made[:4], *(item | {"text": item["text"].removesuffix(".") + " [3]."} for item in made[4:])]
 
 
 def statements_of(prompt):
@@ -51,9 +44,9 @@ def judge(body):
 
 
 @pytest.fixture
-def answers(tmp_path):
+def answers(items, tmp_path):
     path = tmp_path / "answers.jsonl"
-    path.write_text("".join(json.dumps(item) + "\n" for item in items()))
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
     return path
 
 
@@ -140,7 +133,7 @@ def test_the_pipelines_compare_before_and_after(cli, fake, answers, tmp_path):
     assert systems == {"system 0", "system 1", "system 0 improved by tiny", "system 1 improved by tiny"}
 
 
-def test_a_judge_that_goes_in_circles_is_stopped(cli, fake, answers, tmp_path):
+def test_a_judge_that_goes_in_circles_is_stopped(cli, fake, answers, tmp_path, items):
     def fickle(body):
         """Wants [1] out where it is, and in where it is not."""
         editing, found = statements_of(body["messages"][0]["content"])
@@ -155,7 +148,7 @@ def test_a_judge_that_goes_in_circles_is_stopped(cli, fake, answers, tmp_path):
         return json.dumps({"statements": entries})
 
     path = tmp_path / "one.jsonl"
-    path.write_text(json.dumps({**items()[0], "text": "Rain fell [2][1]."}) + "\n")
+    path.write_text(json.dumps({**items[0], "text": "Rain fell [2][1]."}) + "\n")
     with fake.ChatServer(answer=fickle) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "9")
         assert cli("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK).code == 0
@@ -169,7 +162,7 @@ def test_a_judge_that_goes_in_circles_is_stopped(cli, fake, answers, tmp_path):
     assert left == 1
 
 
-def test_replies_that_say_nothing_leave_the_answers_as_they_were(cli, fake, answers, tmp_path):
+def test_replies_that_say_nothing_leave_the_answers_as_they_were(cli, fake, answers, tmp_path, items):
     def half(body):
         """No use for system 0; of system 1 every edit is impossible, and the second statement is skipped."""
         editing, found = statements_of(body["messages"][0]["content"])
@@ -204,7 +197,7 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(cli, fake, answ
         )
         assert ended.code == 0
         assert server.completed.total() == 16  # nothing changed: one judgement is all
-    assert [one["text"] for one in lines(tmp_path / "a.jsonl")] == [one["text"] for one in items()]
+    assert [one["text"] for one in lines(tmp_path / "a.jsonl")] == [one["text"] for one in items]
     done = counts(tmp_path / "results/cite/improve/answers")
     assert done["system 0", "not done", "statements not judged"] == 4
     for problem in ("not cited", "cited already", "no such passage", "own knowledge"):
@@ -291,11 +284,11 @@ def test_the_file_that_is_read_is_not_written_over(refused, answers):
     assert answers.read_bytes() == before
 
 
-def test_the_released_profile_reads_and_edits_by_its_own_rules(cli, fake, tmp_path):
+def test_the_released_profile_reads_and_edits_by_its_own_rules(cli, fake, tmp_path, items):
     # Released: a plain mark is all that is read, so that the list is text; numbers end at 10.
     path = tmp_path / "one.jsonl"
     text = "Rain fell on all of the land that day [1] [2, 3]."
-    path.write_text(json.dumps({**items()[0], "text": text}) + "\n")
+    path.write_text(json.dumps({**items[0], "text": text}) + "\n")
     with fake.ChatServer(answer=judge) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "--profile", "released")
         assert cli("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK).code == 0

@@ -195,7 +195,6 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((), "A chat model writes the answers, and none is named: type --model NAME"),
         (("--model", "tiny", "--strategy", "sumary"), "Did you mean 'summary'"),
         (("--model", "tiny", "-s", "anwser_words=3"), "Did you mean 'answer_words'"),
         (("--model", "tiny", "-s", "answer_words=many"), "answer_words should be"),

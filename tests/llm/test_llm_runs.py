@@ -1,10 +1,10 @@
 """Whole runs through the front door: faults, kills, interrupts, and what a user reads when nothing can work."""
 
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
+from functools import partial
 from zlib import crc32
 
 import pytest
@@ -34,14 +34,9 @@ def command(folder, url, **options):
     return [sys.executable, "-m", "metaeval", *parts]
 
 
-def stored(path):
-    if not path.exists():
-        return 0
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as replies:
-        try:
-            return replies.execute("SELECT COUNT(*) FROM replies").fetchone()[0]
-        except sqlite3.OperationalError:  # the table is not there yet
-            return 0
+@pytest.fixture
+def stored(rows_stored):
+    return partial(rows_stored, table="replies")
 
 
 def test_faults_change_no_score_and_nothing_is_paid_for_twice(fake, tmp_path):
@@ -95,7 +90,7 @@ def test_a_failed_pair_is_counted_and_asked_for_by_the_next_run(fake, tmp_path):
         assert server.attempts.total() - attempts == first.unscored > 0
 
 
-def test_a_killed_run_asks_only_for_what_is_missing(fake, tmp_path):
+def test_a_killed_run_asks_only_for_what_is_missing(fake, stored, tmp_path):
     replies = tmp_path / "cache" / "replies.sqlite"
     with fake.ChatServer(latency=0.02) as server:
         process = subprocess.Popen(command(tmp_path, server.url, concurrency=8), stderr=subprocess.PIPE)
@@ -119,7 +114,7 @@ def hear_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(fake, tmp_path):
+def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(fake, stored, tmp_path):
     replies = tmp_path / "cache" / "replies.sqlite"
     with fake.ChatServer(latency=0.3) as server:
         process = subprocess.Popen(

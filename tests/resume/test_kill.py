@@ -2,7 +2,6 @@
 
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -27,18 +26,13 @@ def finish(process):
     return out, err
 
 
-def stored(folder):
-    path = folder / "scores.sqlite"
-    if not path.exists():
-        return 0
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as store:
-        try:
-            return store.execute("SELECT COUNT(*) FROM scores").fetchone()[0]
-        except sqlite3.OperationalError:  # the tables are not there yet
-            return 0
+@pytest.fixture
+def stored(rows_stored):
+    """The number of scores in a folder's store."""
+    return lambda folder: rows_stored(folder / "scores.sqlite", "scores")
 
 
-def kill_at(folder, pairs, arguments):
+def kill_at(stored, folder, pairs, arguments):
     """Start the run, kill it with SIGKILL once the store holds `pairs` scores; the scores it holds afterwards."""
     process = start(folder, *arguments)
     while stored(folder) < pairs and process.poll() is None:
@@ -53,14 +47,14 @@ def tables(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("*") if path.stem in FILES}
 
 
-def check_kills(tmp_path, arguments, kills, seed):
+def check_kills(stored, tmp_path, arguments, kills, seed):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     finish(start(whole, *arguments))
     total = stored(whole)
     moments = sorted(random.Random(seed).sample(range(1, total), kills))
     kept = 0
     for moment in moments:
-        before, kept = kept, kill_at(broken, max(moment, kept + 1), arguments)
+        before, kept = kept, kill_at(stored, broken, max(moment, kept + 1), arguments)
         assert kept > before  # what was stored stays, and each life of the run adds to it
     _, progress = finish(start(broken, *arguments))
     # The last life starts from what the store held: nothing of that is scored again.
@@ -84,13 +78,13 @@ def scores_kept(line):
     return int(counted.split()[0].replace(",", "")) * len(names.split(" + "))
 
 
-def test_two_kills_on_the_mini_corpus(tmp_path):
-    check_kills(tmp_path, ["-m", "minilm-bertscore", "-s", "chunk.size=60"], kills=2, seed=1)
+def test_two_kills_on_the_mini_corpus(tmp_path, stored):
+    check_kills(stored, tmp_path, ["-m", "minilm-bertscore", "-s", "chunk.size=60"], kills=2, seed=1)
 
 
 @pytest.mark.slow
-def test_ten_kills_at_random_moments_on_wice(tmp_path):
+def test_ten_kills_at_random_moments_on_wice(tmp_path, stored):
     if not (SHARED / "wice").is_dir():
         pytest.skip("needs the published WiCE files in ../shared/data/wice")
     arguments = ["-m", "minilm-bertscore,minilm-cosine,overlap", "-d", "wice", "--data", str(SHARED)]
-    check_kills(tmp_path, arguments, kills=10, seed=2)
+    check_kills(stored, tmp_path, arguments, kills=10, seed=2)

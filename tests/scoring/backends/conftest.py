@@ -14,14 +14,20 @@ import pytest
 def serve_hub(tmp_path):
     """Serve a hub; returns the function that runs Python code, with arguments, in a process that knows this hub alone.
 
-    answer: path of a request -> the body (bytes) of the file or listing, or (status, error code) of a refusal.
+    answer: path of a request -> the body (bytes) of a listing, (status, error code) of a refusal, or None for the file
+    of that name in `content`. `asked` lists the files that were fetched.
     """
     servers = []
 
-    def serve(answer, commit):
+    def serve(answer, commit, content, asked):
         class Hub(BaseHTTPRequestHandler):
             def respond(self, with_body):
-                found = answer(self.path, with_body)
+                name = self.path.rpartition("/")[2]
+                found = answer(self.path)
+                if found is None:
+                    found = content.get(name, (404, "EntryNotFound"))
+                    if with_body and name in content:
+                        asked.append(name)
                 self.send_response(200 if isinstance(found, bytes) else found[0])
                 if isinstance(found, bytes):
                     self.send_header("ETag", f'"{hashlib.sha256(found).hexdigest()}"')

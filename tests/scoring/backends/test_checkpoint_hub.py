@@ -23,10 +23,8 @@ except UserError as error:
 @pytest.fixture
 def hub(serve_hub):
     """Asks a hub that serves someone/some-model at main, and someone/gated; `asked` lists the files fetched."""
-    asked = []
 
-    def answer(path, with_body):
-        name = path.rpartition("/")[2]
+    def answer(path):
         if "gated" in path:
             return 403, "GatedRepo"
         if "/some-model" not in path:
@@ -40,13 +38,10 @@ def hub(serve_hub):
         if path.startswith("/api/models/someone/some-model"):
             files = [{"rfilename": name} for name in CONTENT]
             return json.dumps({"id": "someone/some-model", "sha": COMMIT, "siblings": files}).encode()
-        if name not in CONTENT:
-            return 404, "EntryNotFound"
-        if with_body:
-            asked.append(name)
-        return CONTENT[name]
+        return None
 
-    run = serve_hub(answer, COMMIT)
+    asked = []
+    run = serve_hub(answer, COMMIT, CONTENT, asked)
 
     def find(name, revision="main"):
         done = run(CODE, name, revision)

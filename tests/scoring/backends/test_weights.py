@@ -25,17 +25,14 @@ except UserError as error:
 @pytest.fixture
 def hub(serve_hub):
     """Asks a hub that serves one model at one revision; `asked` lists what was fetched from it."""
-    asked = []
 
-    def answer(path, with_body):
-        name = path.rpartition("/")[2]
-        if path != f"/someone/some-model/resolve/{REVISION}/{name}" or name not in CONTENT:
+    def answer(path):
+        if path.rpartition("/")[0] != f"/someone/some-model/resolve/{REVISION}":
             return 404, "EntryNotFound"
-        if with_body:
-            asked.append(name)
-        return CONTENT[name]
+        return None
 
-    run = serve_hub(answer, REVISION)
+    asked = []
+    run = serve_hub(answer, REVISION, CONTENT, asked)
     return lambda sha256: run(CODE, REVISION, json.dumps(sha256)).stdout, asked
 
 
