@@ -7,7 +7,7 @@ row of a protocol's input is: a chunk or a citation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -146,7 +146,10 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
         counts[UNMATCHED] += alignment.unmatched
         levels = _levels(citation, chunks, alignment.sentences, marked)
         counts[UNPLACED] += None in levels
-        pairs.extend(_rows(citation, statement, chunks, levels))
+        pairs.extend(
+            pair_of(statement, chunk, f"{citation.id}#{chunk.index}", level, citation)
+            for chunk, level in zip(chunks, levels, strict=True)
+        )
     if not pairs:
         raise UserError(_nothing_to_judge(corpus, dropped))
     return PairTable(tuple(pairs), chunked.chunking, threshold, evidence=counts, dropped=dropped)
@@ -163,22 +166,22 @@ def _levels(
     return [citation.level if held else SupportLevel.NONE for held in holds]
 
 
-def _rows(
-    citation: Citation, statement: Statement, chunks: tuple[Chunk, ...], levels: list[SupportLevel | None]
-) -> Iterator[Pair]:
-    for chunk, level in zip(chunks, levels, strict=True):
-        yield Pair(
-            pair_id=f"{citation.id}#{chunk.index}",
-            statement_id=statement.id,
-            document_id=citation.document_id,
-            chunk=chunk.index,
-            citation_id=citation.id,
-            group=statement.group,
-            level=level,
-            citation_level=citation.level,
-            statement=statement.text,
-            source=chunk.text,
-        )
+def pair_of(
+    statement: Statement, chunk: Chunk, pair_id: str, level: SupportLevel | None, citation: Citation | None = None
+) -> Pair:
+    """Pair a statement with a chunk; `citation` is the one that they come from, None for a chunk of a pool."""
+    return Pair(
+        pair_id=pair_id,
+        statement_id=statement.id,
+        document_id=chunk.document_id,
+        chunk=chunk.index,
+        citation_id=citation.id if citation else "",
+        group=statement.group,
+        level=level,
+        citation_level=citation.level if citation else None,
+        statement=statement.text,
+        source=chunk.text,
+    )
 
 
 class _WordSets(dict[str, tuple[frozenset[str], ...]]):

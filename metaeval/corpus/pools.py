@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metaeval.corpus.chunks import Chunk, ChunkedCorpus
 from metaeval.corpus.model import Statement, SupportLevel
-from metaeval.corpus.pairs import Pair, PairTable
+from metaeval.corpus.pairs import Pair, PairTable, pair_of
 from metaeval.errors import UserError
 
 _BM25 = re.compile(r"bm25:([1-9]\d*)")
@@ -96,17 +96,7 @@ def _pool_rows(statement: Statement, ranker: _Ranker, k: int, own: set[str]) -> 
         if chunk.text in own or chunk.text in taken:
             continue
         taken.add(chunk.text)
-        yield Pair(
-            pair_id=f"{statement.id}+{chunk.document_id}#{chunk.index}",
-            statement_id=statement.id,
-            document_id=chunk.document_id,
-            chunk=chunk.index,
-            citation_id="",
-            group=statement.group,
-            level=SupportLevel.NONE,
-            citation_level=None,
-            statement=statement.text,
-            source=chunk.text,
-        )
+        pair_id = f"{statement.id}+{chunk.document_id}#{chunk.index}"
+        yield pair_of(statement, chunk, pair_id, SupportLevel.NONE)
         if len(taken) == k:
             return

@@ -56,7 +56,10 @@ def score_jointly(
     """
     keys = [pair_key(*pair) for pair in pairs]
     unique = dict(zip(keys, pairs, strict=True))
-    shares = [_Share.open(metric, unique, store) for metric in metrics]
+    shares = []
+    for metric in metrics:
+        identity = job_identity(metric, unique.values())
+        shares.append(_Share(metric, identity, store.find(identity, list(unique)) if store else {}))
     stored = [len(share.answers) for share in shares]
     if progress:
         progress(min(stored), len(unique))
@@ -83,11 +86,6 @@ class _Share:
     metric: Metric
     identity: Mapping[str, Any]
     answers: dict[bytes, PairScore]
-
-    @classmethod
-    def open(cls, metric: Metric, unique: Mapping[bytes, Texts], store: ScoreStore | None) -> _Share:
-        identity = job_identity(metric, unique.values())
-        return cls(metric, identity, store.find(identity, list(unique)) if store else {})
 
 
 def job_identity(metric: Metric, pairs: Collection[Texts]) -> dict[str, Any]:

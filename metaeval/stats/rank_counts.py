@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from metaeval.stats.arrays import (
     STRIP_FLOATS,
+    Bools,
     Floats,
     Ints,
     check_rows,
@@ -111,13 +113,7 @@ _Counts = tuple[Ints, Ints, Ints, Floats]
 
 def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], _Counts]:
     """The counts without compiled loops: level by level from the lowest, a strip of weightings at a time."""
-    shared = np.ones(entries.n_blocks, dtype=np.bool_)
-    shared[entries.block[entries.solo]] = False
-    shape = (entries.n_blocks, n_groups)
-    by_level = []
-    for value in range(n_levels):
-        own = entries.level == value
-        by_level.append(csr_array((entries.count[own], (entries.block[own], entries.group[own])), shape=shape))
+    shared, by_level = _blocks_by_level(entries, n_levels, n_groups)
 
     def strip(weights: Ints) -> _Counts:
         lower = np.zeros((entries.n_blocks, weights.shape[1]), dtype=np.int64)
@@ -134,12 +130,29 @@ def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable
         return over, upward, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
 
     def evaluate(weights: Ints) -> _Counts:
-        width = max(1, STRIP_FLOATS // max(entries.n_blocks * n_levels, 1))
-        strips = [strip(weights[:, at : at + width]) for at in range(0, weights.shape[1], width)]
-        over, upward, squares, cubes = zip(*strips, strict=True)
-        return np.concatenate(over, axis=1), np.concatenate(upward), np.concatenate(squares), np.concatenate(cubes)
+        over, upward, squares, cubes = _in_strips(strip, weights, entries.n_blocks * n_levels)
+        return over, upward, squares, cubes
 
     return evaluate
+
+
+def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bools, list[Any]]:
+    """Which blocks hold more than one entry, and for each level the matrix from groups to rows in each block."""
+    shared = np.ones(entries.n_blocks, dtype=np.bool_)
+    shared[entries.block[entries.solo]] = False
+    by_level = []
+    for value in range(n_levels):
+        own = entries.level == value
+        places = (entries.block[own], entries.group[own])
+        by_level.append(csr_array((entries.count[own].astype(np.int64), places), shape=(entries.n_blocks, n_groups)))
+    return shared, by_level
+
+
+def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], weights: Ints, height: int) -> list[Any]:
+    """The counts of all weightings, from a function that counts a strip of them in arrays of `height` rows."""
+    width = max(1, STRIP_FLOATS // max(height, 1))
+    strips = [strip(weights[:, at : at + width]) for at in range(0, weights.shape[1], width)]
+    return [np.concatenate(part, axis=-1) for part in zip(*strips, strict=True)]
 
 
 def _outranked(sizes: Ints) -> Ints:
@@ -226,14 +239,7 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
 
 def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], tuple[Ints, Ints, Floats]]:
     """The counts without compiled loops: sparse products and running sums, a strip of weightings at a time."""
-    n_blocks = entries.n_blocks
-    shared = np.ones(n_blocks, dtype=np.bool_)
-    shared[entries.block[entries.solo]] = False
-    by_level = []
-    for value in range(n_levels):
-        own = entries.level == value
-        places = (entries.block[own], entries.group[own])
-        by_level.append(csr_array((entries.count[own].astype(np.int64), places), shape=(n_blocks, n_groups)))
+    shared, by_level = _blocks_by_level(entries, n_levels, n_groups)
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Floats]:
         sizes = [np.asarray(counts @ weights) for counts in by_level]
@@ -245,9 +251,7 @@ def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[
         return found, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
 
     def evaluate(weights: Ints) -> tuple[Ints, Ints, Floats]:
-        width = max(1, STRIP_FLOATS // max(n_blocks, 1))
-        strips = [strip(weights[:, at : at + width]) for at in range(0, weights.shape[1], width)]
-        wins, squares, cubes = zip(*strips, strict=True)
-        return np.concatenate(wins, axis=1), np.concatenate(squares), np.concatenate(cubes)
+        wins, squares, cubes = _in_strips(strip, weights, entries.n_blocks)
+        return wins, squares, cubes
 
     return evaluate
