@@ -300,7 +300,13 @@ def _lay_out(rated: _Rated) -> Layout:
     all_raters = []
     for unit, title in UNITS.items():
         found = agreement(rated.labels[unit], rated.run.config.interval)
-        blocks.append((title, [(one.rater, _cells(one)) for one in found]))
+        lines = []
+        for one in found:
+            values = [interval_cell(one.accuracy.ends, _TWO)]
+            values.append(interval_cell(one.kappa.ends, _TWO, signed=(one.kappa.low or 0) < 0))
+            values += [interval_cell((share, None, None), _PERCENT) for share in one.supported]
+            lines.append((one.rater, [*values, Cell(f"{one.units:,}"), Cell(f"{one.missing:,}")]))
+        blocks.append((title, lines))
         records += [
             {
                 "unit": unit,
@@ -336,13 +342,6 @@ def _provenance(rated: _Rated, all_raters: Sequence[tuple[str, str]]) -> Provena
     )
     fields = {"splitter": run.splitter.name}
     return Provenance(data, "", plain(run.name), fields, run.config.interval, judges=(), after=notes)
-
-
-def _cells(one: Agreed) -> list[Cell]:
-    signed = (one.kappa.low or 0) < 0
-    values = [interval_cell(one.accuracy.ends, _TWO), interval_cell(one.kappa.ends, _TWO, signed)]
-    shares = [interval_cell((share, None, None), _PERCENT) for share in one.supported]
-    return [*values, *shares, Cell(f"{one.units:,}"), Cell(f"{one.missing:,}")]
 
 
 AGREEMENT = Pipeline(

@@ -109,19 +109,12 @@ def _read(run: Run) -> tuple[Run, _Answers]:
     return run, read
 
 
-def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> dict[str, tuple[Cited, Cited]]:
+def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
+    """Table 1 and Table 3 of every data set, in its folder."""
     run, answers = read
-    found = {}
+    tables = {}
     for name, readings in answers.items():
         aliice, alce = (judge(one, backends(), run.config) for one in readings)
-        found[name] = aliice, alce
-    return found
-
-
-def _lay_out(judged: Mapping[str, tuple[Cited, Cited]]) -> Layout:
-    """Table 1 and Table 3 of every data set, in its folder."""
-    tables = {}
-    for name, (aliice, alce) in judged.items():
         folder = safe_name(name)
         tables[f"{folder}/table-1"] = _sheet(aliice, name, "table-1", overall_grid, _overall(aliice))
         tables[f"{folder}/table-3"] = _sheet(aliice, name, "table-3", side_by_side_grid, _side_by_side(aliice, alce))
@@ -130,11 +123,8 @@ def _lay_out(judged: Mapping[str, tuple[Cited, Cited]]) -> Layout:
 
 def _overall(cited: Cited) -> list[PaperRow]:
     quantities = by_key([*cited.judged[0].quantities, *cited.reading.quantities])
-    shown = [key for key in OVERALL if key in quantities]
-    return [
-        PaperRow(system, {key: cited.panel.interval(quantities[key], number).ends for key in shown})
-        for number, system in enumerate(cited.panel.systems)
-    ]
+    shown = [quantities[key] for key in OVERALL if key in quantities]
+    return [PaperRow(one.system, one.values) for one in cited.panel.entries("", shown)]
 
 
 def _side_by_side(aliice: Cited, alce: Cited) -> list[PaperRow]:
@@ -185,5 +175,4 @@ TABLES = Pipeline(
     backends="one",
     read=_read,
     judge=_judge,
-    lay_out=_lay_out,
 )

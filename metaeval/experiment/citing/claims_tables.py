@@ -49,7 +49,7 @@ from metaeval.experiment.citing.provenance import (
     data_of,
     judged,
     listed,
-    shortened,
+    reasons,
     truncation,
     uncertainty,
     verdicts,
@@ -64,7 +64,6 @@ from metaeval.report.grid import Note, count, numeral, plain
 
 _TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 _WHOLES = {MAUVE.key: MAUVE.column}
-_EXAMPLES = 3
 _SOFT = "soft: recall is the mean score of claims, precision that of single citations"
 
 
@@ -105,8 +104,11 @@ class AliiceCommand(ClaimOptions):
 def citation_sheets(cited: Cited, name: str) -> list[Sheet]:
     """Every sheet of a run, in the order in which they are read. Rankings and flips need two backends and systems."""
     around, found = provenance_of(cited, name), rankings(cited)
+    entries = [entry for one in cited.judged for entry in cited.panel.entries(one.backend.name, one.quantities)]
+    columns = {quantity.column.key: quantity.column for one in cited.judged for quantity in one.quantities}
+    scores = around.scores("citation-scores", "Citation recall and precision (%)", list(columns.values()), entries)
     both = ranking_sheets(found, around, "rankings", "ranking-agreement"), flip_sheets(found, around)
-    return [_scores(cited, around), _texts(cited, around), *both[0], *both[1]]
+    return [scores, _texts(cited, around), *both[0], *both[1]]
 
 
 def rankings(cited: Cited) -> Rankings:
@@ -131,13 +133,17 @@ def provenance_of(cited: Cited, name: str) -> Provenance:
     reading, panel, lines = cited.reading, cited.panel, cited.judged[0].lines
     marks, kind, backends = counts(lines), _TITLES[reading.name], [one.backend for one in cited.judged]
     data = data_of(name, reading.name, reading.answers, marks["claims"], marks["marks"])
-    unread = [one for one in cited.judged if unjudged(one.lines)]
+    unread, missing = [one for one in cited.judged if unjudged(one.lines)], []
+    for one in unread:
+        without, of = unjudged(one.lines), f"{len(one.lines):,} lines"
+        first = [(line.answer, f"sentence {line.sentence}", line.claim) for line in without]
+        missing.append((one.backend, reasons(Counter(line.reason for line in without), of, first)))
     notes = (
         judged(panel, data, (data.statements, "claim"), (data.citations, "citation mark")),
         Note("settings", listed(reading.fields)),
         verdicts(backends, _SOFT, "supported from {} on ({})"),
         truncation(backends),
-        by_backend("not judged", ((one.backend, _unjudged(one)) for one in unread)),
+        by_backend("not judged", missing),
         by_backend("could be", ((one.backend, _bounds(cited, one)) for one in unread)),
         Note("marks", _marks(lines)),
         uncertainty(cited.config.interval, data.groups),
@@ -216,12 +222,6 @@ def sentence_rows(lines: Sequence[Line]) -> list[Record]:
     ]
 
 
-def _scores(cited: Cited, around: Provenance) -> Sheet:
-    entries = [entry for one in cited.judged for entry in cited.panel.entries(one.backend.name, one.quantities)]
-    columns = {quantity.column.key: quantity.column for one in cited.judged for quantity in one.quantities}
-    return around.scores("citation-scores", "Citation recall and precision (%)", list(columns.values()), entries)
-
-
 def _texts(cited: Cited, around: Provenance) -> Sheet:
     panel, reading, entries = cited.panel, cited.reading, []
     for number, system in enumerate(panel.systems):
@@ -230,14 +230,6 @@ def _texts(cited: Cited, around: Provenance) -> Sheet:
         entries.append(Entry(system, "", {**panel.ends(reading.quantities, number), **wholes}))
     columns = [*(quantity.column for quantity in reading.quantities), *(_WHOLES[key] for key in reading.wholes)]
     return around.scores("answers", "The answers", columns, entries)
-
-
-def _unjudged(one: Judged) -> str:
-    """The lines without a verdict by reason, and the first of them."""
-    lines = unjudged(one.lines)
-    reasons = counted(Counter(line.reason for line in lines))
-    examples = [f"{line.answer}, sentence {line.sentence}: {shortened(line.claim)}" for line in lines[:_EXAMPLES]]
-    return f"{reasons} (of {len(one.lines):,} lines); first: {'; '.join(examples)}"
 
 
 def _bounds(cited: Cited, one: Judged) -> str:

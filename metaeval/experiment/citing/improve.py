@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,6 @@ from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
 from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
 from metaeval.citation.citeeval.judge import questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.model import Answer
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.config import Flag
 from metaeval.errors import UserError
@@ -54,36 +53,23 @@ class ImproveCommand(ReadsAnswers, AsksChat):
 
 
 @dataclass(frozen=True, eq=False)
-class ToImprove:
-    """The answers cut into statements, before any edit."""
-
-    run: Run
-    judge: Judge
-    splits: Sequence[Split]
-
-
-@dataclass(frozen=True, eq=False)
-class Bettered:
-    """The rounds, the last of them with the answers that are written.
+class Improved:
+    """Answers cut into statements, and the rounds, the last with the answers that are written; none before a judgement.
 
     circling: numbers of the answers that an edit would have brought back to an earlier text, and that were left.
     spent, models: of all replies, each counted once.
     """
 
-    read: ToImprove
-    rounds: Sequence[Round]
-    circling: frozenset[int]
-    spent: Spent
-    models: Sequence[str]
-
-    @property
-    def answers(self) -> list[Answer]:
-        """The answers of the last round; `system` says that they were improved, and by which model."""
-        model = self.read.judge.asking.model
-        return [replace(one, system=f"{one.system} improved by {model}") for one in self.rounds[-1].answers]
+    run: Run
+    judge: Judge
+    splits: Sequence[Split]
+    rounds: Sequence[Round] = ()
+    circling: frozenset[int] = frozenset()
+    spent: Spent = field(default_factory=Spent)
+    models: Sequence[str] = ()
 
 
-def read_improve(run: Run) -> ToImprove:
+def read_improve(run: Run) -> Improved:
     """The answers cut into statements; `UserError` for a wrong option, and an output that is the file that is read."""
     if run.options.rounds < 1:
         raise UserError(f"--rounds is {run.options.rounds}; allowed: a whole number from 1.")
@@ -91,10 +77,10 @@ def read_improve(run: Run) -> ToImprove:
         raise UserError(f"improve: one file is improved at a time, and {len(run.options.files)} are named.")
     check_output(run.options.files[0], run.options.output)
     judge = read_judge(run)
-    return ToImprove(run, judge, [split_response(answer, judge.options, run.splitter) for answer in run.answers])
+    return Improved(run, judge, [split_response(answer, judge.options, run.splitter) for answer in run.answers])
 
 
-def estimate_improve(read: ToImprove) -> str:
+def estimate_improve(read: Improved) -> str:
     """Lines on what asking the judge would still cost."""
     questions = list(questions_of(read.run.answers, read.splits, read.judge.asking))
     requests = [one.request for one in questions]
@@ -107,7 +93,7 @@ def estimate_improve(read: ToImprove) -> str:
     )
 
 
-def improve(read: ToImprove, chat: Any) -> Bettered:
+def improve(read: Improved, chat: Any) -> Improved:
     """Judge, edit and judge again. Raises `UserError` when nothing can be read of what the judge says of citations."""
     run, judge = read.run, read.judge
     heard: dict[bytes, Any] = {}
@@ -122,17 +108,18 @@ def improve(read: ToImprove, chat: Any) -> Bettered:
     refusal = f"None of {len(run.answers):,} answers was judged, and nothing is written"
     check_edited(run.answers, read.splits, judge, chat, first.results, refusal)
     rounds, circling = further_rounds(first, run.options.rounds, ask, judge.asking, judge.options, run.splitter)
-    return Bettered(read, rounds, circling, spent_on(heard.values()), chat.models)
+    spent = spent_on(heard.values())
+    return replace(read, rounds=rounds, circling=circling, spent=spent, models=chat.models)
 
 
-def _provenance(bettered: Bettered) -> Provenance:
+def _provenance(improved: Improved) -> Provenance:
     """What stands around the tables: the answers before any edit, settings, who judged, and what is missing."""
-    read, run, judge = bettered.read, bettered.read.run, bettered.read.judge
+    run, judge = improved.run, improved.judge
     fields: dict[str, Scalar] = {
         "scenario": run.options.scenario,
         "rounds": run.options.rounds,
         "splitter": run.splitter.name,
-        **asked_fields(judge.asking, bettered.models, unset=True),
+        **asked_fields(judge.asking, improved.models, unset=True),
     }
     settings = {"profile": judge.profile, "options": judge.changed.replace(",", ", ")}
     settings |= {"scenario": run.options.scenario, "splitter": run.splitter.name}
@@ -144,14 +131,14 @@ def _provenance(bettered: Bettered) -> Provenance:
             "the judge that proposes the edits rates what comes of them: another metric on the written answers tells "
             f"what they are worth; at most {count(run.options.rounds, 'round')}, ended where no edit changes an answer",
         ),
-        Note("could be", _could_be(bettered)),
+        Note("could be", _could_be(improved)),
     )
-    return around(run, judge, read.splits, fields, notes, "; changes are of answers with both values")
+    return around(run, judge, improved.splits, fields, notes, "; changes are of answers with both values")
 
 
-def _could_be(bettered: Bettered) -> str:
+def _could_be(improved: Improved) -> str:
     """How far the last round's CiteEval-Auto of all answers is bounded, where a judgement is missing."""
-    results, scenario = bettered.rounds[-1].results, bettered.read.run.options.scenario
+    results, scenario = improved.rounds[-1].results, improved.run.options.scenario
     missing = sum(one.values["auto", scenario].missing for one in results)
     least, most = bounds(results, "auto", scenario)
     if not missing or least is None or most is None:
@@ -161,18 +148,18 @@ def _could_be(bettered: Bettered) -> str:
     return f"{said}; with them, CiteEval-Auto over all answers is {ends} (the means above are of what was judged)"
 
 
-def _values(bettered: Bettered, made: Provenance) -> Sheet:
+def _values(improved: Improved, made: Provenance) -> Sheet:
     """The values round by round, with what they changed by."""
     blocks: list[tuple[str, _Lines]] = []
     records: list[Record] = []
-    panel, scenario = bettered.read.run.panel, bettered.read.run.options.scenario
-    first = bettered.rounds[0]
+    panel, scenario = improved.run.panel, improved.run.options.scenario
+    first = improved.rounds[0]
     for place, system in enumerate(panel.systems):
         rows = panel.rows(place)
         numbers = rows.tolist()
         lines: _Lines = []
         changes: _Lines = []
-        for turn, one in enumerate(bettered.rounds):
+        for turn, one in enumerate(improved.rounds):
             title = f"round {turn}" if turn else "before"
             cited, cited_first = _citations(one, numbers), _citations(first, numbers)
             cells, changed = [], []
@@ -203,14 +190,14 @@ def _citations(one: Round, numbers: Sequence[int]) -> int:
     return sum(len(statement.citations) for n in numbers for statement in one.splits[n].statements)
 
 
-def _edits(bettered: Bettered, made: Provenance) -> Sheet:
+def _edits(improved: Improved, made: Provenance) -> Sheet:
     """What was done in each round, to whom, and what could not be done."""
-    panel, spent = bettered.read.run.panel, bettered.spent
-    turns = [f"round {turn}" for turn in range(1, len(bettered.rounds))] + ["not done"]
+    panel, spent = improved.run.panel, improved.spent
+    turns = [f"round {turn}" for turn in range(1, len(improved.rounds))] + ["not done"]
     blocks: list[tuple[str, _Lines]] = []
     records: list[Record] = []
     for place, system in enumerate(panel.systems):
-        found = [_done(bettered, turn, panel.rows(place).tolist()) for turn in range(1, len(bettered.rounds) + 1)]
+        found = [_done(improved, turn, panel.rows(place).tolist()) for turn in range(1, len(improved.rounds) + 1)]
         names = [name for name in dict.fromkeys(chain(*found)) if any(own.get(name) for own in found)]
         blocks.append((plain(system), [(name, [Cell(f"{own.get(name, 0):,}") for own in found]) for name in names]))
         records += [
@@ -218,18 +205,18 @@ def _edits(bettered: Bettered, made: Provenance) -> Sheet:
             for turn, own in zip(turns, found, strict=True)
             for name in names
         ]
-    took = taken(spent, bettered.read.judge.chat)
-    took["answers left, since edits would bring an earlier text back"] = len(bettered.circling)
+    took = taken(spent, improved.judge.chat)
+    took["answers left, since edits would bring an earlier text back"] = len(improved.circling)
     blank = [Cell("")] * (len(turns) - 1)
     blocks.append(("all rounds", [(name, [*blank, amount(name, value)]) for name, value in took.items()]))
     records += [{"system": "", "round": "all", "count": name, "value": value} for name, value in took.items()]
     return made.lines("improving-edits", "The edits", ["count", *turns], blocks, records)
 
 
-def _done(bettered: Bettered, turn: int, numbers: Sequence[int]) -> dict[str, int]:
+def _done(improved: Improved, turn: int, numbers: Sequence[int]) -> dict[str, int]:
     """Counts of what brought a round about; for the round after the last, of what was left to do."""
-    before = bettered.rounds[turn - 1]
-    after = bettered.rounds[turn] if turn < len(bettered.rounds) else None
+    before = improved.rounds[turn - 1]
+    after = improved.rounds[turn] if turn < len(improved.rounds) else None
     changed = before.moving if after is None else after.changed
     own = [n for n in numbers if n in changed]
     fates = Counter(
@@ -253,32 +240,23 @@ def _named(edit: Edit) -> str:
     return f"{edit.action}: {REASONS[edit.action][edit.reason - 1]}"
 
 
-def _changes(bettered: Bettered) -> Iterator[Record]:
-    """What changed in each answer, round by round."""
-    for turn, (before, after) in enumerate(zip(bettered.rounds, bettered.rounds[1:], strict=False), start=1):
+def _lay_out(improved: Improved) -> Layout:
+    made, run, changes = _provenance(improved), improved.run, []
+    for turn, (before, after) in enumerate(pairwise(improved.rounds), start=1):
         for number in sorted(after.changed):
-            done = before.edits[number].done
-            yield {
-                "round": turn,
-                "answer": after.answers[number].id,
-                "system": after.answers[number].system,
-                "edits": "; ".join(
-                    f"{statement}: {' '.join(f'{edit.name}:{edit.citation}' for edit in own)}"
-                    for statement, own in done.items()
-                    if own
-                ),
-                "before": before.answers[number].text,
-                "after": after.answers[number].text,
-            }
-
-
-def _lay_out(bettered: Bettered) -> Layout:
-    made, run = _provenance(bettered), bettered.read.run
-    changes = "".join(json.dumps(row) + "\n" for row in _changes(bettered))
-    return Layout(
-        [_values(bettered, made), _edits(bettered, made)],
-        files={run.options.output: own_lines(bettered.answers), run.folder / "changes.jsonl": changes},
-    )
+            answer, old = after.answers[number], before.answers[number]
+            edits = [
+                f"{statement}: {' '.join(f'{edit.name}:{edit.citation}' for edit in own)}"
+                for statement, own in before.edits[number].done.items()
+                if own
+            ]
+            row = {"round": turn, "answer": answer.id, "system": answer.system, "edits": "; ".join(edits)}
+            changes.append(json.dumps({**row, "before": old.text, "after": answer.text}) + "\n")
+    # The system of what is written says that it was improved, and by which model.
+    model = improved.judge.asking.model
+    written = [replace(one, system=f"{one.system} improved by {model}") for one in improved.rounds[-1].answers]
+    files = {run.options.output: own_lines(written), run.folder / "changes.jsonl": "".join(changes)}
+    return Layout([_values(improved, made), _edits(improved, made)], files=files)
 
 
 IMPROVE = Pipeline(

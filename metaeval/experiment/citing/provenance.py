@@ -18,6 +18,9 @@ from metaeval.report.grid import Grid, Note, count, one_line, plain, share
 from metaeval.report.result import Column, Data
 from metaeval.signature import resampled_fields, signature
 
+_EXAMPLES = 3
+"""Of what is missing, named in a note."""
+
 
 @dataclass(frozen=True, eq=False)
 class Provenance:
@@ -49,7 +52,8 @@ class Provenance:
         footer = tuple(note for note in (*self.before, *notes, *self.after) if note.text or note.items)
         key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
         signatures = tuple(signed(self.data, {**self.fields, **one}, self.interval) for one in self.judges)
-        settings = {**self.fields, **resampled(self.interval)}
+        drawn = {"resamples": self.interval.resamples, "seed": self.interval.seed, "level": self.interval.level}
+        settings = {**self.fields, **drawn}
         return Sheet(name, self.data, settings, records, layout(Frame(key, title, self.subtitle, footer, signatures)))
 
     def scores(
@@ -115,6 +119,12 @@ def answer_cells(answer: Answer) -> dict[str, Scalar]:
     return {"answer": answer.id, "system": answer.system, "group": answer.group or answer.id}
 
 
+def reasons(counts: Mapping[str, int], of: str, examples: Sequence[tuple[str, str, str]]) -> str:
+    """Why something has no verdict, of how many, and the first of it: answer, place and text of each."""
+    first = [f"{answer}, {place}: {shortened(text)}" for answer, place, text in examples[:_EXAMPLES]]
+    return f"{counted(counts)} (of {of}); first: {'; '.join(first)}"
+
+
 def counted(counts: Mapping[str, int]) -> str:
     """Counts by name, sorted: failed 1, too long 2."""
     return ", ".join(f"{plain(name)} {number:,}" for name, number in sorted(counts.items()))
@@ -153,11 +163,6 @@ def by_system(panel: Panel, said: Callable[[int], Sequence[str]]) -> str:
     return "; ".join(text if alone else f"{name} {text}" for name, text in found if text)
 
 
-def resampled(interval: IntervalConfig) -> dict[str, Scalar]:
-    """The resampling as settings of a sheet."""
-    return {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
-
-
 def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str = "") -> Note:
     """The resampling as a note; groups: their number, None where it is not one for all numbers."""
     drawn = f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
@@ -171,7 +176,7 @@ def signed(data: Data, fields: Mapping[str, object], interval: IntervalConfig) -
         "answers": answers_at(data),
         **fields,
         **resampled_fields(interval.level, interval.resamples, interval.seed),
-        **versions(),
+        **{package: version(package) for package in ("metaeval", "numpy")},
     }
     return one_line(signature(made))
 
@@ -179,11 +184,6 @@ def signed(data: Data, fields: Mapping[str, object], interval: IntervalConfig) -
 def answers_at(data: Data) -> str:
     """What was judged, pinned: NAME@FINGERPRINT."""
     return f"{data.name}@{data.fingerprint[:12]}"
-
-
-def versions() -> dict[str, str]:
-    """Of the packages that numbers depend on."""
-    return {package: version(package) for package in ("metaeval", "numpy")}
 
 
 def truncation(backends: Iterable[Backend]) -> Note:

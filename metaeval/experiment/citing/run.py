@@ -28,7 +28,6 @@ from metaeval.experiment.citing.pipeline import (
     FindCutoff,
     Given,
     JudgedByMetrics,
-    MakeBackends,
     Pipeline,
     PipelineOptions,
     ReadsAnswers,
@@ -131,7 +130,21 @@ def judge(run: Run) -> Any:
         with open_chat(run.chat, run.choice.record, run.choice.replay, run.progress) as chat:
             heard = pipeline.ask(read, chat)
             _log.info("%s: %s", run.chat.model, chat.note())
-    with backends_over_store(run) as backends:
+    config = run.config
+    how: Premise = getattr(run.options, "premise", "joint")
+    with ExitStack() as stack:
+        # The store is opened when the first backend is made.
+        store = cache(lambda: stack.enter_context(ScoreStore(config.store_path)))
+
+        def backends(
+            cutoffs: Mapping[str, Cutoff] = run.cutoffs,
+            premise: Premise = how,
+            progress: MetricProgress | None = run.progress,
+        ) -> Iterator[Backend]:
+            # Each is made when the one before it has judged: its model is then let go.
+            for name, cutoff in cutoffs.items():
+                yield entailment(name, config, cutoff, store(), premise, progress)
+
         return pipeline.judge(heard, backends)
 
 
@@ -177,18 +190,14 @@ def prepare(
         find = partial(pipeline.cutoff, given=given)
         cutoffs = find_cutoffs(metrics, config, options.threshold, options.calibration, pipeline.decides, find)
     splitter = find_sentence_splitter(getattr(options, "splitter", "auto"))
-    name, answers = name_of(options.inputs), []
+    answers: list[Answer] = []
+    name = "+".join(_stem(path) for path in options.inputs)
     if isinstance(options, ReadsAnswers):
         answers = gather(options.files, options.format)
         if not any(answer.passages for answer in answers):
             raise UserError(f"No answer of {name} comes with passages: there is nothing that its citations point at.")
     folder = config.results / "cite" / pipeline.name / safe_name(name)
     return Run(pipeline, name, folder, options, given, config, cutoffs, choice, chat, splitter, answers, progress)
-
-
-def name_of(files: Sequence[Path]) -> str:
-    """The files' names, without folders and endings."""
-    return "+".join(_stem(path) for path in files)
 
 
 def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
@@ -242,26 +251,6 @@ def find_cutoffs(
     if soft := [name for name, cutoff in found.items() if decides and cutoff.value is None]:
         raise UserError(f"{decides}, and {soft[0]!r} is asked for soft scores: give a threshold.")
     return found
-
-
-@contextmanager
-def backends_over_store(run: Run) -> Iterator[MakeBackends]:
-    """What makes backends over the run's score store; the store is opened when the first of them is made."""
-    config = run.config
-    premise: Premise = getattr(run.options, "premise", "joint")
-    with ExitStack() as stack:
-        store = cache(lambda: stack.enter_context(ScoreStore(config.store_path)))
-
-        def made(
-            cutoffs: Mapping[str, Cutoff] = run.cutoffs,
-            premise: Premise = premise,
-            progress: MetricProgress | None = run.progress,
-        ) -> Iterator[Backend]:
-            # Each is made when the one before it has judged: its model is then let go.
-            for name, cutoff in cutoffs.items():
-                yield entailment(name, config, cutoff, store(), premise, progress)
-
-        yield made
 
 
 def _set(given: Given, name: str) -> dict[str, Any]:

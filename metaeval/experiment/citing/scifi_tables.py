@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
 import numpy as np
@@ -32,7 +32,7 @@ from metaeval.experiment.citing.provenance import (
     counted,
     data_of,
     judged,
-    shortened,
+    reasons,
     truncation,
     uncertainty,
     verdicts,
@@ -42,7 +42,7 @@ from metaeval.experiment.citing.rankings import Rankings, ranking_sheets
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.citing.scifi import Assessed, Scored, averages, coverage_column, entailment_column
 from metaeval.experiment.sheet import Record, Scalar, Sheet
-from metaeval.report.citation.layout import Ends, Entry, entry_records, scores_grid, shown_columns
+from metaeval.report.citation.layout import Ends, Entry, Frame, entry_records, scores_grid, shown_columns
 from metaeval.report.grid import Grid, Group, Note, count, numeral, plain
 from metaeval.report.result import Column
 from metaeval.stats.arrays import Floats
@@ -72,7 +72,6 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
 }
 """Of row tables that can be without rows."""
 
-_EXAMPLES = 3
 _VALUE = "a fact's value is"
 _PERCENT = Column(key="", label="", scale=100, digits=1)
 
@@ -112,11 +111,18 @@ def _scores(assessed: Assessed, around: Provenance) -> Sheet:
     # What the table is about stands in it, even where nothing has a value.
     kept = {one.key for one in columns if assessed.referred or one.key.startswith(("entailment", "count_valued"))}
     title = "Citation entailment of facts" + (", and coverage of the reference" if assessed.referred else "")
+
+    def layout(frame: Frame) -> Grid:
+        """With a heading over the columns of each measure; those without a value are in it if they are kept."""
+        names = [_GROUPS[column.key.partition("_")[0]] for column in shown_columns(columns, entries, kept)]
+        groups = tuple(Group(name, names.count(name)) for name in dict.fromkeys(names))
+        return replace(scores_grid(frame, columns, named, kept), groups=groups)
+
     return around.sheet(
         "scifi-scores",
         f"{title} (%)",
         entry_records(entries),
-        lambda frame: _grouped(scores_grid(frame, columns, named, kept), columns, entries, kept),
+        layout,
     )
 
 
@@ -137,14 +143,6 @@ def _counts(assessed: Assessed, one: Scored, system: int) -> dict[str, Ends]:
     referred = any(assessed.read[row].reference is not None for row in rows)
     reference = sum(one.coverage[row].total for row in rows) if referred else None
     return {_COUNTS[0].key: (valued, None, None), _COUNTS[1].key: (reference, None, None)}
-
-
-def _grouped(grid: Grid, columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str]) -> Grid:
-    """The grid with a heading over the columns of each measure; those without a value are in it if they are kept."""
-    shown = shown_columns(columns, entries, kept)
-    names = [_GROUPS[column.key.partition("_")[0]] for column in shown]
-    groups = tuple(Group(name, names.count(name)) for name in dict.fromkeys(names))
-    return replace(grid, groups=groups)
 
 
 def rankings(assessed: Assessed) -> Rankings:
@@ -212,10 +210,9 @@ def missing_values(one: Scored) -> str:
     references = [line for line in one.references if line.reason and line.value is None]
     said = []
     for lines, total, noun in ((facts, len(one.facts), "fact"), (references, len(one.references), "reference fact")):
-        first = [f"{plain(line.answer)}, fact {line.fact_number}: {shortened(line.fact)}" for line in lines[:_EXAMPLES]]
+        first = [(plain(line.answer), f"fact {line.fact_number}", line.fact) for line in lines]
         if lines:
-            reasons = counted(Counter(line.reason for line in lines))
-            said.append(f"{reasons} (of {count(total, noun)}); first: {'; '.join(first)}")
+            said.append(reasons(Counter(line.reason for line in lines), count(total, noun), first))
     return "; ".join(said)
 
 
@@ -249,14 +246,14 @@ def one_fact_each(sentences: int) -> str:
 
 def _lost_sentences(assessed: Assessed) -> str:
     """Sentences whose facts are missing, of answers and of references; nobody knows how many facts they hold."""
-    reasons = Counter(reason for own in assessed.read for reason in own.lost.values())
+    causes = Counter(reason for own in assessed.read for reason in own.lost.values())
     sentences = sum(len(own.sentences) for own in assessed.read)
     first = next(((own.answer.id, number) for own in assessed.read for number in sorted(own.lost)), None)
     of_references = sum(own.reference.sentences_lost for own in assessed.read if own.reference is not None)
     parts = []
     if first is not None:
         where = f"{plain(first[0])}, sentence {first[1]}"
-        parts.append(f"{counted(reasons)} (of {count(sentences, 'sentence')}): their facts are unknown; first: {where}")
+        parts.append(f"{counted(causes)} (of {count(sentences, 'sentence')}): their facts are unknown; first: {where}")
     if of_references:
         parts.append(f"{count(of_references, 'sentence')} of references, which coverage does not ask for")
     return "; ".join(parts)
