@@ -25,7 +25,7 @@ from metaeval.citation.model import Pair
 from metaeval.experiment.citing.citeeval_run import Rated, asked_fields
 from metaeval.experiment.citing.claims import F1, PRECISION, RECALL
 from metaeval.experiment.citing.pipeline import MakeBackends
-from metaeval.experiment.citing.provenance import Provenance, truncation
+from metaeval.experiment.citing.provenance import Provenance, truncation, written_out
 from metaeval.experiment.metrics import plug_in
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.experiment.verdicts import Backend, load_judge
@@ -256,7 +256,7 @@ def _by_metric(rated: Rated, name: str) -> Scored:
 
     with plug_in(name):
         options = metric.identity()["options"]
-        said = ",".join(f"{key}={value}" for key, value in options.items())
+        said = written_out(options)
         fields = {"backend": f"{name}@v{metric.card.version}" + (f"({said})" if said else ""), **metric.provenance()}
         limit = options.get("max_tokens") or metric.card.input_limit
         judged = attrscore_by_metric(run.answers, rated.reading.splits, label)

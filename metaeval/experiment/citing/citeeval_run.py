@@ -28,6 +28,7 @@ from metaeval.config import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Names, Profile, ReadsAnswers, Run, one_of
 from metaeval.experiment.citing.pipeline import Scenario as ScenarioName
+from metaeval.experiment.citing.provenance import written_out
 from metaeval.experiment.sheet import Scalar
 from metaeval.experiment.verdicts import load_judge
 
@@ -173,20 +174,19 @@ def estimate_citeeval(reading: Reading) -> str:
     return str(estimate_for([one.request for one in asked], judge.chat))
 
 
-def ask_citeeval(reading: Reading, chat: Any) -> Rated:
+def ask_citeeval(reading: Reading, chat: Chat) -> Rated:
     """Ask the chat model, and rate the answers."""
-    answering: Chat = chat
     found = evaluate(
         reading.run.answers,
         reading.splits,
-        answering.ask,
+        chat.ask,
         reading.judge.asking,
         reading.judge.options,
         reading.by_model,
         reading.baseline_options,
         reading.coefficients,
     )
-    return Rated(reading, found, answering.models)
+    return Rated(reading, found, chat.models)
 
 
 def asked_fields(
@@ -205,27 +205,24 @@ def asked_fields(
     own = {name: value for name, value in asdict(asking).items() if name != "model" and not name.endswith("_file")}
     if prompts is not None:
         own = {name: value for name, value in own.items() if name not in _OF_CITEEVAL}
-    elif asking.statements_per_request is None and not unset:
-        del own["statements_per_request"]
+    else:
+        prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
+        if asking.statements_per_request is not None:
+            prompts.append(f"part@{part_prompt().fingerprint}")
+        elif not unset:
+            del own["statements_per_request"]
     return {
         "model": asking.model,
         "answered_as": ", ".join(models) or asking.model,
-        "prompts": ",".join(_own_prompts(asking) if prompts is None else prompts),
-        "asking": ",".join(f"{name}={value}" for name, value in {**own, **instead}.items()),
+        "prompts": ",".join(prompts),
+        "asking": written_out({**own, **instead}),
     }
 
 
 def changed_options(profile: str, options: CiteEvalOptions) -> str:
     """Options of the profile, only where they were changed."""
     preset, own = asdict(PROFILES[profile]), asdict(options)
-    return ",".join(f"{name}={value}" for name, value in own.items() if value != preset[name]) or "as the profile"
-
-
-def _own_prompts(asking: Asking) -> list[str]:
-    prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
-    if asking.statements_per_request is not None:
-        prompts.append(f"part@{part_prompt().fingerprint}")
-    return prompts
+    return written_out({name: own[name] for name in own if own[name] != preset[name]}) or "as the profile"
 
 
 def _baselines(run: Run) -> tuple[list[Baseline], list[str]]:

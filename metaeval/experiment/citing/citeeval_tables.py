@@ -23,7 +23,7 @@ from metaeval.experiment.citing.citeeval_run import (
     estimate_citeeval,
     read_citeeval,
 )
-from metaeval.experiment.citing.generating import MONEY, taken
+from metaeval.experiment.citing.generating import MONEY, amount, taken
 from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Measure, Pipeline, Run
 from metaeval.experiment.citing.provenance import (
     Provenance,
@@ -160,11 +160,6 @@ def _judging(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
     paid = Note("money", "what the replies cost when they were asked for; kept ones cost nothing again")
     title = "What was asked, and what came of it"
     return made.lines("judging", title, ["system", *shown], [("", rows)], records, [paid, *notes])
-
-
-def amount(name: str, value: float | None) -> Cell:
-    """A count, or money, as it is printed."""
-    return Cell(UNDEFINED if value is None else f"{value:.4f}" if name == MONEY else f"{value:,}")
 
 
 def _notes(rated: Rated, prompts: str) -> list[Note]:

@@ -174,7 +174,7 @@ def _sheet(written: _Written) -> Sheet:
         for title, counts in blocks.items()
         for name, value in counts.items()
     ]
-    rows = [(title, [(name, [_cell(name, value)]) for name, value in own.items()]) for title, own in blocks.items()]
+    rows = [(title, [(name, [amount(name, value)]) for name, value in own.items()]) for title, own in blocks.items()]
     shown = [(title, lines) for title, lines in rows if lines]
     return Sheet("generation", data, fields, records, lines_grid(frame, "count", ["number"], shown))
 
@@ -231,12 +231,12 @@ def _notes(written: _Written, documents: int, fields: dict[str, str]) -> tuple[N
     return tuple(note for note in notes if note.text)
 
 
-def _cell(name: str, value: float | None) -> Cell:
+def amount(name: str, value: float | None) -> Cell:
+    """A count, a mean or money, as it is printed."""
     if value is None:
         return Cell(UNDEFINED)
-    if name == MONEY:
-        return Cell(f"{value:.4f}")
-    return Cell(f"{value:,.1f}" if isinstance(value, float) else f"{value:,}")
+    digits = 4 if name == MONEY else 1 if isinstance(value, float) else 0
+    return Cell(f"{value:.4f}" if name == MONEY else f"{value:,.{digits}f}")
 
 
 GENERATE = Pipeline(

@@ -26,8 +26,8 @@ from metaeval.citation.readers.jsonl import own_lines
 from metaeval.config import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, asked_fields, check_edited, read_judge
-from metaeval.experiment.citing.citeeval_tables import MEASURES, amount, around
-from metaeval.experiment.citing.generating import check_output, taken
+from metaeval.experiment.citing.citeeval_tables import MEASURES, around
+from metaeval.experiment.citing.generating import amount, check_output, taken
 from metaeval.experiment.citing.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, Scenario, one_of
 from metaeval.experiment.citing.provenance import Provenance, listed
 from metaeval.experiment.citing.quantities import mean_of
@@ -161,7 +161,10 @@ def _values(improved: Improved, made: Provenance) -> Sheet:
         changes: _Lines = []
         for turn, one in enumerate(improved.rounds):
             title = f"round {turn}" if turn else "before"
-            cited, cited_first = _citations(one, numbers), _citations(first, numbers)
+            cited, cited_first = (
+                sum(len(statement.citations) for n in numbers for statement in each.splits[n].statements)
+                for each in (one, first)
+            )
             cells, changed = [], []
             known = pairs = 0
             for key, measure in MEASURES.items():
@@ -184,10 +187,6 @@ def _values(improved: Improved, made: Provenance) -> Sheet:
         blocks += [(plain(system), lines), *([(f"{plain(system)}: change", changes)] if changes else [])]
     headings = ["round", *(measure.label for measure in MEASURES.values()), "citations", "answers"]
     return made.lines("improving", "Citations before and after their judge's edits", headings, blocks, records)
-
-
-def _citations(one: Round, numbers: Sequence[int]) -> int:
-    return sum(len(statement.citations) for n in numbers for statement in one.splits[n].statements)
 
 
 def _edits(improved: Improved, made: Provenance) -> Sheet:

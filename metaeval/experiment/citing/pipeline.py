@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
@@ -278,11 +278,6 @@ def _pass_on(read: Any, asked: Any) -> Any:
     return read
 
 
-def _laid_out(judged: Any) -> Layout:
-    layout: Layout = judged
-    return layout
-
-
 @dataclass(frozen=True)
 class Pipeline:
     """A citation pipeline, as data and pure functions.
@@ -307,7 +302,7 @@ class Pipeline:
     help: str
     options: type[PipelineOptions]
     read: Callable[[Run], Any]
-    lay_out: Callable[[Any], Layout] = _laid_out
+    lay_out: Callable[[Any], Layout] = lambda judged: cast(Layout, judged)
     judge: Callable[[Any, MakeBackends], Any] = _pass_on
     estimate: Callable[[Any], str] = lambda read: "No chat model is asked: nothing is paid."
     ask: Callable[[Any, Any], Any] = _pass_on

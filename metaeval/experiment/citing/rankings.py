@@ -144,12 +144,8 @@ def flips(found: Rankings) -> list[Flip]:
 def _causes(found: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]) -> tuple[Cause, ...]:
     if measure not in found.shares:
         return ()
-    both = [found.shares[measure][backend] for backend in backends]
-    causes = [
-        cause
-        for system, sign in zip(systems, (1.0, -1.0), strict=True)
-        for cause in parts(found.panel, both[0], both[1], system, sign)
-    ]
+    before, after = (found.shares[measure][backend] for backend in backends)
+    causes = parts(found.panel, before, after, systems[0], 1.0) + parts(found.panel, before, after, systems[1], -1.0)
     causes.sort(key=lambda cause: (-cause.adds, cause.answer))
     return tuple(cause for cause in causes[:CAUSES] if cause.adds > 0)
 

@@ -18,8 +18,7 @@ from metaeval.report.grid import Grid, Note
 from metaeval.report.result import Result, save_result
 from metaeval.report.terminal import text_of
 
-_ON_MISSING = frozenset({"not judged", "could be", "left out", "not read", "without facts"})
-"""Labels of the notes that say what is missing, and what the numbers could be with it."""
+_ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
 
 
 @dataclass(frozen=True)

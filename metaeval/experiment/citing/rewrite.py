@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,14 +148,6 @@ def _read(run: Run) -> Rejudged:
         "rewrite": written_out(run.chat.identity()),
     }
     return Rejudged(run, profile, read, cut, fields)
-
-
-def _estimate(read: Rejudged) -> str:
-    return f"{len(read.cut):,} claims to write again: {estimated(read.cut, read.run.chat)}"
-
-
-def _ask(read: Rejudged, chat: Any) -> Rejudged:
-    return replace(read, rewritings=rewrite(read.cut, chat.ask, prompt_of(read.run.chat), read.run.chat))
 
 
 def _judge(heard: Rejudged, backends: MakeBackends) -> Layout:
@@ -347,7 +339,9 @@ REWRITE = Pipeline(
     purpose="writes the claims again",
     chat_options=RewriteOptions,
     read=_read,
-    estimate=_estimate,
-    ask=_ask,
+    estimate=lambda read: f"{len(read.cut):,} claims to write again: {estimated(read.cut, read.run.chat)}",
+    ask=lambda read, chat: replace(
+        read, rewritings=rewrite(read.cut, chat.ask, prompt_of(read.run.chat), read.run.chat)
+    ),
     judge=_judge,
 )
