@@ -91,7 +91,8 @@ def citation_shares(
     undefined_is_zero: see `zero_where_undefined`.
     """
     recall = recalls(answers, lines)
-    precision = (group_precisions if by_group else precisions)(answers, lines)
+    of_marks = ((line.answer, line.claim_number, line.precision) for line in lines)
+    precision = mean_of_groups(answers, of_marks) if by_group else precisions(answers, lines)
     return recall, zero_where_undefined(precision, recall) if undefined_is_zero else precision
 
 
@@ -103,11 +104,6 @@ def recalls(answers: Sequence[Answer], lines: Sequence[Line]) -> list[Share]:
 def precisions(answers: Sequence[Answer], lines: Sequence[Line]) -> list[Share]:
     """Citation precision of each answer over its citations that have one."""
     return sum_up(answers, ((line.answer, line.precision, line.state == "unjudged") for line in lines))
-
-
-def group_precisions(answers: Sequence[Answer], lines: Sequence[Line]) -> list[Share]:
-    """Precision of each answer as ALiiCE's paper has it: the mean over citation groups of their share of good marks."""
-    return mean_of_groups(answers, ((line.answer, line.claim_number, line.precision) for line in lines))
 
 
 def mean_of_groups(answers: Sequence[Answer], marks: Iterable[tuple[str, int | None, float | None]]) -> list[Share]:

@@ -76,10 +76,6 @@ class Tree:
         heads = _set(self.heads, {node: self.heads[over], over: NOWHERE})
         return replace(self, heads=heads, labels=(*self.labels[:node], "", *self.labels[node + 1 :]))
 
-    def doubling(self, node: int) -> Tree:
-        """The tree with `node`, without its label, hanging under the root once more."""
-        return replace(self, labels=(*self.labels[:node], "", *self.labels[node + 1 :]), doubled=node)
-
 
 def tree_of(parse: Parse) -> Tree | None:
     """The tree under the last root, as the released code takes it; None for a parse without tokens."""
@@ -118,7 +114,9 @@ def apart(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
         rule, ti = "lca_is_j:replace_lca_by_Ti", tree.child_towards(j, i)
         if j != tree.root:
             return tree.lifted(ti, over=j), rule
-        return (tree.rooted_at(ti) if replace_root else tree.doubling(ti)), rule
+        # Else Ti, without its label, hangs under the root once more.
+        doubled = replace(tree, labels=(*tree.labels[:ti], "", *tree.labels[ti + 1 :]), doubled=ti)
+        return (tree.rooted_at(ti) if replace_root else doubled), rule
     ti, tj = tree.child_towards(lca, i), tree.child_towards(lca, j)
     tc = coordinations_between(tree, lca, ti, tj)
     if not tc:

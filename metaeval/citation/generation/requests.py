@@ -167,7 +167,10 @@ class Setup:
 
     def request(self, stage: Stage, question: str, documents: Sequence[Document]) -> ChatRequest:
         """Ask for the summary of one document, for the documents that are needed, or for the answer with its marks."""
-        lines = "\n".join(_line(one) for one in documents)
+        lines = "\n".join(
+            _json({"document": one.number, **({"title": one.title} if one.title else {}), "text": one.text})
+            for one in documents
+        )
         form: dict[str, Any] | None = None
         if stage == "summary":
             form, texts = _SUMMARY, {"document": lines, "words": str(self.options.summary_words)}
@@ -190,11 +193,6 @@ def read_selection(text: str) -> list[int] | None:
     """The numbers in a reply, each once, in order; None for a reply of another form."""
     body = read_object(text, _SELECTION)
     return sorted(set(body["documents"])) if body else None
-
-
-def _line(document: Document) -> str:
-    title = {"title": document.title} if document.title else {}
-    return _json({"document": document.number, **title, "text": document.text})
 
 
 def _json(value: Any) -> str:

@@ -21,6 +21,7 @@ from metaeval.citation.citeeval.bench import HumanStatement, judged_as, read_hum
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.model import HumanAnswer, HumanSet, RatedStatement, SpanValue, Valued
 from metaeval.citation.model import Answer
+from metaeval.citation.readers.answers import form_of
 from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged, written
 from metaeval.citation.readers.jsonl import read_own
 from metaeval.corpus.loaders.rows import Row, read_rows, strip_marks
@@ -50,7 +51,10 @@ def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None
     if len(set(names)) < len(names):
         raise UserError(f"Files are told apart by their names, and two have the same: {', '.join(names)}.")
     rows = {path: list(read_rows(path, _HINT)) for path in files}
-    forms = {_form(own, path) if form == "auto" else form for path, own in rows.items()}
+    empty = [path for path, own in rows.items() if not own] if form == "auto" else []
+    if empty:
+        raise UserError(f"{empty[0]} holds no answers: give a file with at least one.")
+    forms = {form_of(own[0], _TELLING, "rated answers") if form == "auto" else form for own in rows.values()}
     if len(forms) > 1:
         raise UserError(f"All files are to be of one format, and these are {' and '.join(sorted(forms))}.")
     (found,) = forms
@@ -65,19 +69,6 @@ def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None
     if found == "expertqa":
         return _expertqa([row for own in rows.values() for row in own])
     return _own(dict(zip(names, rows.values(), strict=True)))
-
-
-def _form(rows: Sequence[Row], path: Path) -> str:
-    if not rows:
-        raise UserError(f"{path} holds no answers: give a file with at least one.")
-    for form, fields in _TELLING.items():
-        if all(field in rows[0].fields for field in fields):
-            return form
-    known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in _TELLING.items())
-    raise UserError(
-        f"{rows[0].where}: no known format of rated answers has the fields {', '.join(rows[0].fields) or 'none'}; "
-        f"known are {known}."
-    )
 
 
 def _expertqa(rows: Sequence[Row]) -> HumanSet:

@@ -51,7 +51,11 @@ def read_crag25(rows: Sequence[Row], path: Path) -> Iterator[Answer]:
     The passages are in `STUDY_retrieval.jsonl`, gzipped or not, in the folder of `STUDY_responses_llm.jsonl`.
     Raises `UserError` when that file is missing, lacks a topic, or has fewer texts than ids for one.
     """
-    beside = _retrieval(path)
+    study = path.name.split("_")[0]
+    places = [path.with_name(f"{study}_retrieval.jsonl{ending}") for ending in (".gz", "")]
+    beside = next((place for place in places if place.is_file()), None)
+    if beside is None:
+        raise UserError(f"{path}: the passages are missing; put {places[0].name} into the same folder.")
     topics = {row.text("topic"): row for row in read_rows(beside)}
     texts = {topic: row.texts("references_texts") for topic, row in topics.items()}
     for topic, row in topics.items():
@@ -70,15 +74,6 @@ def read_crag25(rows: Sequence[Row], path: Path) -> Iterator[Answer]:
             system=row.optional_text("style"),
             first=0,
         )
-
-
-def _retrieval(path: Path) -> Path:
-    study = path.name.split("_")[0]
-    places = [path.with_name(f"{study}_retrieval.jsonl{ending}") for ending in (".gz", "")]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        raise UserError(f"{path}: the passages are missing; put {places[0].name} into the same folder.")
-    return found
 
 
 REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
@@ -145,23 +140,26 @@ def read_answers(path: Path, form: str = "auto") -> list[Answer]:
     rows = _rows(path)
     if not rows:
         raise UserError(f"{path} holds no answers: give a file with at least one.")
-    answers = list(READERS[_form(rows[0], path) if form == "auto" else form](rows, path))
+    answers = list(READERS[form_of(rows[0], _TELLING, "answers", HINT) if form == "auto" else form](rows, path))
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
 
 
-def _form(row: Row, path: Path) -> str:
-    for form, fields in _TELLING.items():
-        if all(field in row.fields for field in fields):
-            return form
+def form_of(row: Row, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
+    """The first form whose telling fields a file's first item has. what: the file holds, for errors.
+
+    hint: what else to do, where an item that lacks one telling field is to be refused as half of that form.
+    """
+    lacking = {form: [one for one in fields if one not in row.fields] for form, fields in telling.items()}
+    if found := next((form for form, left in lacking.items() if not left), None):
+        return found
     # A record that lacks one telling field is more likely half of a known format than of no format.
-    near = {form: [one for one in fields if one not in row.fields] for form, fields in _TELLING.items()}
-    if likely := [f"looks like {form} and lacks the field {left[0]}" for form, left in near.items() if len(left) == 1]:
-        raise UserError(f"{row.where}: {'; or '.join(likely)}: add it, or {HINT}.")
-    known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in _TELLING.items())
-    raise UserError(
-        f"{row.where}: no known format of answers has the fields {', '.join(row.fields) or 'none'}; known are {known}."
-    )
+    near = [f"looks like {form} and lacks the field {left[0]}" for form, left in lacking.items() if len(left) == 1]
+    if near and hint:
+        raise UserError(f"{row.where}: {'; or '.join(near)}: add it, or {hint}.")
+    known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in telling.items())
+    fields = ", ".join(row.fields) or "none"
+    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; known are {known}.")
 
 
 def _rows(path: Path) -> list[Row]:

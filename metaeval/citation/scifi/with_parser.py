@@ -7,7 +7,7 @@ paper's rules leave phrases. A sentence with one citation group or none is one f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from metaeval.citation.aliice.claims import MARK, Draft, draft, read
@@ -159,7 +159,13 @@ def read_with_parser(
         facts: list[Fact] = []
         problems: Counter[str] = Counter()
         for sentence in own:
-            _add_facts(sentence, _made(sentence, drafts.get((place, sentence.number)), parses), facts, problems)
+            ready = drafts.get((place, sentence.number))
+            if ready is None or ready.text is None:
+                groups = tuple(group.at for group in sentence.groups) if len(sentence.groups) == 1 else ()
+                made = [(sentence.text, Segment(0, len(sentence.text), "verbatim"), "sentence", groups)]
+            else:
+                made = claims_in(sentence, ready, parses[ready.text])
+            _add_facts(sentence, made, facts, problems)
         said = given_facts(answer) or reference_sentences(answer, options, splitter)
         reference = None if said is None else ReferenceFacts(said)
         found.append(AnswerFacts(answer, own, tuple(facts), reference=reference, problems=problems))
@@ -177,10 +183,3 @@ def _add_facts(sentence: Sentence, made: Sequence[Made], facts: list[Fact], prob
         elif has_letter(text):
             seen[text.casefold()] = len(facts)
             facts.append(Fact(len(facts) + 1, text, sentence.number, segment, rule, own=groups))
-
-
-def _made(sentence: Sentence, ready: Draft | None, parses: Mapping[str, Parse]) -> list[Made]:
-    if ready is None or ready.text is None:
-        own = tuple(group.at for group in sentence.groups) if len(sentence.groups) == 1 else ()
-        return [(sentence.text, Segment(0, len(sentence.text), "verbatim"), "sentence", own)]
-    return claims_in(sentence, ready, parses[ready.text])

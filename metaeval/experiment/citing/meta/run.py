@@ -54,7 +54,6 @@ from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.run import evaluate_rated
-from metaeval.experiment.scoring import MetricProgress
 from metaeval.experiment.verdicts import Backend, load_judge
 from metaeval.report.grid import count
 from metaeval.report.result import Result
@@ -191,21 +190,26 @@ def _judge(heard: Heard, make: MakeBackends) -> Meta:
     """Every measure of every pipeline, held against the ratings."""
     read, measured = heard.read, [*heard.read.given, *heard.measured]
     backends: list[tuple[str, Backend]] = []
-    asking = [""]
-    told = _naming(read.run.progress, asking)
+    progress, asking = read.run.progress, ""
+
+    def told(metric: str, done: int, total: int) -> None:
+        """Progress that names the pipeline which asks with the metric."""
+        if progress is not None:
+            progress(f"{asking}, {metric}", done, total)
+
     premise = "max over chunks" if read.options.premise == "chunks" else "joint"
-    for backend in make(read.cutoffs, premise, told):
+    for backend in make(read.cutoffs, premise, told if progress else None):
         backends.append(("", backend))
         for pipeline in read.pipelines:
-            asking[0] = pipeline.name
+            asking = pipeline.name
             measured += citation_measures(pipeline, backend, read.run.config)
         if "autoais" in read.names:
-            asking[0] = "autoais"
+            asking = "autoais"
             how = {"splitter": "as published" if read.human.splits else read.splitter.name}
             measured += autoais_measures(read.answers, read.splits, how, backend)
-    for backend in make(read.graded, "joint", told):
+    for backend in make(read.graded, "joint", told if progress else None):
         backends.append(("scifi", backend))
-        asking[0] = "scifi"
+        asking = "scifi"
         measured.append(scifi_measure(read, heard.facts, heard.fields, backend))
     # Pipelines in the order of their list, and scores that were given behind them; the sort keeps all else.
     order = {name: place for place, name in enumerate(PIPELINES)}
@@ -214,17 +218,6 @@ def _judge(heard: Heard, make: MakeBackends) -> Meta:
     levels, left_out = _levels(read, measured, aligned)
     results = [_results(read, level, read.tested(measured)) for level in levels]
     return Meta(read, measured, aligned, levels, left_out, results, backends, heard.rated)
-
-
-def _naming(progress: MetricProgress | None, asking: Sequence[str]) -> MetricProgress | None:
-    """Progress that names the pipeline with the metric. asking: holds the one that asks now; it changes meanwhile."""
-    if progress is None:
-        return None
-
-    def told(metric: str, done: int, total: int) -> None:
-        progress(f"{asking[0]}, {metric}", done, total)
-
-    return told
 
 
 def _levels(
