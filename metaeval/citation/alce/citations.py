@@ -121,15 +121,13 @@ def _cited(unit: Reading, answer: Answer, options: AlceOptions) -> Iterator[Cite
             state = "fails"
         seen.add(mark.number if mark.number is not None else -1)
         found.append(Cited(mark, place, problem, state))
-    failed = any(one.state == "fails" for one in found)
-    read = 0
+    # A sentence that fails as a whole is settled before the limit: any of its marks may be the one out of range.
+    settled = options.out_of_range == "sentence fails" and any(one.state == "fails" for one in found)
+    left = len(found) if options.at_most is None or settled else options.at_most
     for one in found:
-        # A sentence that fails as a whole is settled before the limit: any of its marks may be the one out of range.
-        limited = options.at_most is not None and not (failed and options.out_of_range == "sentence fails")
         counted = one.state in ("judged", "fails")
-        read += counted
-        over = limited and counted and options.at_most is not None and read > options.at_most
-        yield replace(one, state="over the limit") if over else one
+        yield replace(one, state="over the limit") if counted and not left else one
+        left -= counted and left > 0
 
 
 def clean(unit: Reading, answer: Answer, options: AlceOptions) -> Reading:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -96,14 +95,14 @@ def read_expertqa(rows: Sequence[Row]) -> Iterator[Answer]:
 
     Answers whose evidence is URLs alone are left out, and how many is logged.
     """
-    dropped: Counter[str] = Counter()
+    left_out = 0
     for judged in read_judged(rows):
         if judged.all_urls:
-            dropped[URLS_ALONE] += 1
+            left_out += 1
         else:
             yield judged.answer
-    for reason, number in dropped.items():
-        _log.info("expertqa: %s left out: %d", reason, number)
+    if left_out:
+        _log.info("expertqa: %s left out: %d", URLS_ALONE, left_out)
 
 
 def read_judged(rows: Sequence[Row]) -> Iterator[JudgedAnswer]:
