@@ -11,6 +11,7 @@ import os
 import re
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
@@ -116,10 +117,22 @@ class Database:
         with self._sentences():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._write_ahead()
             # NORMAL survives the death of the process; only a power cut can take what came last, never break the file.
-            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "temp_store=MEMORY"):
+            for pragma in ("synchronous=NORMAL", "temp_store=MEMORY"):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._connection.executescript(schema)
+
+    def _write_ahead(self) -> None:
+        """Switch to write-ahead logging; SQLite itself does not wait where two processes switch a new file at once."""
+        for attempts_left in reversed(range(600)):
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or not attempts_left:
+                    raise
+                time.sleep(0.1)
 
     def close(self) -> None:
         """Close the file."""
