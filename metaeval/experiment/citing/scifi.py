@@ -172,20 +172,15 @@ def value_facts(facts: Assessed, backends: Iterable[Backend]) -> Assessed:
         references = coverage_lines(read, backend.entails, options, backend.soft)
         entailment, coverage = entailments(read, lines), coverages(read, references)
         mean = {"facts": micro_of, "answers": macro_of}
-        quantities = [mean[one](entailment_column(one), entailment) for one in averages(options)]
-        quantities += [mean[one](coverage_column(one), coverage) for one in averages(options)]
+        quantities = [mean[one](column_of("entailment", one), entailment) for one in averages(options)]
+        quantities += [mean[one](column_of("coverage", one), coverage) for one in averages(options)]
         scored.append(Scored(backend, lines, references, entailment, coverage, quantities))
     return replace(facts, scored=scored)
 
 
-def entailment_column(average: str) -> Column:
-    """Citation entailment, over "facts" or over "answers"."""
-    return Column(key=f"entailment_{average}", label=f"over {average}", scale=100, digits=1)
-
-
-def coverage_column(average: str) -> Column:
-    """Coverage, over "facts" or over "answers"."""
-    return Column(key=f"coverage_{average}", label=f"over {average}", scale=100, digits=1)
+def column_of(measure: str, average: str) -> Column:
+    """Citation entailment, or coverage, over "facts" or over "answers"."""
+    return Column(key=f"{measure}_{average}", label=f"over {average}", scale=100, digits=1)
 
 
 def averages(options: ScifiOptions) -> tuple[str, str]:

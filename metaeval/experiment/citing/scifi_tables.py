@@ -40,7 +40,7 @@ from metaeval.experiment.citing.provenance import (
 from metaeval.experiment.citing.quantities import Panel, Quantity, by_key, micro_of
 from metaeval.experiment.citing.rankings import Rankings, ranking_sheets
 from metaeval.experiment.citing.result import RowTable
-from metaeval.experiment.citing.scifi import Assessed, Scored, averages, coverage_column, entailment_column
+from metaeval.experiment.citing.scifi import Assessed, Scored, averages, column_of
 from metaeval.experiment.sheet import Record, Scalar, Sheet
 from metaeval.report.citation.layout import Ends, Entry, Frame, entry_records, scores_grid, shown_columns
 from metaeval.report.grid import Grid, Group, Note, count, numeral, plain
@@ -149,8 +149,8 @@ def rankings(assessed: Assessed) -> Rankings:
     """The systems' citation entailment and coverage under every backend; a measure without any value is left out."""
     panel, average = assessed.run.panel, averages(assessed.options)[0]
     values = {}
-    for name, column in (("entailment", entailment_column(average)), ("coverage", coverage_column(average))):
-        quantities = [by_key(one.quantities)[column.key] for one in assessed.scored]
+    for name in ("entailment", "coverage"):
+        quantities = [by_key(one.quantities)[column_of(name, average).key] for one in assessed.scored]
         systems = range(len(panel.systems))
         found = np.array([[_replicates(panel, own, system) for system in systems] for own in quantities])
         if not np.isnan(found[:, :, 0]).all():
