@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from metaeval.conformance.sentences import NotCheckedError, need, raises, refuse, runs
+from metaeval.conformance.sentences import NotCheckedError, checks_of, need, need_name, raises, refuse, runs
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, Ratings
@@ -64,8 +64,7 @@ class DatasetSubject:
         if not isinstance(found, kind):
             refuse(
                 f"The split {split!r} is a {type(found).__name__} and the card says kind={self.dataset.kind!r}: return "
-                "a "
-                f"{kind.__name__}, or change the card."
+                f"a {kind.__name__}, or change the card."
             )
         return found
 
@@ -73,10 +72,7 @@ class DatasetSubject:
 def its_card_is_whole(subject: DatasetSubject) -> None:
     """Words, files, splits and options that `data list`, `data info` and a run can read."""
     dataset = subject.dataset
-    need(
-        not subject.name or dataset.name == subject.name,
-        f"The card's name is {dataset.name!r} and the entry point's {subject.name!r}: give both the same name.",
-    )
+    need_name("The card's", dataset.name, subject.name)
     for what in ("name", "title", "origin", "licence", "schema"):
         need(getattr(dataset, what), f"The card's {what} is empty: fill it; `metaeval data info` shows it.")
     need(
@@ -99,8 +95,7 @@ def its_card_is_whole(subject: DatasetSubject) -> None:
         need(
             not file.sha256 or (re.fullmatch(r"[0-9a-f]{64}", file.sha256) and file.size > 0),
             f"The file {file.name!r} has the checksum {file.sha256!r} and the size {file.size}: give 64 hexadecimal "
-            "digits "
-            "and the size in bytes, or leave both out.",
+            "digits and the size in bytes, or leave both out.",
         )
 
 
@@ -125,8 +120,7 @@ def every_split_loads(subject: DatasetSubject) -> None:
             need(
                 reason and isinstance(count, int) and count > 0,
                 f"The split {split!r} drops {count!r} rows for the reason {reason!r}: give reasons in words, with "
-                "counts "
-                "above 0.",
+                "counts above 0.",
             )
         if isinstance(found, Corpus):
             _check_corpus(split, found)
@@ -152,8 +146,7 @@ def groups_can_be_resampled(subject: DatasetSubject) -> None:
         need(
             len(groups) > 1,
             f"All of the split {split!r} is in one group: set `group` to the question, answer or article that a "
-            "statement "
-            "comes from; intervals are drawn over groups.",
+            "statement comes from; intervals are drawn over groups.",
         )
         need(len(gold) > 1, f"All of the split {split!r} has one level: nothing there tells metrics apart.")
 
@@ -176,10 +169,4 @@ def _check_corpus(split: str, corpus: Corpus) -> None:
     need(used, f"No statement of the split {split!r} is cited.")
 
 
-CHECKS: tuple[Callable[[DatasetSubject], None], ...] = (
-    its_card_is_whole,
-    missing_files_are_told,
-    every_split_loads,
-    loading_repeats,
-    groups_can_be_resampled,
-)
+CHECKS = checks_of(globals())

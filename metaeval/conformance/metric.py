@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from metaeval.conformance.sentences import NotCheckedError, need, refuse, runs
+from metaeval.conformance.sentences import NotCheckedError, checks_of, need, need_name, refuse, runs
 from metaeval.scoring.contract import Combination, Metric, MetricCard, MetricOptions, PairScore, Status, ThreeWay
 from metaeval.scoring.engine import score_pairs
 
@@ -97,10 +97,7 @@ def declares_itself(subject: MetricSubject) -> None:
     card = getattr(kind, "card", None)
     if not isinstance(card, MetricCard):
         refuse(f"{kind.__name__} has no card: set `card = MetricCard(name=..., family=..., ...)` in the class.")
-    need(
-        not subject.name or card.name == subject.name,
-        f"The card's name is {card.name!r} and the entry point's {subject.name!r}: give both the same name.",
-    )
+    need_name("The card's", card.name, subject.name)
     for what in ("name", "family", "summary", "paper", "licence"):
         need(getattr(card, what), f"The card's {what} is empty: fill it; `metaeval metrics list` shows it.")
     need(
@@ -159,8 +156,7 @@ def a_statement_without_words_has_no_score(subject: MetricSubject) -> None:
         need(
             statement.strip() or (answer.score is None and answer.status is Status.EMPTY),
             f"The statement {statement!r} has no words and got {answer.score} with status {str(answer.status)!r}: "
-            "return "
-            "PairScore(None, Status.EMPTY) for it.",
+            "return PairScore(None, Status.EMPTY) for it.",
         )
 
 
@@ -208,8 +204,7 @@ def support_scores_higher(subject: MetricSubject) -> None:
     need(
         held is not None and other is not None and direction * (held - other) > 0,
         f"{HELD[1]!r} gets {held} against a source that says so and {other} against one about something else: the "
-        "first "
-        f"has to be {'higher' if direction > 0 else 'lower'}, as the card's direction is {direction:+d}.",
+        f"first has to be {'higher' if direction > 0 else 'lower'}, as the card's direction is {direction:+d}.",
     )
 
 
@@ -255,8 +250,7 @@ def what_is_cut_is_counted(subject: MetricSubject) -> None:
     need(
         (long.cut > 0) == expected,
         f"A pair of {long.tokens} tokens has cut={long.cut} with input_limit={limit}: cut is how many tokens the "
-        "metric "
-        "never saw, 0 if it saw all.",
+        "metric never saw, 0 if it saw all.",
     )
     need(
         not subject.answers[HELD].cut,
@@ -279,19 +273,7 @@ def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
     )
 
 
-CHECKS: tuple[Callable[[MetricSubject], None], ...] = (
-    declares_itself,
-    answers_every_pair,
-    scores_lie_in_the_declared_range,
-    a_statement_without_words_has_no_score,
-    no_pair_depends_on_the_others,
-    order_and_repetition_change_nothing,
-    support_scores_higher,
-    its_identity_names_what_it_is,
-    its_signature_fields_are_texts,
-    what_is_cut_is_counted,
-    three_way_probabilities_are_a_distribution,
-)
+CHECKS = checks_of(globals())
 
 
 def _check_answers(answers: Any) -> None:
@@ -302,8 +284,7 @@ def _check_answers(answers: Any) -> None:
     need(
         len(answers) == len(PAIRS),
         f"score returned {len(answers)} answers for {len(PAIRS)} pairs: return one PairScore for each pair, in the "
-        "order "
-        "given.",
+        "order given.",
     )
     for answer in answers:
         need(isinstance(answer, PairScore), f"score returned {answer!r}, not a PairScore: return PairScore(score).")
@@ -320,8 +301,7 @@ def _check_answers(answers: Any) -> None:
         need(
             (answer.status is Status.OK) == finite,
             f"score returned {answer.score} with status {str(answer.status)!r}: a number goes with Status.OK, None "
-            "with "
-            "every other status.",
+            "with every other status.",
         )
         need(
             isinstance(answer.tokens, int) and 0 <= answer.cut <= answer.tokens,

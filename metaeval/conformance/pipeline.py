@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.config import validated
-from metaeval.conformance.sentences import NotCheckedError, need, refuse, runs
+from metaeval.conformance.sentences import NotCheckedError, checks_of, need, need_name, refuse, runs
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineOptions, ReadsAnswers
 from metaeval.experiment.citing.result import PipelineResult
@@ -104,10 +104,7 @@ class PipelineSubject:
 def declares_itself(subject: PipelineSubject) -> None:
     """Words, options and needs from which the command and its help are made."""
     pipeline = subject.pipeline
-    need(
-        not subject.name or pipeline.name == subject.name,
-        f"Its name is {pipeline.name!r} and the entry point's {subject.name!r}: give both the same name.",
-    )
+    need_name("Its", pipeline.name, subject.name)
     for what in ("name", "title", "paper", "help"):
         need(getattr(pipeline, what), f"The pipeline's {what} is empty: fill it; `cite --help` and tables show it.")
     first = pipeline.help.strip().splitlines()[0]
@@ -163,9 +160,4 @@ def unusual_answers_are_read_or_refused(subject: PipelineSubject) -> None:
             )
 
 
-CHECKS: tuple[Callable[[PipelineSubject], None], ...] = (
-    declares_itself,
-    a_run_gives_tables_with_signatures,
-    the_same_run_gives_the_same_files,
-    unusual_answers_are_read_or_refused,
-)
+CHECKS = checks_of(globals())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from metaeval.conformance.sentences import need, raises, refuse, runs
+from metaeval.conformance.sentences import checks_of, need, need_name, raises, refuse, runs
 from metaeval.stats.resampling import bootstrap
 from protocols.comparison import compare
 from protocols.contract import Judgements, Measure, Option, Outcome, Protocol, Resampling
@@ -88,10 +88,7 @@ def declares_itself(subject: ProtocolSubject) -> None:
     """Names, words and options that every command can read."""
     protocol = subject.protocol
     keys = [measure.key for measure in protocol.measures]
-    need(
-        not subject.name or protocol.name == subject.name,
-        f"Its name is {protocol.name!r} and the entry point's {subject.name!r}: give both the same name.",
-    )
+    need_name("Its", protocol.name, subject.name)
     need(
         protocol.title and protocol.about,
         "title or about is empty: say in one sentence what it measures, for `explain`.",
@@ -161,8 +158,7 @@ def one_group_has_no_interval(subject: ProtocolSubject) -> None:
         need(
             estimate.low is None and (estimate.value is None or estimate.note),
             f"{key} has an interval, or no note, where all rows come from one group: return low=None, high=None and a "
-            "note "
-            "(protocols.estimation.outcome does).",
+            "note (protocols.estimation.outcome does).",
         )
 
 
@@ -284,21 +280,7 @@ def ties_are_as_declared(subject: ProtocolSubject) -> None:
         )
 
 
-CHECKS: tuple[Callable[[ProtocolSubject], None], ...] = (
-    declares_itself,
-    counts_and_estimates_are_whole,
-    without_scores_nothing_is_defined,
-    one_group_has_no_interval,
-    without_resamples_there_is_no_interval,
-    the_seed_fixes_the_interval,
-    order_of_rows_is_irrelevant,
-    names_of_groups_are_irrelevant,
-    bad_input_is_refused,
-    every_option_value_runs,
-    replicate_agrees_with_evaluate,
-    two_metrics_can_be_compared,
-    ties_are_as_declared,
-)
+CHECKS = checks_of(globals())
 
 
 def _check_outcome(protocol: Protocol, given: Judgements, outcome: Any, edge: str) -> None:
@@ -309,8 +291,7 @@ def _check_outcome(protocol: Protocol, given: Judgements, outcome: Any, edge: st
     need(
         sum(parts) == outcome.total == given.score.size,
         f"{where} {parts[0]} scored + {parts[1]} unscored + {parts[2]} excluded rows are not the {given.score.size} "
-        "given: "
-        "count every row once.",
+        "given: count every row once.",
     )
     need(
         all(count > 0 for count in outcome.excluded.values()),
@@ -353,8 +334,7 @@ def _check_outcome(protocol: Protocol, given: Judgements, outcome: Any, edge: st
 def _check_closed_forms(measure: Measure, one: Judgements, other: Judgements) -> None:
     if measure.closed_forms is None:
         return
-    columns = one.gold, one.score, other.score
-    found = runs(f"closed_forms of {measure.key}", partial(measure.closed_forms, *columns))
+    found = runs(f"closed_forms of {measure.key}", partial(measure.closed_forms, one.gold, one.score, other.score))
     for name, p in found.items():
         need(
             name in ("delong", "williams", "steiger") and (math.isnan(p) or 0 <= p <= 1),

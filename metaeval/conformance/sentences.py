@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NoReturn, TypeVar
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
 
 from metaeval.errors import UserError
 
@@ -22,6 +23,20 @@ def need(holds: object, sentence: str) -> None:
     """Raise `ContractError` with the sentence unless `holds`."""
     if not holds:
         raise ContractError(sentence)
+
+
+def need_name(whose: str, name: str, registered: str) -> None:
+    """Raise `ContractError` unless a thing has the name that it is registered under ("": none)."""
+    need(
+        not registered or name == registered,
+        f"{whose} name is {name!r} and the entry point's {registered!r}: give both the same name.",
+    )
+
+
+def checks_of(module: Mapping[str, object]) -> tuple[Callable[[Any], None], ...]:
+    """The checks of a module in their order: its functions that take a subject and nothing else."""
+    functions = filter(inspect.isfunction, module.values())
+    return tuple(one for one in functions if [*inspect.signature(one).parameters] == ["subject"])
 
 
 def refuse(sentence: str, cause: BaseException | None = None) -> NoReturn:

@@ -27,30 +27,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _cases(config: pytest.Config) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
     options = dict(text.partition("=")[::2] for text in config.getoption("option"))
-    data = Path(given) if (given := config.getoption("data")) else None
-    for name in config.getoption("metric"):
-        subject = metric.MetricSubject(_find("metric", name), options, _registered(name))
-        yield from ((f"{name}-{check.__name__}", check, subject) for check in metric.CHECKS)
-    for name in config.getoption("dataset"):
-        of = dataset.DatasetSubject(_find("dataset", name), data, _registered(name))
-        yield from ((f"{name}-{check.__name__}", check, of) for check in dataset.CHECKS)
-    for name in config.getoption("pipeline"):
-        judged = pipeline.PipelineSubject(_find("pipeline", name), options, data, _registered(name))
-        yield from ((f"{name}-{check.__name__}", check, judged) for check in pipeline.CHECKS)
-    for name in config.getoption("protocol"):
-        over = protocol.ProtocolSubject(_find("protocol", name), _registered(name))
-        yield from ((f"{name}-{check.__name__}", check, over) for check in protocol.CHECKS)
-
-
-def _registered(name: str) -> str:
-    return "" if ":" in name else name
-
-
-def _find(kind: registry.Kind, name: str) -> Any:
-    try:
-        return registry.find(kind, name)
-    except UserError as error:
-        pytest.exit(str(error), returncode=4)
+    path = config.getoption("data")
+    data = Path(path) if path else None
+    kinds: tuple[tuple[registry.Kind, Any, type, tuple[Any, ...]], ...] = (
+        ("metric", metric.CHECKS, metric.MetricSubject, (options,)),
+        ("dataset", dataset.CHECKS, dataset.DatasetSubject, (data,)),
+        ("pipeline", pipeline.CHECKS, pipeline.PipelineSubject, (options, data)),
+        ("protocol", protocol.CHECKS, protocol.ProtocolSubject, ()),
+    )
+    for kind, checks, subject_of, given in kinds:
+        for name in config.getoption(kind):
+            try:
+                found = registry.find(kind, name)
+            except UserError as error:
+                pytest.exit(str(error), returncode=4)
+            subject = subject_of(found, *given, "" if ":" in name else name)
+            yield from ((f"{name}-{check.__name__}", check, subject) for check in checks)
 
 
 def test_contract(check: Callable[[Any], None], subject: Any) -> None:

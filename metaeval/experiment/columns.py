@@ -1,10 +1,10 @@
-"""Columns: one score per judged row, from a metric, a score file or a control."""
+"""Columns: one score per judged row or rated text, from a metric, a score file, publication or a control."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.config import RunConfig
+from metaeval.corpus.pairs import UnitRow
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.metrics import load_metric
-from metaeval.experiment.prepared_run import Job
+from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.experiment.scoring import MetricProgress, check_metric, oriented, score_metrics
 from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
@@ -26,6 +27,7 @@ from metaeval.scoring.scorefile import ScoreFile, align, manifest_path, read_sco
 from metaeval.scoring.store import ScoreStore
 
 FILE_PREFIX = "scores:"
+_ABSENT = PairScore(None, Status.ABSENT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,30 +57,29 @@ def check_names(config: RunConfig) -> None:
 
 
 def scored_columns(job: Job, progress: MetricProgress | None = None) -> list[Column]:
-    """`metric_columns` with the run's score store, which is opened only where a metric is to be scored."""
-    with ExitStack() as stack:
-        needs_store = any(not name.startswith(FILE_PREFIX) for name in job.config.metrics)
-        store = stack.enter_context(ScoreStore(job.config.store_path)) if needs_store else None
-        return metric_columns(job, store, progress)
+    """One column per metric of the run, in the order asked for; a score file whose name is taken adds its path.
 
-
-def metric_columns(job: Job, store: ScoreStore | None, progress: MetricProgress | None = None) -> list[Column]:
-    """One column per metric of the run, in the order asked for; a score file whose name is taken adds its path."""
+    The run's score store is opened only where a metric is to be scored.
+    """
     names = list(dict.fromkeys(job.config.metrics))
     own = [name for name in names if not name.startswith(FILE_PREFIX)]
-    scored = {
-        name: _metric_column(job, name, metric, result)
-        for name, metric, result in score_metrics(job.texts, own, job.config, store, progress)
-    }
+    with ScoreStore(job.config.store_path) if own else nullcontext() as store:
+        scored = {
+            name: _metric_column(job, name, metric, result)
+            for name, metric, result in score_metrics(job.texts, own, job.config, store, progress)
+        }
     columns: list[Column] = []
     for name in names:
-        if name in scored:
-            column = scored[name]
-        else:
-            path = score_path(name)
-            column = score_column(job, read_scores(path), f"sha256:{sha256_file(path)[:12]}")
+        column = scored[name] if name in scored else file_column(job, name)
         columns.append(named_apart(column, columns, name))
     return columns
+
+
+def file_column(source: Job | RatedSet, name: str) -> Column:
+    """The column of a score file that is named as a metric."""
+    path = score_path(name)
+    file, content = read_scores(path), f"sha256:{sha256_file(path)[:12]}"
+    return rating_column(source, file, content) if isinstance(source, RatedSet) else score_column(source, file, content)
 
 
 def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:
@@ -90,8 +91,7 @@ def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:
 def control_columns(job: Job) -> Iterator[Column]:
     """One column per control."""
     made = {name: control(job.rows) for name, control in CONTROLS.items()}
-    overlap = load_metric("overlap", RunConfig())
-    scored = score_pairs(overlap, job.texts)
+    scored = score_pairs(load_metric("overlap", RunConfig()), job.texts)
     made["lexical overlap"] = _score_array(_per_row(job, scored.answers, 1))
     if job.config.unit == "citation":
         del made["chunk position"]
@@ -107,7 +107,8 @@ def _metric_column(job: Job, name: str, metric: Metric, scored: Scored) -> Colum
         fields["members"] = f"sha256:{sha256_json(scored.identity['members'])[:12]}"
     if "corpus" in scored.identity:
         fields["over-sources"] = scored.identity["corpus"][:12]
-    return column_of(name, per_row, fields, _ledger(job, scored.answers))
+    unique = dict(zip(job.texts, scored.answers, strict=True)).values()
+    return column_of(name, per_row, fields, ledger_of(unique))
 
 
 def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
@@ -125,8 +126,7 @@ def score_column(job: Job, file: ScoreFile, content: str) -> Column:
         per_row = [oriented(answer, sign) for answer in align(file, row_ids)]
     else:
         per_row = _per_row(job, align(file, [pair.pair_id for pair in job.pairs]), sign)
-    fields = {"metric": f"{file.metric}@scores", "file": content}
-    return column_of(file.metric, per_row, fields)
+    return column_of(file.metric, per_row, {"metric": f"{file.metric}@scores", "file": content})
 
 
 def score_path(name: str) -> Path:
@@ -159,11 +159,61 @@ def _score_array(answers: Sequence[PairScore]) -> NDArray[np.float64]:
     return np.array([np.nan if answer.score is None else answer.score for answer in answers], dtype=np.float64)
 
 
-def _ledger(job: Job, answers: Sequence[PairScore]) -> Ledger:
-    unique = dict(zip(job.texts, answers, strict=True)).values()
-    totals: Counter[str] = Counter()
-    for answer in unique:
-        totals.update(tokens=answer.tokens, cut_pairs=int(answer.cut > 0), cut_tokens=answer.cut)
+def ledger_of(answers: Collection[PairScore]) -> Ledger:
+    """What a metric read in these answers, and what its input limit cut off."""
     return Ledger(
-        pairs=len(unique), tokens=totals["tokens"], cut_pairs=totals["cut_pairs"], cut_tokens=totals["cut_tokens"]
+        pairs=len(answers),
+        tokens=sum(answer.tokens for answer in answers),
+        cut_pairs=sum(answer.cut > 0 for answer in answers),
+        cut_tokens=sum(answer.cut for answer in answers),
     )
+
+
+def published_columns(rated: RatedSet) -> list[Column]:
+    """One column per metric whose scores were published with the ratings."""
+    columns: list[Column] = []
+    for metric, scores in rated.ratings.scores.items():
+        given = {rating_id: score for rating_id, score in scores.items() if score is not None}
+        answers = [PairScore(given[row.id]) if row.id in given else _ABSENT for row in rated.ratings.rows]
+        fields = {"metric": f"{metric}@published", "scores": f"sha256:{sha256_json(given)[:12]}"}
+        columns.append(column_of(metric, answers, fields))
+    return columns
+
+
+def rating_column(rated: RatedSet, file: ScoreFile, content: str) -> Column:
+    """A column of scores made elsewhere, by rating id; `content` pins them. A rating without a row is absent.
+
+    Raises `UserError` when the file scores what is no rating of the set.
+    """
+    ids = [row.id for row in rated.ratings.rows]
+    strangers = file.answers.keys() - set(ids)
+    if strangers:
+        raise UserError(
+            f"{len(strangers)} of the {len(file.answers)} ids in {file.path} are not ratings of {rated.name} "
+            f"({rated.split}), for example {min(strangers)!r} (a rating's id: {ids[0]!r}). Were data set, split and "
+            "options the same?"
+        )
+    sign = direction_of(file)
+    answers = [oriented(file.answers.get(rating_id, _ABSENT), sign) for rating_id in ids]
+    return column_of(file.metric, answers, {"metric": f"{file.metric}@scores", "file": content})
+
+
+def rating_controls(rated: RatedSet) -> Iterator[Column]:
+    """The controls that need no document; length where every text is known, `system` where the systems repeat."""
+    rows = rated.ratings.rows
+    units = [UnitRow(row.id, row.id, row.group, None, True, (), row.text, 0, 0) for row in rows]
+    gold = np.array([row.gold for row in rows], dtype=np.float64)
+    made = {name: CONTROLS[name](units) for name in ("constant", "random")}
+    made |= {"oracle": gold, "inverted oracle": -gold}
+    if all(row.text for row in rows):
+        made["statement length"] = CONTROLS["statement length"](units)
+    counts = Counter(row.system for row in rows)
+    if len(counts) > 1 and all(counts) and min(counts.values()) > 1:
+        # What is known of a text from its system alone: the mean rating of that system's texts, this one included.
+        # Leaving the text itself out would order the texts of one system against their own ratings.
+        totals = dict.fromkeys(counts, 0.0)
+        for system, rating in sorted((row.system, row.gold) for row in rows):
+            totals[system] += rating
+        made["system"] = np.array([totals[row.system] / counts[row.system] for row in rows])
+    for name, score in made.items():
+        yield Column(name, "control", score, [Status.OK] * len(rows), {"control": name})

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.errors import UserError
-from metaeval.experiment.prepared_run import Job
-from metaeval.experiment.rated import RatedSet
+from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.report import result as results
 from protocols.contract import Judgements, Protocol
 

@@ -14,17 +14,15 @@ from metaeval.experiment.columns import (
     FILE_PREFIX,
     Column,
     check_names,
+    file_column,
     named_apart,
-    score_path,
+    published_columns,
     scored_columns,
 )
 from metaeval.experiment.evaluation import Asked, find_protocols, readable_protocols, resampling_of
 from metaeval.experiment.frame import Frame, from_job, from_ratings
-from metaeval.experiment.prepared_run import Job, find_dataset, prepare
-from metaeval.experiment.rated import RatedSet, prepare_ratings, published_columns, rating_column
+from metaeval.experiment.prepared_run import Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.experiment.scoring import MetricProgress
-from metaeval.files import sha256_file
-from metaeval.scoring.scorefile import read_scores
 from protocols.contract import Judgements, Measure, Protocol, Resampling
 
 _SCORE_FILES = (".jsonl", ".parquet")
@@ -108,9 +106,7 @@ def _rated_columns(rated: RatedSet, names: Sequence[str]) -> list[Column]:
     columns: list[Column] = []
     for name in names or published:
         if name.startswith(FILE_PREFIX):
-            path = score_path(name)
-            column = rating_column(rated, read_scores(path), f"sha256:{sha256_file(path)[:12]}")
-            columns.append(named_apart(column, columns, name))
+            columns.append(named_apart(file_column(rated, name), columns, name))
         elif name in published:
             columns.append(published[name])
         else:

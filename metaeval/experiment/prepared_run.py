@@ -121,3 +121,22 @@ def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
     chunked = chunk_corpus(corpus, config.chunk.chunking())
     table = add_pool(build_pairs(chunked, config.evidence_threshold), chunked, config.pool)
     return Job(config, name, split, corpus, table, unit_rows(table, config.unit))
+
+
+@dataclass(frozen=True)
+class RatedSet:
+    """What is judged in one run without pairs: rated texts, and where they are from."""
+
+    config: RunConfig
+    name: str
+    split: str
+    ratings: Ratings
+
+
+def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
+    """Load the run's rated set (or take `ratings`); `UserError` for settings that only pairs can have."""
+    for setting, given, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
+        if given != default:
+            raise UserError(f"{setting}={given} is about cited documents, and a rated set has none: leave it out.")
+    ratings, name, split = (ratings, ratings.name, "given") if ratings else load_ratings(config)
+    return RatedSet(config, name, split, ratings)

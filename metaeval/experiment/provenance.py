@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.metric_scores import Panel
-from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.experiment.sheet import Record, Scalar, Sheet, resampled
 from metaeval.report.cells import units
 from metaeval.report.footer import footer
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Group, Note, numeral, one_line, plain
@@ -42,11 +42,10 @@ def make_sheet(
     """
     data = data or frame.summary
     where = ", ".join(part for part in (plain(data.name), plain(data.split), units(frame.unit)) if part)
-    interval = panel.config.interval
     stub, headings, blocks = table
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
     if intervals:
-        settings |= {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
+        settings |= resampled(panel.config.interval)
     return Sheet(
         name=name,
         data=data,
@@ -82,18 +81,18 @@ def cell(
     signed: a difference or a preference, with its sign. spelt: "to" between the ends, for a table with negative ends,
     where a dash beside a minus sign cannot be read.
     """
-    show = _with_sign if signed else numeral
+
+    def show(number: float | None, column: Column) -> str:
+        text = numeral(number, column)
+        plus = signed and text != UNDEFINED and not text.startswith("-") and float(text) != 0
+        return f"+{text}" if plus else text
+
     if value is None:
         return Cell(UNDEFINED, marks=marks)
     if low is None or high is None:
         return Cell(show(value, column), marks=marks)
     ends = show(low, column), show(high, column)
     return Cell(show(value, column), (" to " if signed or spelt else "–").join(ends), ends, marks=marks)
-
-
-def _with_sign(value: float | None, column: Column) -> str:
-    text = numeral(value, column)
-    return text if text == UNDEFINED or text.startswith("-") or float(text) == 0 else f"+{text}"
 
 
 def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool) -> tuple[Note, ...]:

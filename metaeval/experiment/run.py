@@ -15,24 +15,25 @@ from metaeval.experiment.columns import (
     Column,
     check_names,
     control_columns,
+    file_column,
     named_apart,
-    score_path,
+    published_columns,
+    rating_controls,
     scored_columns,
 )
 from metaeval.experiment.evaluation import evaluate, find_protocols, readable_protocols
 from metaeval.experiment.frame import from_job, from_ratings
 from metaeval.experiment.manifest import write_manifests
 from metaeval.experiment.metrics import load_metric, plug_in
-from metaeval.experiment.prepared_run import Job, find_dataset, prepare
-from metaeval.experiment.rated import RatedSet, prepare_ratings, published_columns, rating_column, rating_controls
+from metaeval.experiment.prepared_run import Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.experiment.readiness import Readiness, State, readiness
 from metaeval.experiment.scoring import MetricProgress, score_metrics
-from metaeval.files import atomic_write, safe_name, sha256_file, write_text
+from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
 from metaeval.scoring.contract import Combination
 from metaeval.scoring.engine import job_identity
-from metaeval.scoring.scorefile import read_scores, write_scores
+from metaeval.scoring.scorefile import write_scores
 from metaeval.scoring.store import ScoreStore, pair_key
 
 
@@ -60,9 +61,7 @@ def run_scores(config: RunConfig, progress: MetricProgress | None = None) -> lis
     rated = prepare_ratings(config)
     columns = published_columns(rated)
     for name in dict.fromkeys(config.metrics):
-        path = score_path(name)
-        column = rating_column(rated, read_scores(path), f"sha256:{sha256_file(path)[:12]}")
-        columns.append(named_apart(column, columns, name))
+        columns.append(named_apart(file_column(rated, name), columns, name))
     return evaluate_rated(rated, columns)
 
 

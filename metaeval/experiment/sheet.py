@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from metaeval.config import IntervalConfig
 from metaeval.errors import UserError
 from metaeval.files import csv_text, read_text, write_text
 from metaeval.report import latex, markdown, terminal
@@ -61,6 +62,11 @@ class SheetFile(BaseModel):
 def known(value: float) -> float | None:
     """A number of the statistics as it is stored: None where it is undefined."""
     return None if math.isnan(value) else float(value)
+
+
+def resampled(interval: IntervalConfig) -> dict[str, Scalar]:
+    """The resampling as settings of a sheet."""
+    return {"resamples": interval.resamples, "seed": interval.seed, "level": interval.level}
 
 
 def write_sheet(sheet: Sheet, folder: Path) -> list[Path]:

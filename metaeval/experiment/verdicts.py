@@ -14,7 +14,7 @@ from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
 from metaeval.corpus.pairs import UnitRow
 from metaeval.errors import UserError
-from metaeval.experiment.columns import FILE_PREFIX, signed_as
+from metaeval.experiment.columns import FILE_PREFIX, ledger_of, signed_as
 from metaeval.experiment.cutoffs import SOFT, Cutoff
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.scoring import MetricProgress, check_metric
@@ -49,13 +49,7 @@ class Backend:
     @property
     def ledger(self) -> Ledger:
         """What the metric read so far, and what its input limit cut off."""
-        answers = self.answers.values()
-        return Ledger(
-            pairs=len(answers),
-            tokens=sum(answer.tokens for answer in answers),
-            cut_pairs=sum(answer.cut > 0 for answer in answers),
-            cut_tokens=sum(answer.cut for answer in answers),
-        )
+        return ledger_of(self.answers.values())
 
     @property
     def statuses(self) -> Mapping[str, int]:
@@ -109,10 +103,15 @@ def entailment(
     report = partial(progress, name) if progress else None
 
     def entails(pairs: Sequence[Pair]) -> list[Verdict]:
-        asked = [[(text, claim) for text in _texts(source, chunking)] for source, claim in pairs]
+        asked: list[Pair] = []
+        rows = []  # one per premise with the numbers of its chunks, for the rules of the engine's aggregation
+        for source, claim in pairs:
+            first = len(asked)
+            asked += [(text, claim) for text in _texts(source, chunking)]
+            rows.append(UnitRow("", "", "", None, False, tuple(range(first, len(asked))), "", 0, 0))
         with plug_in(name):
-            found = score_pairs(metric, [pair for own in asked for pair in own], store, report).answers
-        best = aggregate(found, _rows([len(own) for own in asked]), "max", card.direction)
+            found = score_pairs(metric, asked, store, report).answers
+        best = aggregate(found, rows, "max", card.direction)
         answers.update(zip(pairs, best, strict=True))
         return [_verdict(answer, cutoff, card.direction) for answer in best]
 
@@ -132,15 +131,6 @@ def _texts(source: str, chunking: Chunking | None) -> list[str]:
     if chunking is None:
         return [source]
     return [chunk.text for chunk in chunk_document(Document("premise", source), chunking)] or [source]
-
-
-def _rows(sizes: Sequence[int]) -> list[UnitRow]:
-    """One row per premise with the numbers of its chunks, for the rules of the engine's aggregation."""
-    rows, first = [], 0
-    for size in sizes:
-        rows.append(UnitRow("", "", "", None, False, tuple(range(first, first + size)), "", 0, 0))
-        first += size
-    return rows
 
 
 def _verdict(answer: PairScore, cutoff: Cutoff, direction: Literal[1, -1]) -> Verdict:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.config import IntervalConfig
 from metaeval.experiment.citing.quantities import Panel
-from metaeval.experiment.sheet import Record, Scalar, Sheet
+from metaeval.experiment.sheet import Record, Scalar, Sheet, resampled
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Blocks, Entry, Frame, entry_records, lines_grid, scores_grid
 from metaeval.report.grid import Grid, Note, count, one_line, plain, share
 from metaeval.report.result import Column, Data
-from metaeval.signature import resampled_fields, signature
+from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3
 """Of what is missing, named in a note."""
@@ -176,7 +175,7 @@ def signed(data: Data, fields: Mapping[str, object], interval: IntervalConfig) -
         "answers": answers_at(data),
         **fields,
         **resampled_fields(interval.level, interval.resamples, interval.seed),
-        **{package: version(package) for package in ("metaeval", "numpy")},
+        **versions("metaeval", "numpy"),
     }
     return one_line(signature(made))
 

@@ -17,8 +17,8 @@ from metaeval.experiment.comparing.subgroups import statement_words
 from metaeval.experiment.evaluation import Asked
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.metric_scores import Panel, frame_of, judged
+from metaeval.experiment.prepared_run import RatedSet
 from metaeval.experiment.provenance import cell, make_sheet
-from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Sheet
 from metaeval.report.grid import Block, Line, Note, plain
 from metaeval.stats.arrays import ratio, weighted_sums
@@ -105,9 +105,13 @@ def bias_sheet(panel: Panel, asked: Asked) -> Sheet:
         for one in preferences(column.name, judged(frame, column), of, values, stratum, names, panel.resampling)
     ]
     shown = [WITHIN, *names] if len(panel.columns) <= _SHOWN else [WITHIN]
+    placed = {(one.metric, one.level, one.of): cell(one.value, one.low, one.high, signed=True) for one in found}
     blocks = []
     for level in shown:
-        lines = [_line(column.name, level, list(properties), found) for column in panel.columns]
+        lines = [
+            Line(plain(column.name), tuple(placed.get((column.name, level, of), cell(None)) for of in properties))
+            for column in panel.columns
+        ]
         blocks.append(Block("mean over the levels" if level == WITHIN else level, tuple(lines)))
     return make_sheet(
         panel,
@@ -154,23 +158,11 @@ def _preference(metric: str, of: str, level: str, values: Floats, group: Ints, a
     return Preference(metric, of, level, value, low, high, int(group.size), groups)
 
 
-def _line(metric: str, level: str, properties: Sequence[str], found: Sequence[Preference]) -> Line:
-    own = {one.of: one for one in found if one.metric == metric and one.level == level}
-    cells = []
-    for of in properties:
-        one = own.get(of)
-        cells.append(cell(one.value, one.low, one.high, signed=True) if one else cell(None))
-    return Line(plain(metric), tuple(cells))
-
-
 def _notes(properties: Sequence[str], names: Sequence[str]) -> list[Note]:
     later = "; of position, a preference for late chunks" if "chunk position" in properties else ""
     binned = any(" to " in name for name in names)
     inside = "bins of about equal size, inside which the ratings still differ," if binned else "the levels,"
     return [
-        Note(
-            "reading",
-            f"above 0: at one level, longer scores higher{later}; an interval around 0: no bias found",
-        ),
+        Note("reading", f"above 0: at one level, longer scores higher{later}; an interval around 0: no bias found"),
         Note("mean", f"over {inside} weighted by their rows; left out where score or property is constant"),
     ]

@@ -185,15 +185,11 @@ def _of(one: StackGain, kind: Kind) -> tuple[float, float]:
 
 
 def _blocks(gains: Sequence[Gain], called: Mapping[Kind, str]) -> list[Block]:
-    blocks = []
-    for objective, title in _OBJECTIVES.items():
-        own = [one for one in gains if one.objective == objective]
-        lines = [
-            Line(called[one.kind], (cell(one.single), cell(one.stack), cell(one.gain, one.low, one.high, signed=True)))
-            for one in own
-        ]
-        blocks.append(Block(title, tuple(lines)))
-    return blocks
+    lines: dict[str, list[Line]] = {objective: [] for objective in _OBJECTIVES}
+    for one in gains:
+        cells = cell(one.single), cell(one.stack), cell(one.gain, one.low, one.high, signed=True)
+        lines[one.objective].append(Line(called[one.kind], cells))
+    return [Block(_OBJECTIVES[objective], tuple(own)) for objective, own in lines.items()]
 
 
 def _notes(gains: Sequence[Gain], called: Mapping[Kind, str], resamples: int, rows: int) -> list[Note]:

@@ -14,10 +14,10 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import Asked, evaluate
 from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged
-from metaeval.experiment.sheet import Record, Sheet, known
+from metaeval.experiment.sheet import Sheet, known, resampled
 from metaeval.report.cells import comparison_grid
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, chance, numeral, plain
-from metaeval.report.result import Column, Comparison, Result, Significance
+from metaeval.report.result import Column, Result, Significance
 from metaeval.stats.resampling import bootstrap, percentile_interval
 from metaeval.stats.significance import equivalent_within, required_groups, tost
 from protocols.contract import Judgements, Measure, Protocol, Replicates, Resampling
@@ -106,18 +106,15 @@ def contrasts(
     found: dict[tuple[str, str], dict[str, Spread]] = {}
     for pair in pairs:
         both = _both(metrics[pair[0]], metrics[pair[1]])
-        for name in pair:
-            if (name, both.tobytes()) not in kept:
-                replicates = _replicates(protocol, options, resampling, metrics[name], both, keys)
-                kept[name, both.tobytes()] = replicates
-        mine, theirs = (kept[name, both.tobytes()] for name in pair)
-        found[pair] = _spreads(metrics[pair[0]], both, mine, theirs)
+        names = [(name, both.tobytes()) for name in pair]
+        for name, rows in names:
+            if (name, rows) not in kept:
+                kept[name, rows] = _replicates(protocol, options, resampling, metrics[name], both, keys)
+        found[pair] = _spreads(metrics[pair[0]], both, kept[names[0]], kept[names[1]])
     return [
-        _contrast(
-            measure, one, other, found[one, other].get(measure.key), (metrics[one], metrics[other]), margin, alpha
-        )
+        _contrast(measure, pair, found[pair].get(measure.key), metrics, margin, alpha)
         for measure in map(protocol.measure, keys)
-        for one, other in pairs
+        for pair in pairs
     ]
 
 
@@ -158,10 +155,9 @@ def _replicates(
 
 def _contrast(
     measure: Measure,
-    one: str,
-    other: str,
+    pair: tuple[str, str],
     spread: Spread | None,
-    pair: tuple[Judgements, Judgements],
+    metrics: Mapping[str, Judgements],
     margin: float,
     alpha: float,
 ) -> Contrast:
@@ -171,19 +167,21 @@ def _contrast(
     told = spread is not None and error is not None and not math.isnan(observed) and observed != 0
     return Contrast(
         measure=measure.key,
-        one=one,
-        other=other,
+        one=pair[0],
+        other=pair[1],
         standard_error=error,
         groups=spread.groups if spread else 0,
         equivalent=equivalent_within(spread.replicates, margin, alpha) if spread else None,
         equal_within=max(abs(end) for end in ends) if ends else None,
         tost=None if error is None else known(tost(observed, error, margin)),
-        **closed_forms(measure, *pair),
+        **closed_forms(measure, metrics[pair[0]], metrics[pair[1]]),
         needed=required_groups(observed, error, spread.groups) if told and spread and error else None,
     )
 
 
 _TESTS = {"delong": "DeLong p", "williams": "Williams p", "steiger": "Steiger p"}
+
+_NAMES = ("measure", "one", "other")
 
 POWER = 0.8
 
@@ -227,7 +225,6 @@ def compare_pairs(panel: Panel, asked: Asked, margin: float) -> Pairs:
     keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
     found = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
     first = [headline(protocol, frame, panel.columns[0]).key]
-    interval = panel.config.interval
     sheet = Sheet(
         name=f"{protocol.name}-pairs",
         data=result.data,
@@ -239,11 +236,12 @@ def compare_pairs(panel: Panel, asked: Asked, margin: float) -> Pairs:
             "alpha": tested.alpha,
             "power": POWER,
             "permutations": tested.permutations,
-            "resamples": interval.resamples,
-            "seed": interval.seed,
-            "level": interval.level,
+            **resampled(panel.config.interval),
         },
-        records=[_record(pair, contrast) for pair, contrast in zip(tested.comparisons, found, strict=True)],
+        records=[
+            {**pair.model_dump(mode="json"), **{k: v for k, v in asdict(contrast).items() if k not in _NAMES}}
+            for pair, contrast in zip(tested.comparisons, found, strict=True)
+        ],
         grid=_grid(result, tested, found, keys, margin),
     )
     return Pairs(result, sheet, _neighbours(_grid(result, tested, found, first, margin), result, tested, first[0]))
@@ -259,21 +257,12 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
         order = sorted(defined, key=lambda row: -(row.values[column.key].value or 0.0))
         clusters: dict[str, list[str]] = {}
         for row in order:
-            place = str(row.clusters.get(column.key, ""))
-            clusters.setdefault(place, []).append(
-                f"{plain(row.metric)} {numeral(row.values[column.key].value, column)}"
-            )
+            name = f"{plain(row.metric)} {numeral(row.values[column.key].value, column)}"
+            clusters.setdefault(str(row.clusters.get(column.key, "")), []).append(name)
         text = "; ".join(f"{place} {', '.join(names)}".strip() for place, names in clusters.items())
         if text:
             said.append((plain(column.label), text))
     return Note("clusters", "by value, those of one number not told apart from its best", tuple(said))
-
-
-def _record(pair: Comparison, contrast: Contrast) -> Record:
-    return {**pair.model_dump(mode="json"), **{k: v for k, v in asdict(contrast).items() if k not in _NAMES}}
-
-
-_NAMES = ("measure", "one", "other")
 
 
 def _grid(result: Result, tested: Significance, found: Sequence[Contrast], keys: Sequence[str], margin: float) -> Grid:
@@ -283,30 +272,24 @@ def _grid(result: Result, tested: Significance, found: Sequence[Contrast], keys:
     found = [one for one in found if one.measure in keys]
     by_place = {(one.measure, one.one, one.other): one for one in found}
     tests = {key: label for key, label in _TESTS.items() if any(getattr(one, key) is not None for one in found)}
-    shown = [column for column in columns if any(pair.measure == column.key for pair in tested.comparisons)]
-    blocks = tuple(
-        Block(
-            block.title,
-            tuple(
-                Line(line.name, (*line.cells, *_cells(by_place[pair.measure, pair.one, pair.other], column, tests)))
-                for line, pair in zip(block.lines, _pairs_of(tested, column), strict=True)
-            ),
-        )
-        for block, column in zip(plain_grid.blocks, shown, strict=True)
-    )
+    pairs = {one.key: [pair for pair in tested.comparisons if pair.measure == one.key] for one in columns}
+    shown = [column for column in columns if pairs[column.key]]
+    blocks = []
+    for block, column in zip(plain_grid.blocks, shown, strict=True):
+        lines = [
+            Line(line.name, (*line.cells, *_cells(by_place[pair.measure, pair.one, pair.other], column, tests)))
+            for line, pair in zip(block.lines, pairs[column.key], strict=True)
+        ]
+        blocks.append(Block(block.title, tuple(lines)))
     reading, *others = plain_grid.footer
     one_difference = len({(column.scale, column.digits) for column in columns}) == 1
     asked = f"±{numeral(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
     return replace(
         plain_grid,
         headings=(*plain_grid.headings, *tests.values(), f"equal within {asked}", "groups needed"),
-        blocks=blocks,
+        blocks=tuple(blocks),
         footer=(reading, ranking(result, keys), *_notes(found, tests, tested.alpha, asked), *others),
     )
-
-
-def _pairs_of(tested: Significance, column: Column) -> list[Comparison]:
-    return [pair for pair in tested.comparisons if pair.measure == column.key]
 
 
 def _neighbours(grid: Grid, result: Result, tested: Significance, key: str) -> Grid:

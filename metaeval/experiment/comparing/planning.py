@@ -147,17 +147,22 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
         for need in found_needs
     ]
     said = cell(spread.observed, column=column, signed=True).number
+    size = [count(frame.summary.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
+    if frame.summary.citations:
+        size.append(count(frame.summary.citations, "citation"))
+    rows = "citations" if frame.summary.citations else "ratings"
+    headings = ("power now", *(what for _ in POWERS for what in ("groups", rows)))
     return make_sheet(
         panel,
         frame,
         f"power-{measure.key}",
         f"What it takes to tell {plain(one.name)} from {plain(other.name)}: {plain(measure.label)}",
         {"protocol": protocol.name, **options, "alpha": alpha},
-        ("true difference", _headings(frame), [Block("", _lines(found_needs, column))]),
+        ("true difference", headings, [Block("", _lines(found_needs, column))]),
         records,
-        groups=_groups(),
+        groups=[Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)],
         notes=[
-            Note("found here", f"{said}, standard error {cell(error, column=column).number} over {_size(frame)}"),
+            Note("found here", f"{said}, standard error {cell(error, column=column).number} over {', '.join(size)}"),
             Note(
                 "detectable",
                 f"with as many groups: {numeral(detectable[0], column)} at 80 % power, "
@@ -187,32 +192,14 @@ def _spread(panel: Panel, asked: Asked, frame: Frame, measure: Measure) -> Sprea
     return spread
 
 
-def _size(frame: Frame) -> str:
-    parts = [count(frame.summary.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
-    if frame.summary.citations:
-        parts.append(count(frame.summary.citations, "citation"))
-    return ", ".join(parts)
-
-
-def _headings(frame: Frame) -> tuple[str, ...]:
-    rows = "citations" if frame.summary.citations else "ratings"
-    return ("power now", *(what for _ in POWERS for what in ("groups", rows)))
-
-
-def _groups() -> list[Group]:
-    return [Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)]
-
-
 def _lines(found: Sequence[Need], column: Column) -> tuple[Line, ...]:
     """One for each difference."""
     lines = []
     for difference in dict.fromkeys(need.difference for need in found):
-        needs_ = [need for need in found if need.difference == difference]
-        numbers = [
-            number
-            for need in needs_
-            for number in (need.groups, need.rows if need.citations is None else need.citations)
-        ]
-        cells = (Cell(f"{100 * needs_[0].power_now:.0f} %"), *(Cell(f"{number:,}") for number in numbers))
-        lines.append(Line(numeral(difference, column), cells))
+        own = [need for need in found if need.difference == difference]
+        cells = [Cell(f"{100 * own[0].power_now:.0f} %")]
+        for need in own:
+            rows = need.rows if need.citations is None else need.citations
+            cells += [Cell(f"{need.groups:,}"), Cell(f"{rows:,}")]
+        lines.append(Line(numeral(difference, column), tuple(cells)))
     return tuple(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -14,14 +15,14 @@ from metaeval.errors import UserError, unknown
 from metaeval.experiment.evaluation import Asked
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged, protocols_of
+from metaeval.experiment.prepared_run import RatedSet
 from metaeval.experiment.provenance import cell, make_sheet
-from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Record, Sheet
 from metaeval.files import sha256_json
 from metaeval.report.footnotes import letters
 from metaeval.report.grid import Block, Cell, Line, Note, count, plain
 from metaeval.report.result import Column, Data, Value
-from protocols.contract import Judgements, Protocol
+from protocols.contract import Estimate, Protocol
 
 Division = Literal["system", "dataset", "length", "position"]
 DIVISIONS: tuple[str, ...] = get_args(Division)
@@ -62,10 +63,12 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: Division) -> list[
     panels: one, or with by="dataset" one a data set.
     """
     if by == "dataset":
-        frames = [(panel, frame_of(panel, protocol)) for panel in panels]
+        frames = [frame_of(panel, protocol) for panel in panels]
+        times = Counter(frame.name for frame in frames)
+        names = [f"{frame.name} {frame.split}" if times[frame.name] > 1 else frame.name for frame in frames]
         return [
-            Part(_named(frame, frames), panel, frame, np.ones(frame.gold.size, dtype=np.bool_))
-            for panel, frame in frames
+            Part(name, panel, frame, np.ones(frame.gold.size, dtype=np.bool_))
+            for name, panel, frame in zip(names, panels, frames, strict=True)
         ]
     (panel,) = panels
     frame = frame_of(panel, protocol)
@@ -75,11 +78,6 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: Division) -> list[
     present = [name for name in order if (labels == name).any()]
     whole = Part(_ALL, panel, frame, np.ones(labels.size, dtype=np.bool_))
     return [whole, *(Part(name, panel, frame, labels == name) for name in present)]
-
-
-def _named(frame: Frame, frames: Sequence[tuple[Panel, Frame]]) -> str:
-    several = sum(other.name == frame.name for _, other in frames) > 1
-    return f"{frame.name} {frame.split}" if several else frame.name
 
 
 def _systems(panel: Panel, frame: Frame) -> list[str]:
@@ -162,10 +160,7 @@ def by_part(panels: Sequence[Panel], by: Division) -> list[Sheet]:
     panels: one, or with by="dataset" one a data set, with the same metrics. Raises `UserError` where the data cannot
     be divided so.
     """
-    sheets = []
-    for asked in _readable(panels, by):
-        parts = parts_of(panels, asked[0], by)
-        sheets.append(_sheet(panels, asked, by, parts))
+    sheets = [_sheet(panels, asked, by, parts_of(panels, asked[0], by)) for asked in _readable(panels, by)]
     # A protocol that tells nothing anywhere is left out, unless it is all that was asked for.
     telling = [sheet for sheet in sheets if any(record["value"] is not None for record in sheet.records)]
     return telling or sheets
@@ -227,12 +222,15 @@ def _records(part: Part, asked: Asked, by: str, key: str) -> list[Record]:
     records: list[Record] = []
     for column in part.panel.columns:
         rows = judged(part.frame, column).rows(part.rows)
-        nothing = protocol.uses_pool and not _has_choice(rows)
+        # Where no pool holds two levels, every order of its candidates is as good as any other.
+        distinct = np.unique(np.stack((rows.pool, rows.gold), axis=1), axis=0).shape[0]
+        nothing = protocol.uses_pool and distinct <= np.unique(rows.pool).size
         outcome = protocol.evaluate(rows, part.panel.resampling, options)
         missing = "no pool has candidates of unlike levels" if nothing else "not a measure of these data"
         # Of two gold values, which a part may have alone, the concordance is called ROC-AUC.
         names = (key, "auc") if key == "concordance" else (key,)
-        estimate = None if nothing else next((outcome.estimates[k] for k in names if k in outcome.estimates), None)
+        known = {} if nothing else outcome.estimates
+        estimate = next((known[name] for name in names if name in known), Estimate(None, note=missing))
         records.append(
             {
                 "protocol": protocol.name,
@@ -240,22 +238,16 @@ def _records(part: Part, asked: Asked, by: str, key: str) -> list[Record]:
                 "by": by,
                 "part": part.name,
                 "metric": column.name,
-                "value": estimate.value if estimate else None,
-                "low": estimate.low if estimate else None,
-                "high": estimate.high if estimate else None,
+                "value": estimate.value,
+                "low": estimate.low,
+                "high": estimate.high,
                 "rows": rows.gold.size,
                 "scored": outcome.scored,
                 "groups": int(np.unique(rows.group).size),
-                "note": estimate.note if estimate else missing,
+                "note": estimate.note,
             }
         )
     return records
-
-
-def _has_choice(rows: Judgements) -> bool:
-    """Whether some pool holds two levels: else every order of its candidates is as good as any other."""
-    cells = np.unique(np.stack((rows.pool, rows.gold), axis=1), axis=0)
-    return bool(cells.shape[0] > np.unique(rows.pool).size)
 
 
 def _line(part: Part, records: Sequence[Record], column: Column, reasons: Mapping[str, str], spelt: bool) -> Line:
@@ -274,10 +266,9 @@ def _groups(part: Part) -> int:
 
 def _together(data: Sequence[Data]) -> Data:
     """Several data sets as one."""
-    levels: dict[str, int] = {}
+    levels: Counter[str] = Counter()
     for one in data:
-        for level, rows in one.levels.items():
-            levels[level] = levels.get(level, 0) + rows
+        levels.update(one.levels)
     return Data(
         name="+".join(dict.fromkeys(one.name for one in data)),
         split="+".join(dict.fromkeys(one.split for one in data)),
@@ -286,5 +277,5 @@ def _together(data: Sequence[Data]) -> Data:
         documents=sum(one.documents for one in data),
         citations=sum(one.citations for one in data),
         groups=sum(one.groups for one in data),
-        levels=levels,
+        levels=dict(levels),
     )

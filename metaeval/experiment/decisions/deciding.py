@@ -13,8 +13,8 @@ from metaeval.experiment.columns import Column, control_columns
 from metaeval.experiment.evaluation import Asked, evaluate, find_protocols
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.metric_scores import Panel, frame_of, judged
+from metaeval.experiment.prepared_run import RatedSet
 from metaeval.experiment.provenance import cell, make_sheet
-from metaeval.experiment.rated import RatedSet
 from metaeval.experiment.sheet import Sheet, known
 from metaeval.files import safe_name
 from metaeval.report.cells import units

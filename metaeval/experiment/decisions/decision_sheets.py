@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.experiment.decisions.deciding import LEVELS, TARGETS, Calibration, Decided
+from metaeval.experiment.decisions.deciding import LEVELS, TARGETS, Decided
 from metaeval.experiment.frame import Frame
 from metaeval.experiment.metric_scores import Panel
 from metaeval.experiment.provenance import cell, make_sheet
@@ -142,9 +142,16 @@ def _bins(panel: Panel, frame: Frame, chosen: Mapping[str, str], found: Sequence
     blocks = []
     for one in found:
         for of in one.calibrations:
-            own = _records(one.metric, of)
-            records += own
-            lines = [_bin_line(record) for record in own if record["rows"]]
+            bins = of.bins.rows.size
+            lines = []
+            for number, rows in enumerate(of.bins.rows.tolist()):
+                low, high = number / bins, (number + 1) / bins
+                stated, true = known(of.bins.stated[number]), known(of.bins.found[number])
+                ends = {"bin_low": low, "bin_high": high}
+                shares = {"stated": stated, "found": true, "rows": rows}
+                records.append({"metric": one.metric, "target": of.target, **ends, **shares})
+                if rows:
+                    lines.append(Line(f"{low:.1f} to {high:.1f}", (cell(stated), cell(true), Cell(f"{rows:,}"))))
             blocks.append(Block(f"{plain(one.metric)}: chance of {of.target}", tuple(lines)))
     return make_sheet(
         panel,
@@ -156,28 +163,6 @@ def _bins(panel: Panel, frame: Frame, chosen: Mapping[str, str], found: Sequence
         records,
         intervals=False,
     )
-
-
-def _records(metric: str, of: Calibration) -> list[Record]:
-    bins = of.bins.rows.size
-    return [
-        {
-            "metric": metric,
-            "target": of.target,
-            "bin_low": number / bins,
-            "bin_high": (number + 1) / bins,
-            "stated": known(of.bins.stated[number]),
-            "found": known(of.bins.found[number]),
-            "rows": int(of.bins.rows[number]),
-        }
-        for number in range(bins)
-    ]
-
-
-def _bin_line(record: Record) -> Line:
-    stated, found = (None if record[key] is None else float(str(record[key])) for key in ("stated", "found"))
-    name = f"{float(str(record['bin_low'])):.1f} to {float(str(record['bin_high'])):.1f}"
-    return Line(name, (cell(stated), cell(found), Cell(f"{int(str(record['rows'])):,}")))
 
 
 def write_pictures(found: Sequence[Decided], folder: Path) -> list[Path]:

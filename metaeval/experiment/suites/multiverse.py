@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 from metaeval.config import RunConfig, load_run
-from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import check_names
 from metaeval.experiment.evaluation import find_protocols, named_protocols
@@ -95,7 +94,9 @@ def explore(
         _configured(config, choices, protocols)
     check_names(config)
     corpus, name, split = load_corpus(config)
-    held = _without_effect(corpus, axes, config.evidence_threshold)
+    # The rule for evidence places no sentence where all evidence is given as sentence indices.
+    placed = any(citation.evidence.texts for citation in corpus.citations)
+    held = {_EVIDENCE: str(config.evidence_threshold)} if _EVIDENCE in axes and not placed else {}
     axes = {**axes, **{axis: (value,) for axis, value in held.items()}}
     found = Multiverse(name, split, held, [], [])
     plan = list(_combinations(axes))
@@ -103,7 +104,9 @@ def explore(
         if tick:
             tick(number, len(plan))
         chosen = _configured(config, choices, protocols)
-        wanted = {name: protocol for name, protocol in protocols.items() if _has_part(protocol, choices, axes)}
+        # Pools beyond the first matter to some protocols alone.
+        first_pool = _POOL not in axes or choices[_POOL] == axes[_POOL][0]
+        wanted = {name: protocol for name, protocol in protocols.items() if protocol.uses_pool or first_pool}
         if not wanted:
             continue
         try:
@@ -116,13 +119,6 @@ def explore(
     if not found.outlooks:
         raise UserError(f"No combination of choices can be run: {found.skipped[0][1] if found.skipped else 'none'}")
     return found
-
-
-def _without_effect(corpus: Corpus, axes: Mapping[str, Sequence[str]], threshold: float) -> dict[str, str]:
-    """The rule for evidence places no sentence where all evidence is given as sentence indices."""
-    if _EVIDENCE not in axes or any(citation.evidence.texts for citation in corpus.citations):
-        return {}
-    return {_EVIDENCE: str(threshold)}
 
 
 def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
@@ -148,11 +144,6 @@ def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mappin
         if protocol.tie_orders and TIES in protocol.options
     ]
     return load_run(None, values, [*overrides, *_PLAIN, *held])
-
-
-def _has_part(protocol: Protocol, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a protocol has a specification of its own here: pools beyond the first matter to some alone."""
-    return protocol.uses_pool or _POOL not in axes or choices[_POOL] == axes[_POOL][0]
 
 
 def _outlooks(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from metaeval.experiment.suites.cost import Cost
 from metaeval.experiment.suites.multiverse import Multiverse, Outlook
@@ -12,11 +11,8 @@ from metaeval.experiment.suites.rank_stability import by_protocol, specification
 from metaeval.files import safe_name
 from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture
-from metaeval.report.result import Result, Value
+from metaeval.report.result import Result
 from protocols.contract import Protocol
-
-if TYPE_CHECKING:
-    from metaeval.report.charts import CostPoint
 
 _RATE = "pairs per second of CPU time"
 _MONEY = "USD per 1,000 pairs"
@@ -61,7 +57,7 @@ def write_cost_quality(
 ) -> list[Path]:
     """For each result, its headline measure against what the metrics cost: speed, and money where any is paid."""
     from metaeval.report.canvas import save_figure
-    from metaeval.report.charts import cost_quality
+    from metaeval.report.charts import CostPoint, cost_quality
 
     written: list[Path] = []
     axes = {
@@ -72,11 +68,12 @@ def write_cost_quality(
         key = protocols[result.protocol].ranked_by([column.key for column in result.columns])
         column = next(one for one in result.columns if one.key == key)
         for axis, known in axes.items():
-            points = [
-                _point(row.metric, cost, row.values[column.key], column.scale)
-                for row in result.rows
-                if (cost := known.get(row.metric)) and row.values[column.key].value is not None
-            ]
+            points = []
+            for row in result.rows:
+                cost, found = known.get(row.metric), row.values[column.key]
+                if cost and found.value is not None:
+                    low, high = (None if end is None else end * column.scale for end in (found.low, found.high))
+                    points.append(CostPoint(row.metric, cost, found.value * column.scale, low, high))
             if points:
                 kind = "speed" if axis == _RATE else "money"
                 stem = folder / f"cost-quality-{kind}-{result.protocol}-{_name(result)}"
@@ -106,13 +103,6 @@ def _ranks(outlooks: Sequence[Outlook]) -> dict[str, list[float]]:
         if all(found.get((key, metric)) is not None for metric in metrics)
     ]
     return {metric: [float(found[key, metric] or 0) for key in whole] for metric in metrics} if whole else {}
-
-
-def _point(metric: str, cost: float, value: Value, scale: float) -> CostPoint:
-    from metaeval.report.charts import CostPoint
-
-    low, high = (None if end is None else end * scale for end in (value.low, value.high))
-    return CostPoint(metric, cost, (value.value or 0.0) * scale, low, high)
 
 
 def _name(result: Result) -> str:

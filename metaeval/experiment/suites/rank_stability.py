@@ -78,7 +78,11 @@ def influences(outlooks: Sequence[Outlook]) -> list[Influence]:
     choice's values over the total sum of squares about each metric's own mean rank.
     """
     axes = dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices)
-    found = [Influence(axis, _explained(axis, outlooks)) for axis in axes if len(_taken(axis, outlooks)) > 1]
+    found = []
+    for axis in axes:
+        taken = {one.choices[axis] for one in outlooks if axis in one.choices and one.rank is not None}
+        if len(taken) > 1:
+            found.append(Influence(axis, _explained(axis, outlooks)))
     return sorted(found, key=lambda one: (-(one.share or 0.0), one.axis))
 
 
@@ -104,10 +108,6 @@ def by_protocol(outlooks: Sequence[Outlook]) -> Iterator[tuple[str, list[Outlook
     """The outlooks of each protocol; ranks of two protocols are never pooled."""
     for protocol in dict.fromkeys(outlook.protocol for outlook in outlooks):
         yield protocol, [outlook for outlook in outlooks if outlook.protocol == protocol]
-
-
-def _taken(axis: str, outlooks: Sequence[Outlook]) -> set[str]:
-    return {o.choices[axis] for o in outlooks if axis in o.choices and o.rank is not None}
 
 
 def _explained(axis: str, outlooks: Sequence[Outlook]) -> float | None:
@@ -138,11 +138,9 @@ _OUTCOME = ("protocol", "measure", "metric", "value", "rank")
 def write_multiverse(found: Multiverse, folder: Path) -> list[Path]:
     """Write multiverse.csv, .json and .md into a folder; the paths. The same outlooks give the same bytes."""
     texts = {"csv": _csv(found.outlooks), "json": _json(found), "md": markdown(found)}
-    paths = []
-    for suffix, text in texts.items():
-        path = folder / f"multiverse.{suffix}"
+    paths = [folder / f"multiverse.{suffix}" for suffix in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
         write_text(path, text)
-        paths.append(path)
     return paths
 
 
@@ -164,20 +162,21 @@ def markdown(found: Multiverse) -> str:
 def _protocol(protocol: str, outlooks: Sequence[Outlook]) -> Iterator[str]:
     count = len({specification(outlook) for outlook in outlooks})
     unranked = count - len({specification(outlook) for outlook in outlooks if outlook.rank is not None})
-    yield f"## {protocol}: {escape(outlooks[0].measure)} over {_specifications(count)}"
+    specifications = "1 specification" if count == 1 else f"{count:,} specifications"
+    yield f"## {protocol}: {escape(outlooks[0].measure)} over {specifications}"
     if unranked:
         yield f"{unranked:,} of them rank nothing: every metric has the same value there, or none."
     yield _table(("metric", "first in", "rank", "value"), [_standing(one) for one in standings(outlooks)])
     moved = influences(outlooks)
     yield _moved([one for one in moved if one.share][:2])
     if moved:
-        yield _table(("choice", "share of the variance of ranks"), [_influence(one) for one in moved])
-    swapped = swaps(outlooks)
-    yield _swapped(swapped) if swapped else "No two metrics swap places."
-
-
-def _specifications(count: int) -> str:
-    return "1 specification" if count == 1 else f"{count:,} specifications"
+        shares = [(escape(one.axis), "-" if one.share is None else f"{100 * one.share:.1f} %") for one in moved]
+        yield _table(("choice", "share of the variance of ranks"), shares)
+    lines = [
+        f"- {escape(one.one)} {one.one_above:,}, {escape(one.other)} {one.other_above:,}" for one in swaps(outlooks)
+    ]
+    swapped = "Pairs whose order depends on the choices, and in how many specifications each is above:"
+    yield "\n".join([swapped, "", *lines]) if lines else "No two metrics swap places."
 
 
 def _standing(one: Standing) -> tuple[str, ...]:
@@ -190,10 +189,6 @@ def _standing(one: Standing) -> tuple[str, ...]:
     )
 
 
-def _influence(one: Influence) -> tuple[str, ...]:
-    return (escape(one.axis), "-" if one.share is None else f"{100 * one.share:.1f} %")
-
-
 def _moved(most: Sequence[Influence]) -> str:
     if not most:
         return "No choice moves a rank."
@@ -202,13 +197,6 @@ def _moved(most: Sequence[Influence]) -> str:
         f"Ranks move most with {named}: the share of the variance of ranks that a choice explains alone, over the "
         "specifications that have it. Where not every combination exists, shares can overlap."
     )
-
-
-def _swapped(found: Sequence[Swap]) -> str:
-    lines = ["Pairs whose order depends on the choices, and in how many specifications each is above:", ""]
-    for one in found:
-        lines.append(f"- {escape(one.one)} {one.one_above:,}, {escape(one.other)} {one.other_above:,}")
-    return "\n".join(lines)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,12 +45,18 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
     if not config.metrics:
         check_names(config)
     job = prepare(config)
-    able, left_out = _sort_out(config, job)
+    able, left_out = _sort_out(config, config.metrics, lambda name, store: _check(name, config, job, store))
     if able:
         try:
             return run(_only(config, able), progress), left_out
         except UserError:
-            able, failed = _try_each(config, job, able, progress)
+
+            def exhaust(name: str, store: ScoreStore) -> None:
+                if not name.startswith(FILE_PREFIX):
+                    list(score_metrics(job.texts, [name], config, store, progress))
+
+            # Each metric scores alone, into the store: those that end well are run.
+            able, failed = _sort_out(config, able, exhaust)
             left_out += failed
     return (run(_only(config, able), progress) if able else []), left_out
 
@@ -62,12 +68,15 @@ def _only(config: RunConfig, metrics: list[str]) -> RunConfig:
     return config.model_copy(update={"metrics": tuple(metrics), "metric_options": options})
 
 
-def _sort_out(config: RunConfig, job: Job) -> tuple[list[str], list[LeftOut]]:
+def _sort_out(
+    config: RunConfig, names: Sequence[str], check: Callable[[str, ScoreStore], None]
+) -> tuple[list[str], list[LeftOut]]:
+    """The metrics that pass the check, and those for which it raises `UserError`."""
     able, left_out = [], []
     with ScoreStore(config.store_path) as store:
-        for name in dict.fromkeys(config.metrics):
+        for name in dict.fromkeys(names):
             try:
-                _check(name, config, job, store)
+                check(name, store)
                 able.append(name)
             except UserError as error:
                 left_out.append(LeftOut(config.dataset, name, str(error)))
@@ -92,27 +101,6 @@ def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
             raise UserError(
                 f"Metric {name!r} asks a service for which {state.detail} holds the key, and it is not set."
             )
-
-
-def _try_each(
-    config: RunConfig, job: Job, names: list[str], progress: MetricProgress | None
-) -> tuple[list[str], list[LeftOut]]:
-    """Score with each metric alone, into the store: those that end well, and those that do not."""
-    able, failed = [], []
-    with ScoreStore(config.store_path) as store:
-        for name in names:
-            try:
-                _exhaust(name, config, job, store, progress)
-                able.append(name)
-            except UserError as error:
-                failed.append(LeftOut(config.dataset, name, str(error)))
-    return able, failed
-
-
-def _exhaust(name: str, config: RunConfig, job: Job, store: ScoreStore, progress: MetricProgress | None) -> None:
-    if not name.startswith(FILE_PREFIX):
-        for _ in score_metrics(job.texts, [name], config, store, progress):
-            pass
 
 
 _OWN_NAMES = {"options": "dataset_options"}
@@ -160,7 +148,8 @@ def read_suite(
         raise UserError(f"{path}: it names both 'dataset' and 'datasets'; keep one of them.")
     known = {str(entry["dataset"]): entry for entry in listed}
     chosen = [known.get(name, {"dataset": name}) for name in datasets] or listed or [{}]
-    runs = tuple(load_run(None, {**values, **entry, **_given(settings)}, overrides) for entry in chosen)
+    given = {key: value for key, value in settings.items() if value is not None}
+    runs = tuple(load_run(None, {**values, **entry, **given}, overrides) for entry in chosen)
     name = path.stem if path else "+".join(dict.fromkeys(run.dataset for run in runs))
     return Suite(name, runs)
 
@@ -176,10 +165,6 @@ def run_suite(suite: Suite, progress: MetricProgress | None = None) -> Iterator[
         except UserError as error:
             results, left_out = [], [LeftOut(config.dataset, "", str(error))]
         yield Part(config, results, left_out)
-
-
-def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in settings.items() if value is not None}
 
 
 def _entries(listed: Any, path: Path | None) -> list[dict[str, Any]]:

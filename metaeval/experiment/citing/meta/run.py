@@ -52,7 +52,7 @@ from metaeval.experiment.citing.run import find_cutoffs
 from metaeval.experiment.columns import Column
 from metaeval.experiment.cutoffs import Cutoff, find_cutoff, read_thresholds
 from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.rated import RatedSet
+from metaeval.experiment.prepared_run import RatedSet
 from metaeval.experiment.run import evaluate_rated
 from metaeval.experiment.verdicts import Backend, load_judge
 from metaeval.report.grid import count
