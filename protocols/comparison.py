@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from metaeval.stats.resampling import bootstrap, swaps
-from protocols.contract import Judgements, Outcome, Protocol, Replicates, Resampling
+from protocols.contract import Judgements, Outcome, Protocol, Resampling
 from protocols.estimation import ONE_GROUP, interval_of, regroup
 
 Floats = NDArray[np.float64]
@@ -56,9 +56,15 @@ def compare(
     both = ~np.isnan(one.score) & ~np.isnan(other.score)
     if not both.any():
         return {key: Difference(0, None, note=NOT_BOTH) for key in keys}
-    pair = _judged(protocol, one.rows(both), options), _judged(protocol, other.rows(both), options)
+    pair = one.rows(both), other.rows(both)
+    if protocol.judge:
+        pair = protocol.judge(pair[0], options), protocol.judge(pair[1], options)
     if (np.isnan(one.score) ^ np.isnan(other.score)).any():
-        mine, theirs = (_replicates(protocol, rows, one, resampling, options, keys) for rows in pair)
+        # Resampled are the groups of the whole input, as in the table of each metric.
+        codes = np.unique(one.group)
+        draws = bootstrap(codes.size, resampling.n, resampling.seed)
+        regrouped = (rows.with_group(np.searchsorted(codes, rows.group)) for rows in pair)
+        mine, theirs = (protocol.replicate(rows, codes.size, draws, options, keys) for rows in regrouped)
     else:
         mine, theirs = (outcome.replicates for outcome in outcomes)
     p_values = _permute(protocol, pair, permutations, resampling.seed, options, keys)
@@ -72,24 +78,6 @@ def compare(
     }
 
 
-def _judged(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    return protocol.judge(rows, options) if protocol.judge else rows
-
-
-def _replicates(
-    protocol: Protocol,
-    rows: Judgements,
-    whole: Judgements,
-    resampling: Resampling,
-    options: Mapping[str, str],
-    keys: Collection[str],
-) -> Replicates:
-    # Resampled are the groups of the whole input, as in the table of each metric.
-    codes = np.unique(whole.group)
-    rows = rows.with_group(np.searchsorted(codes, rows.group))
-    return protocol.replicate(rows, codes.size, bootstrap(codes.size, resampling.n, resampling.seed), options, keys)
-
-
 def _permute(
     protocol: Protocol,
     pair: tuple[Judgements, Judgements],
@@ -100,46 +88,39 @@ def _permute(
 ) -> dict[str, float]:
     """Two-sided p of each measure; NaN where the measure is undefined or there is nothing to exchange."""
     normal = {measure.key: measure.normal for measure in protocol.measures}
-    found: dict[str, float] = {}
-    for form in ("ranks", "z"):
-        wanted = [key for key in keys if normal[key] == form]
-        if not wanted:
-            continue
-        scale = _SCALES["as it is" if protocol.judge else form]
-        stacked, n_groups = _stack(pair, scale)
-        values = protocol.replicate(stacked, 2 * n_groups, swaps(n_groups, permutations, seed), options, wanted)
-        found |= {key: _p_value(values[key]) for key in wanted}
-    return found
-
-
-def _stack(pair: tuple[Judgements, Judgements], scale: Callable[[Floats], Floats]) -> tuple[Judgements, int]:
-    """The rows of both metrics, one below the other, the second with groups and pools of its own."""
     one, n_groups = regroup(pair[0])
-    score = np.concatenate([scale(rows.score) for rows in pair])
     pools = int(one.pool.max(initial=-1)) + 1
-    return Judgements(
+    # The rows of both metrics, one below the other, the second with groups and pools of its own.
+    stacked = Judgements(
         gold=np.tile(one.gold, 2),
-        score=score,
+        score=np.concatenate([rows.score for rows in pair]),
         group=np.concatenate((one.group, one.group + n_groups)),
         pool=np.concatenate((one.pool, one.pool + pools)),
         system=None if one.system is None else np.tile(one.system, 2),
         levels=one.levels,
-    ), n_groups
+    )
+    found: dict[str, float] = {}
+    for form in ("ranks", "z"):
+        wanted = [key for key in keys if normal[key] == form]
+        if wanted:
+            # What a protocol's `judge` gives, decisions, is on one scale already.
+            scaled = [_scaled(rows.score, "" if protocol.judge else form) for rows in pair]
+            rows = stacked.with_score(np.concatenate(scaled))
+            values = protocol.replicate(rows, 2 * n_groups, swaps(n_groups, permutations, seed), options, wanted)
+            found |= {key: _p_value(values[key]) for key in wanted}
+    return found
 
 
-def _ranks(score: Floats) -> Floats:
-    return np.asarray(rankdata(score), dtype=np.float64)
-
-
-def _z_scores(score: Floats) -> Floats:
+def _scaled(score: Floats, form: str) -> Floats:
+    """Scores as ranks, as z-scores, or as they are."""
+    if form == "ranks":
+        return np.asarray(rankdata(score), dtype=np.float64)
+    if form != "z":
+        return score
     # Scaling by a power of two is exact and keeps the squares from overflowing, or from vanishing.
     unit = np.ldexp(score, -int(np.frexp(np.abs(score).max())[1]))
     spread = unit.std()
     return np.asarray((unit - unit.mean()) / spread) if spread > 0 else np.zeros(score.size)
-
-
-# What a protocol's `judge` gives, decisions, is on one scale already.
-_SCALES: Mapping[str, Callable[[Floats], Floats]] = {"ranks": _ranks, "z": _z_scores, "as it is": np.asarray}
 
 
 def _p_value(values: Floats) -> float:

@@ -71,7 +71,7 @@ def _qualities(
     judgements: Judgements, used: Judgements, keys: Collection[str], n_groups: int, options: Mapping[str, str]
 ) -> dict[str, Qualities]:
     groups, undefined = np.unique(used.group).size, _why_undefined(used)
-    ceilings = attainable(used.score, used.gold)
+    ceilings = {key: float(most) for key, most in attainable(used.score, used.gold).items() if not np.isnan(most)}
     bounds: dict[str, tuple[float, float] | None] = {}
     if 0 < used.score.size < judgements.score.size:
         itself = Draws(1, n_groups, lambda number: np.ones((n_groups, 1), dtype=np.uint8))
@@ -80,19 +80,13 @@ def _qualities(
             for score in extreme_scores(judgements.score, judgements.gold)
         )
         bounds = {key: pair_of_bounds(low[key][0], high[key][0]) for key in keys}
-    return {
-        key: Qualities(groups, undefined, bounds=bounds.get(key), ceiling=_or_none(ceilings.get(key))) for key in keys
-    }
+    return {key: Qualities(groups, undefined, bounds=bounds.get(key), ceiling=ceilings.get(key)) for key in keys}
 
 
 def _ceilings(used: Judgements) -> dict[str, dict[str, float]]:
     by_kind = perfect(used.gold)
     found = {key: {kind: of[key] for kind, of in by_kind.items() if not np.isnan(of[key])} for key in PLAIN}
     return {key: kinds for key, kinds in found.items() if kinds}
-
-
-def _or_none(number: float | None) -> float | None:
-    return None if number is None or np.isnan(number) else float(number)
 
 
 def _systems(judgements: Judgements) -> int:

@@ -66,7 +66,9 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     whole = _candidates(judgements, answerable)
     why = NO_SCORES if missing.all() else "no pool with a scored supporting candidate"
     bounds = {} if missing.all() or not answerable.any() else _bounds(whole, n_groups, gains)
-    ties = _ties(used, n_groups, gains)
+    # Means over pools with tied scores in the worst and in the best order.
+    worst, best = (_pool_values(used.rows, gains, order, MEASURES) for order in ("worst", "best"))
+    ties = _ends({key: (worst[key], best[key]) for key in MEASURES}, used, n_groups)
     groups = np.unique(used.pool_group).size
     qualities = {key: Qualities(groups, why, ties=ties[key], bounds=bounds.get(key)) for key in MEASURES}
     return outcome(
@@ -90,15 +92,12 @@ def replicates(
 ) -> Replicates:
     """The means over pools with a supporting row under every weighting; every row must have a score."""
     candidates = _candidates(rows, np.isin(rows.pool, rows.pool[rows.gold >= 1]))
-    values = _pool_values(candidates.rows, _gains(options), _tie_policy(options), keys)
+    orders: Mapping[str, Order] = {"worst": "worst", "best": "best"}
+    ties = orders.get(options.get("ties", ""), "expected")
+    values = _pool_values(candidates.rows, _gains(options), ties, keys)
     stacked = np.stack([values[key] for key in keys])
     found = replicate(pool_mean(stacked, candidates.pool_group, n_groups), draws)
     return dict(zip(keys, found, strict=True))
-
-
-def _tie_policy(options: Mapping[str, str]) -> Order:
-    orders: dict[str, Order] = {"worst": "worst", "best": "best"}
-    return orders.get(options.get("ties", ""), "expected")
 
 
 def _gains(options: Mapping[str, str]) -> Gains:
@@ -140,14 +139,6 @@ def _pool_values(rows: Judgements, gains: Gains, ties: Order, keys: Collection[s
     return {key: ndcg(ranked, CUTOFFS[key], gains) if key in CUTOFFS else BINARY[key](ranked) for key in keys}
 
 
-def _ties(used: _Candidates, n_groups: int, gains: Gains) -> dict[str, tuple[float, float] | None]:
-    """Mean over pools with tied scores in the worst and in the best order."""
-    worst, best = (_pool_values(used.rows, gains, ties, MEASURES) for ties in ("worst", "best"))
-    return {
-        key: pair_of_bounds(_mean(worst[key], used, n_groups), _mean(best[key], used, n_groups)) for key in MEASURES
-    }
-
-
 def _bounds(whole: _Candidates, n_groups: int, gains: Gains) -> dict[str, tuple[float, float] | None]:
     """Lowest and highest mean over pools that the unscored rows allow; empty if every row has a score."""
     rows = whole.rows
@@ -157,11 +148,17 @@ def _bounds(whole: _Candidates, n_groups: int, gains: Gains) -> dict[str, tuple[
     ranges = {key: ndcg_range(rows.score, rows.gold, rows.pool, k, gains) for key, k in CUTOFFS.items()}
     low, high = (rank_pools(ranks, rows.gold, rows.pool) for ranks in (worst, best))
     ranges |= {key: (measure(low), measure(high)) for key, measure in BINARY.items()}
-    return {key: pair_of_bounds(_mean(a, whole, n_groups), _mean(b, whole, n_groups)) for key, (a, b) in ranges.items()}
+    return _ends(ranges, whole, n_groups)
 
 
-def _mean(values: Floats, candidates: _Candidates, n_groups: int) -> float:
-    return value(pool_mean(values, candidates.pool_group, n_groups), n_groups)
+def _ends(
+    ranges: Mapping[str, tuple[Floats, Floats]], candidates: _Candidates, n_groups: int
+) -> dict[str, tuple[float, float] | None]:
+    """The mean over pools at both ends of each measure's range."""
+    return {
+        key: pair_of_bounds(*(value(pool_mean(end, candidates.pool_group, n_groups), n_groups) for end in ends))
+        for key, ends in ranges.items()
+    }
 
 
 PROTOCOL = Protocol(

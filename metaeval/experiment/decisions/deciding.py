@@ -252,17 +252,11 @@ def carried_over(panel: Panel, other: Panel) -> Sheet:
 
 
 def _sheet(panel: Panel, source: Frame, target: Frame, found: Sequence[Transfer], options: Mapping[str, str]) -> Sheet:
-    blocks = []
-    for key, label in _LABELS.items():
-        lines = [
-            Line(
-                plain(one.metric),
-                (cell(one.own), cell(one.transferred), cell(one.loss, one.low, one.high, signed=True)),
-            )
-            for one in found
-            if one.measure == key
-        ]
-        blocks.append(Block(label, tuple(lines)))
+    lines: dict[str, list[Line]] = {key: [] for key in _LABELS}
+    for one in found:
+        cells = cell(one.own), cell(one.transferred), cell(one.loss, one.low, one.high, signed=True)
+        lines[one.measure].append(Line(plain(one.metric), cells))
+    blocks = [Block(_LABELS[key], tuple(own)) for key, own in lines.items()]
     here, there = (f"{plain(one.name)} {plain(one.split)}" for one in (source, target))
     reading = (
         f"own: thresholds cross-validated on {there}; carried over: thresholds learnt on all {source.gold.size:,} "
