@@ -51,8 +51,7 @@ class Provenance:
         footer = tuple(note for note in (*self.before, *notes, *self.after) if note.text or note.items)
         key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
         signatures = tuple(signed(self.data, {**self.fields, **one}, self.interval) for one in self.judges)
-        drawn = {"resamples": self.interval.resamples, "seed": self.interval.seed, "level": self.interval.level}
-        settings = {**self.fields, **drawn}
+        settings = {**self.fields, **resampled(self.interval)}
         return Sheet(name, self.data, settings, records, layout(Frame(key, title, self.subtitle, footer, signatures)))
 
     def scores(
