@@ -79,10 +79,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         qualities,
         n_groups,
         resampling,
-        excluded={
-            NO_SUPPORT: int((~answerable).sum()),
-            SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum()),
-        },
+        excluded={NO_SUPPORT: int((~answerable).sum()), SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum())},
         warnings=_foregone(used),
     )
 

@@ -88,8 +88,7 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
 
     The name is the data set's; where nothing was published (a file of the user's own), the one the file gives itself.
     """
-    dataset, split, options = find_dataset(config.dataset)
-    loaded, name, chosen = _load(config, dataset, split, options) if dataset.kind == "corpus" else (None, "", "")
+    loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
         raise UserError(
             f"{config.dataset} has ratings of texts whose documents are not in the files: "
@@ -100,16 +99,17 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
 
 def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
     """The run's rated set, named as `load_corpus` names a corpus, and the split that it came from."""
-    dataset, split, options = find_dataset(config.dataset)
-    loaded, name, chosen = _load(config, dataset, split, options) if dataset.kind == "ratings" else (None, "", "")
+    loaded, name, chosen = _load(config, "ratings")
     if not isinstance(loaded, Ratings):
         raise UserError(f"{config.dataset} is no rated set: it has documents, statements and citations.")
     return loaded, name, chosen
 
 
-def _load(
-    config: RunConfig, dataset: Dataset, split: str | None, options: Mapping[str, str]
-) -> tuple[Corpus | Ratings, str, str]:
+def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, str]:
+    """The run's data, or None where the data set is of another kind."""
+    dataset, split, options = find_dataset(config.dataset)
+    if dataset.kind != kind:
+        return None, "", ""
     chosen = config.split or split or dataset.default_split
     loaded = load_dataset(dataset, chosen, config.data, {**options, **config.dataset_options})
     return loaded, config.dataset if dataset.files[chosen] else loaded.name, chosen

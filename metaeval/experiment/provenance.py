@@ -44,8 +44,12 @@ def make_sheet(
     where = ", ".join(part for part in (plain(data.name), plain(data.split), units(frame.unit)) if part)
     stub, headings, blocks = table
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
+    made: dict[str, object] = {**chosen}
     if intervals:
-        settings |= resampled(panel.config.interval)
+        interval = panel.config.interval
+        settings |= resampled(interval)
+        made |= resampled_fields(interval.level, interval.resamples, interval.seed)
+    made |= versions("metaeval", "numpy", "scipy")
     return Sheet(
         name=name,
         data=data,
@@ -60,7 +64,9 @@ def make_sheet(
             legend="",
             footnotes=tuple(footnotes),
             footer=(*notes, *_standard(panel, frame, data, intervals)),
-            signatures=tuple(_signatures(panel, frame, chosen, intervals)),
+            signatures=tuple(
+                one_line(signature({**frame.fields, **column.fields, **made})) for column in panel.columns
+            ),
             stub=stub,
             groups=tuple(groups),
         ),
@@ -110,10 +116,3 @@ def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool) -> tuple[
         rows=[],
     )
     return tuple(note for note in footer(said) if note.label in labels)
-
-
-def _signatures(panel: Panel, frame: Frame, chosen: Mapping[str, object], intervals: bool) -> list[str]:
-    interval = panel.config.interval
-    resampled = resampled_fields(interval.level, interval.resamples, interval.seed) if intervals else {}
-    made = {**chosen, **resampled, **versions("metaeval", "numpy", "scipy")}
-    return [one_line(signature({**frame.fields, **column.fields, **made})) for column in panel.columns]
