@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
@@ -46,12 +46,16 @@ def options_page() -> str:
         parts += [f"### {name}", _table(rows)] if rows else []
     parts += ["## Protocols", "`--set protocol_options.PROTOCOL.NAME=VALUE`."]
     for name in sorted(registry.names("protocol")):
-        rows = [
-            (key, ", ".join(one.values), one.default, "; ".join([one.about, *filter(None, one.values.values())]))
-            for key, one in registry.find("protocol", name).options.items()
-        ]
+        options = registry.find("protocol", name).options.items()
+        rows = [(key, ", ".join(one.values), one.default, _meanings(one.about, one.values)) for key, one in options]
         parts += [f"### {name}", _table(rows)] if rows else []
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _meanings(about: str, values: Mapping[str, str]) -> str:
+    """What a protocol's option is, and what its values mean where that is more than the value in a sentence."""
+    told = len({meaning.replace(value, "") for value, meaning in values.items()}) > 1
+    return "; ".join([about, *(f"{value}: {meaning}" for value, meaning in values.items() if told)])
 
 
 def _settings(owner: type, prefix: str = "") -> Iterator[Row]:
