@@ -18,7 +18,8 @@ from metaeval.errors import UserError
 from metaeval.experiment.prepared_run import variant_path
 from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.scoring.contract import Combination, Metric, MetricCard, PairScore, TwoStepMetric
-from metaeval.scoring.engine import Scored, Texts, score_jointly
+from metaeval.scoring.engine import Scored, score_jointly
+from metaeval.scoring.plan import Texts
 from metaeval.scoring.store import ScoreStore
 from metaeval.trust import check_file
 

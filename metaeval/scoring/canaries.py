@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from metaeval.scoring.contract import Metric, PairScore
-from metaeval.scoring.engine import Texts, score_pairs
+from metaeval.scoring.engine import score_pairs
+from metaeval.scoring.plan import Texts
 
 
 class Canary(NamedTuple):

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-from math import isfinite
 from typing import Any, Literal, get_args
 
 from metaeval.corpus.pairs import UnitRow
-from metaeval.errors import UserError
 from metaeval.files import sha256_json
-from metaeval.scoring.contract import Metric, PairScore, Status, TwoStepMetric
+from metaeval.scoring.contract import Metric, PairScore, Status
+from metaeval.scoring.executors.contract import Context, Done, Execute, Task
+from metaeval.scoring.plan import Plan, Texts, longest_first, make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
-
-Texts = tuple[str, str]
-"""(source, statement)."""
+from metaeval.scoring.work import Work
 
 Progress = Callable[[int, int], None]
 """Called with (pairs done, pairs in all) after every block; pairs served from the store count as done."""
@@ -35,9 +32,15 @@ class Scored:
 
 
 def score_pairs(
-    metric: Metric, pairs: Sequence[Texts], store: ScoreStore | None = None, progress: Progress | None = None
+    metric: Metric,
+    pairs: Sequence[Texts],
+    store: ScoreStore | None = None,
+    progress: Progress | None = None,
+    execute: Execute | None = None,
 ) -> Scored:
     """Score every pair, serving what the store has and storing each block as soon as it is done.
+
+    execute: where blocks are scored; None for this process, one after the other.
 
     The plan of blocks depends on the job's texts alone, not on what is stored, and a block of which a pair is missing
     is scored whole (see `Metric.batched`): a run that was killed and started again, or that finds some of its pairs
@@ -45,11 +48,15 @@ def score_pairs(
 
     Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is no number).
     """
-    return score_jointly([metric], pairs, store, progress)[0]
+    return score_jointly([metric], pairs, store, progress, execute)[0]
 
 
 def score_jointly(
-    metrics: Sequence[Metric], pairs: Sequence[Texts], store: ScoreStore | None = None, progress: Progress | None = None
+    metrics: Sequence[Metric],
+    pairs: Sequence[Texts],
+    store: ScoreStore | None = None,
+    progress: Progress | None = None,
+    execute: Execute | None = None,
 ) -> list[Scored]:
     """Score every pair with metrics that share an observation (`TwoStepMetric.observed`): each pair observed once.
 
@@ -65,13 +72,9 @@ def score_jointly(
     if progress:
         progress(min(stored), len(unique))
     if min(stored) < len(unique):
-        sources, statements = (sorted(set(side), key=_longest_first) for side in zip(*unique.values(), strict=True))
-        metrics[0].prepare(sources, statements)
-        for block in plan_blocks(unique, metrics[0].block_tokens):
-            missing = [key for key in block if any(key not in share.answers for share in shares)]
-            if not missing:
-                continue
-            _score_block(shares, block if metrics[0].batched else missing, unique, store)
+        tasks = _tasks(make_plan(unique, metrics[0].block_tokens), shares, unique)
+        for done in (execute or Work(metrics).run)(context_of(unique.values()), tasks):
+            _keep(done, shares, store)
             if progress:
                 progress(min(len(share.answers) for share in shares), len(unique))
     return [
@@ -97,79 +100,30 @@ def job_identity(metric: Metric, pairs: Collection[Texts]) -> dict[str, Any]:
     return identity
 
 
-def plan_blocks(unique: Mapping[bytes, Texts], block_tokens: int) -> Iterator[list[bytes]]:
-    """Cut a job into blocks of about `block_tokens`: longest source first, all pairs of a source in one block.
-
-    A source counts once in its block, each statement once per pair; four characters count as a token.
-    """
-    by_source: dict[str, list[bytes]] = {}
-    for key, (source, _) in unique.items():
-        by_source.setdefault(source, []).append(key)
-    block: list[bytes] = []
-    load = 0
-    for source in sorted(by_source, key=_longest_first):
-        keys = sorted(by_source[source], key=lambda key: _longest_first(unique[key][1]))
-        tokens = (len(source) + sum(len(unique[key][1]) for key in keys)) // 4 + 1
-        if block and load + tokens > block_tokens:
-            yield block
-            block, load = [], 0
-        block.extend(keys)
-        load += tokens
-    if block:
-        yield block
+def context_of(pairs: Collection[Texts]) -> Context:
+    """What the metrics of a job are prepared for."""
+    sources, statements = (sorted(set(side), key=longest_first) for side in zip(*pairs, strict=True))
+    return Context(sources, statements)
 
 
-def _longest_first(text: str) -> tuple[int, bytes]:
-    """Order by length; texts of one length by hash, so that the order of the input does not matter."""
-    return -len(text), blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _tasks(plan: Plan, shares: Sequence[_Share], unique: Mapping[bytes, Texts]) -> Iterator[Task]:
+    """What is left of a plan, block by block, each looked at when it is its turn."""
+    for block in plan.blocks:
+        missing = [key for key in block.keys if any(key not in share.answers for share in shares)]
+        if missing:
+            keys = block.keys if shares[0].metric.batched else missing
+            wanted = [n for n, share in enumerate(shares) if any(key not in share.answers for key in missing)]
+            yield Task(block.number, keys, [unique[key] for key in keys], wanted)
 
 
-def _score_block(
-    shares: Sequence[_Share], block: Sequence[bytes], unique: Mapping[bytes, Texts], store: ScoreStore | None
-) -> None:
-    """Score a block for each metric that lacks one of its pairs. What a metric has of it stays as it is."""
-    sources, statements = [unique[key][0] for key in block], [unique[key][1] for key in block]
-    leader = shares[0].metric
-    observations: Sequence[Any] = []
-    if isinstance(leader, TwoStepMetric):
-        observations = leader.observe(sources, statements)
-        _check_count(leader, observations, len(block))
-    for share in shares:
-        metric, known = share.metric, share.answers
-        if all(key in known for key in block):
-            continue
-        answers = metric.judge(observations) if isinstance(metric, TwoStepMetric) else metric.score(sources, statements)
-        _check_count(metric, answers, len(block))
-        checked = zip(block, (_checked(metric, answer) for answer in answers), strict=True)
-        new = {key: answer for key, answer in checked if key not in known}
+def _keep(done: Done, shares: Sequence[_Share], store: ScoreStore | None) -> None:
+    """Store a block's answers for each metric that it was scored for. What a metric has of it stays as it is."""
+    for number, answers in zip(done.task.wanted, done.answers, strict=True):
+        known, identity = shares[number].answers, shares[number].identity
+        new = {key: answer for key, answer in zip(done.task.keys, answers, strict=True) if key not in known}
         if store:
-            store.put(share.identity, new.items())
+            store.put(identity, new.items())
         known.update(new)
-
-
-def _checked(metric: Metric, answer: Any) -> PairScore:
-    """The answer as the store gives it back: a score that is not finite is a status. `UserError` for no answer."""
-    name = metric.card.name
-    if not isinstance(answer, PairScore):
-        raise UserError(f"Metric {name!r} returned {answer!r}, not a PairScore: a fault of the plug-in.")
-    score, status, tokens, cut = answer
-    if (status is Status.OK) != (score is not None):
-        raise UserError(
-            f"Metric {name!r} returned score {score} with status {str(status)!r}: a fault of the plug-in (a number "
-            "goes with 'ok', None with every other status)."
-        )
-    if score is None:
-        return PairScore(None, status, int(tokens), int(cut))
-    if not isfinite(score):
-        return PairScore(None, Status.NOT_FINITE, int(tokens), int(cut))
-    return PairScore(float(score) + 0.0, status, int(tokens), int(cut))  # SQLite knows no -0.0
-
-
-def _check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
-    if len(answers) != count:
-        raise UserError(
-            f"Metric {metric.card.name!r} returned {len(answers)} answers for {count} pairs: a fault of the plug-in."
-        )
 
 
 Aggregate = Literal["max", "mean"]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from metaeval.errors import UserError
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
-from metaeval.scoring.engine import plan_blocks, score_pairs
+from metaeval.scoring.engine import score_pairs
+from metaeval.scoring.plan import make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
 
 
@@ -69,8 +70,8 @@ def test_the_plan_depends_on_the_set_of_pairs_and_not_on_their_order(pairs, rng)
     unique = {pair_key(*pair): pair for pair in pairs}
     shuffled = list(unique.items())
     rng.shuffle(shuffled)
-    plan = list(plan_blocks(unique, 20))
-    assert plan == list(plan_blocks(dict(shuffled), 20))
+    plan = [list(block.keys) for block in make_plan(unique, 20).blocks]
+    assert plan == [list(block.keys) for block in make_plan(dict(shuffled), 20).blocks]
     assert sorted(key for block in plan for key in block) == sorted(unique)
 
 
@@ -78,7 +79,7 @@ def test_the_plan_depends_on_the_set_of_pairs_and_not_on_their_order(pairs, rng)
 def test_the_source_counts_once_in_a_block_and_each_statement_in_every_pair(limit, blocks):
     # 380 characters of source and two statements of ten: 400 / 4 + 1 = 101 tokens a source, 202 for both.
     pairs = [(letter * 380, statement * 10) for letter in "ab" for statement in "xy"]
-    plan = list(plan_blocks({str(pair).encode(): pair for pair in pairs}, limit))
+    plan = [list(block.keys) for block in make_plan({str(pair).encode(): pair for pair in pairs}, limit).blocks]
     assert [len(block) // 2 for block in plan] == blocks
 
 

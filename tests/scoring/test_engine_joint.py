@@ -6,7 +6,8 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
-from metaeval.scoring.engine import plan_blocks, score_jointly, score_pairs
+from metaeval.scoring.engine import score_jointly, score_pairs
+from metaeval.scoring.plan import make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
 
 PAIRS = [(f"source {number}", f"statement {number % 4}") for number in range(12)]
@@ -56,10 +57,10 @@ def test_only_the_blocks_that_one_of_them_lacks_are_observed(tmp_path):
         one, other = Lengths(), StatementLengths()
         first, second = score_jointly([one, other], PAIRS, store)
         # A block of which a pair is missing is observed whole: its pairs are always seen together.
-        blocks = list(plan_blocks({pair_key(*pair): pair for pair in PAIRS}, Lengths.block_tokens))
+        plan = make_plan({pair_key(*pair): pair for pair in PAIRS}, Lengths.block_tokens)
         missing = {pair_key(*pair) for pair in PAIRS[5:]}
         assert [pair_key(*pair) for pair in one.seen] == [
-            key for block in blocks if missing & {*block} for key in block
+            key for block in plan.blocks if missing & {*block.keys} for key in block.keys
         ]
         assert len(PAIRS[5:]) < len(one.seen) <= len(PAIRS)
         assert (first.computed, second.computed) == (0, 7)

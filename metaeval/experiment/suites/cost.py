@@ -14,7 +14,8 @@ from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.prepared_run import prepare
 from metaeval.files import csv_text, write_text
 from metaeval.scoring.contract import Combination, Metric
-from metaeval.scoring.engine import Texts, score_pairs
+from metaeval.scoring.engine import score_pairs
+from metaeval.scoring.plan import Texts
 
 SAMPLE = 200
 """At most so many pairs are scored to measure a metric."""

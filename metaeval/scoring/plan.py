@@ -1,0 +1,74 @@
+"""The plan of a job: its unique pairs in blocks, longest source first. A block is the unit of work everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+
+Texts = tuple[str, str]
+"""(source, statement)."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Pairs that are scored together, by their keys, in the order in which a metric gets them."""
+
+    number: int
+    keys: tuple[bytes, ...]
+
+    @cached_property
+    def id(self) -> str:
+        """32 hex digits over the keys in order."""
+        return _digest(self.keys)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All blocks of a job. Plans of one id cut the same pairs into the same blocks."""
+
+    blocks: tuple[Block, ...]
+    block_tokens: int
+
+    @cached_property
+    def id(self) -> str:
+        """32 hex digits over the blocks' ids and the size that they were cut to."""
+        return _digest([str(self.block_tokens).encode(), *(block.id.encode() for block in self.blocks)])
+
+
+def make_plan(unique: Mapping[bytes, Texts], block_tokens: int) -> Plan:
+    """Cut a job, its pairs by their keys, into blocks of about `block_tokens`, the longest sources first.
+
+    The plan depends on the job's texts alone, not on their order, nor on what is stored. All pairs of a source are in
+    one block. A source counts once in it, each statement once per pair; four characters count as a token.
+    """
+    cut = enumerate(_cut(unique, block_tokens))
+    return Plan(tuple(Block(number, tuple(keys)) for number, keys in cut), block_tokens)
+
+
+def longest_first(text: str) -> tuple[int, bytes]:
+    """The key that orders texts by length; those of one length by hash, so that the order of the input is forgotten."""
+    return -len(text), blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _cut(unique: Mapping[bytes, Texts], block_tokens: int) -> Iterator[list[bytes]]:
+    by_source: dict[str, list[bytes]] = {}
+    for key, (source, _) in unique.items():
+        by_source.setdefault(source, []).append(key)
+    block: list[bytes] = []
+    load = 0
+    for source in sorted(by_source, key=longest_first):
+        keys = sorted(by_source[source], key=lambda key: longest_first(unique[key][1]))
+        tokens = (len(source) + sum(len(unique[key][1]) for key in keys)) // 4 + 1
+        if block and load + tokens > block_tokens:
+            yield block
+            block, load = [], 0
+        block.extend(keys)
+        load += tokens
+    if block:
+        yield block
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    return blake2b(b"\0".join(parts), digest_size=16).hexdigest()
