@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
-from metaeval.scoring.backends.encoder import Encoded, JobTexts, TextEncoder, match_pairs
+from metaeval.scoring.backends.encoder import Encoded, JobTexts, TextEncoder, align_tokens, match_pairs
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
 from metaeval.scoring.backends.models import (
     LOCAL,
@@ -26,7 +26,7 @@ from metaeval.scoring.backends.models import (
     position_limit,
 )
 from metaeval.scoring.backends.tokens import backend
-from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
+from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo.cards import of_checkpoint
 
 if TYPE_CHECKING:
@@ -300,6 +300,21 @@ class BERTScore(TwoStepMetric, ModelMetric):
         if self.baseline is not None:
             raw = (raw - self.baseline[side]) / (1 - self.baseline[side])
         return PairScore(raw, tokens=pair.tokens, cut=pair.cut)
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """Each token of the statement with its best match in the source, by their cosine, whatever the side."""
+        if self.score([source], [statement])[0].status is not Status.OK:
+            return []
+        given = dict(zip(("source", "statement"), self._given([source, statement]), strict=True))
+        spans = align_tokens(self.backbone.encoder, self.texts.read(given.values()), *given.values())
+        # What `_given` takes away and adds in front moves every place.
+        gone = {"source": len(source) - len(source.lstrip()), "statement": len(statement) - len(statement.lstrip())}
+        before = len(self.backbone.before)
+        moved = [
+            span._replace(start=max(span.start - before, 0) + gone[span.side], end=span.end - before + gone[span.side])
+            for span in spans
+        ]
+        return [span for span in moved if span.start < span.end]
 
     def _given(self, texts: Sequence[str]) -> list[str]:
         """The texts in the form in which they are tokenised."""

@@ -9,7 +9,8 @@ from math import log
 
 from pydantic import Field
 
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
+from metrics_zoo.overlap import word_spans
 
 _WORD = re.compile(r"\w+")
 
@@ -59,10 +60,20 @@ class BM25(Metric):
         length = source.total()
         if not statement:
             return PairScore(None, Status.EMPTY, length)
-        k1, b = self.options.k1, self.options.b
-        norm = k1 * (1 - b + b * length / self._mean_length) if self._mean_length else k1
+        norm = self._norm(length)
         total = sum(self._rarity(word) * source[word] / (source[word] + norm) for word in statement if source[word])
         return PairScore(total, tokens=length + len(statement))
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """Each word's part of the sum, as a share of the most that a word of the statement could add."""
+        counts, words = Counter(_words(source)), dict.fromkeys(_words(statement))
+        norm, most = self._norm(counts.total()), max(map(self._rarity, words), default=1.0)
+        weights = {word: self._rarity(word) * counts[word] / (counts[word] + norm) / most for word in words}
+        return word_spans(source, statement, weights)
+
+    def _norm(self, length: int) -> float:
+        k1, b = self.options.k1, self.options.b
+        return float(k1 * (1 - b + b * length / self._mean_length) if self._mean_length else k1)
 
     def _rarity(self, word: str) -> float:
         frequency = self._frequency[word]

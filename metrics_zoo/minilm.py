@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import Encoded, JobTexts, match_pairs
-from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
+from metaeval.scoring.backends.encoder import Encoded, JobTexts, align_tokens, match_pairs
+from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo.cards import MODULES, calibrated
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ class _MiniLM(TwoStepMetric):
         """Compare pairs, all statements of a source at once."""
         pairs = list(zip(sources, statements, strict=True))
         found = self._texts.read([*sources, *statements])
-        tokens = {text: replace(item, states=item.states[1:]) for text, item in found.items()}
-        sides = match_pairs(pairs, tokens, _own)
+        sides = match_pairs(pairs, _token_vectors(found), _own)
         return [
             _compared(found[source], found[statement], precision)
             for (source, statement), (precision, _) in zip(pairs, sides, strict=True)
@@ -115,6 +114,13 @@ class MiniLMBERTScore(_MiniLM):
     )
     side = "precision"
 
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """Each token of the statement with its best match in the source, by their cosine."""
+        found = self._texts.read([source, statement])
+        if min(item.tokens for item in found.values()) <= _SPECIAL:
+            return []
+        return align_tokens(self.encoder, _token_vectors(found), source, statement)
+
 
 class MiniLMCosine(_MiniLM):
     """Cosine of the two texts' embeddings, each the mean of its last hidden states, as sentence-transformers pools."""
@@ -126,6 +132,10 @@ class MiniLMCosine(_MiniLM):
         **_CARD | calibrated(0.61),
     )
     side = "cosine"
+
+
+def _token_vectors(texts: Mapping[str, Encoded]) -> dict[str, Encoded]:
+    return {text: replace(item, states=item.states[1:]) for text, item in texts.items()}
 
 
 def _mean_and_tokens(states: torch.Tensor) -> torch.Tensor:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Side, Span, Status
 from metrics_zoo.cards import calibrated, probability
 
 _WORD = re.compile(r"\w+")
@@ -51,7 +51,30 @@ class Overlap(Metric):
         tokens = len(source) + len(statement)
         if not statement:
             return PairScore(None, Status.EMPTY, tokens)
-        counted = set(statement)
-        if self.options.content_only:
-            counted = counted - FUNCTION_WORDS or counted
+        counted = self._counted(statement)
         return PairScore(len(counted.intersection(source)) / len(counted), tokens=tokens)
+
+    def _counted(self, statement: list[str]) -> set[str]:
+        words = set(statement)
+        return words - FUNCTION_WORDS or words if self.options.content_only else words
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """The words that count: 1 where the source has them, with their places in the source, else 0."""
+        found = {*_WORD.findall(source.lower())}
+        counted = self._counted(_WORD.findall(statement.lower()))
+        return word_spans(source, statement, {word: float(word in found) for word in counted})
+
+
+def word_spans(source: str, statement: str, weights: Mapping[str, float]) -> list[Span]:
+    """Each place of the weighted words, lower-cased, in the statement and, above 0, in the source."""
+    links = {word: number for number, word in enumerate(weights)}
+    judged, read = (_WORD.finditer(lower_letters(text)) for text in (statement, source))
+    spans: list[tuple[Side, re.Match[str]]] = [("statement", place) for place in judged if place.group() in weights]
+    spans += [("source", place) for place in read if weights.get(place.group(), 0) > 0]
+    return [Span(side, *place.span(), weights[place.group()], links[place.group()]) for side, place in spans]
+
+
+def lower_letters(text: str) -> str:
+    """The text in lower case, with every letter in its place: one that would become two stays."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(low if len(low := c.lower()) == 1 else c for c in text)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import product
 from typing import Literal
 
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
 from metrics_zoo.cards import calibrated, probability
+from metrics_zoo.overlap import lower_letters
+
+_WORD = re.compile("[a-z0-9]+")
 
 
 class RougeOptions(MetricOptions):
@@ -49,6 +54,57 @@ class Rouge(Metric):
             else:
                 answers.append(PairScore(None, Status.EMPTY, count))
         return answers
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """The statement's words, 1 where they are matched, with their matches in the source, else 0."""
+        tokens = _Tokens(self.options.stem)
+        texts = {"statement": statement, "source": source}
+        places = {side: [m.span() for m in _WORD.finditer(lower_letters(text))] for side, text in texts.items()}
+        words = {side: [_joined(tokens, texts[side][a:b]) for a, b in places[side]] for side in texts}
+        size = {"rouge1": 1, "rouge2": 2}.get(self.options.variant)
+        both = words["statement"], words["source"]
+        pairs = common_sequence(*both) if size is None else shared_grams(*both, size)
+        spans = {number: Span("statement", *place, 0.0, number) for number, place in enumerate(places["statement"])}
+        for one, other in pairs:
+            spans[one] = spans[one]._replace(weight=1.0)
+            spans[-1 - other] = Span("source", *places["source"][other], 1.0, one)
+        return list(spans.values())
+
+
+def _joined(tokens: _Tokens, word: str) -> str:
+    return " ".join(tokens.tokenize(word))
+
+
+def common_sequence(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+    """Places of a longest common subsequence, in both."""
+    lengths = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i, j in product(reversed(range(len(one))), reversed(range(len(other)))):
+        same, apart = lengths[i + 1][j + 1] + 1, max(lengths[i + 1][j], lengths[i][j + 1])
+        lengths[i][j] = same if one[i] == other[j] else apart
+    i = j = 0
+    found = []
+    while lengths[i][j]:
+        if one[i] == other[j]:
+            found.append((i, j))
+            i, j = i + 1, j + 1
+        elif lengths[i + 1][j] == lengths[i][j]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def shared_grams(one: Sequence[str], other: Sequence[str], size: int) -> list[tuple[int, int]]:
+    """Places of the words of n-grams that both have; one that stands twice needs two to match, the first ones first."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place in range(len(other) - size + 1):
+        places.setdefault(tuple(other[place : place + size]), []).append(place)
+    found = []
+    for place in range(len(one) - size + 1):
+        if free := places.get(tuple(one[place : place + size])):
+            first = free.pop(0)
+            found += [(place + step, first + step) for step in range(size)]
+    return found
 
 
 class _Tokens:

@@ -7,11 +7,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from metaeval.conformance.sentences import NotCheckedError, checks_of, need, need_name, refuse, runs
-from metaeval.scoring.contract import Combination, Metric, MetricCard, MetricOptions, PairScore, Status, ThreeWay
+from metaeval.scoring.contract import Combination, Metric, MetricCard, MetricOptions, PairScore, Span, Status, ThreeWay
 from metaeval.scoring.engine import score_pairs
 
 SOURCES = (
@@ -271,6 +271,31 @@ def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
         abs(total - 1) < 1e-3,
         f"The probabilities of entail sum to {total:.4f}: return natural logarithms that sum to 1.",
     )
+
+
+def its_explanations_lie_in_the_texts(subject: MetricSubject) -> None:
+    """Where the metric explains: spans with words of the texts in them, weights from -1 to 1, for what has a score."""
+    if not subject.kind.explains():
+        return
+    metric, answers = subject.metric, subject.answers
+    for source, statement in PAIRS:
+        texts = {"source": source, "statement": statement}
+        for span in runs("explain", partial(metric.explain, source, statement)):
+            need(isinstance(span, Span), f"explain returned {span!r}: return a list of Span.")
+            need(
+                span.side in texts and 0 <= span.start < span.end <= len(texts[span.side]),
+                f"explain returned {span} for a source of {len(source)} and a statement of {len(statement)} "
+                "characters: a span begins and ends within its text, and is not empty.",
+            )
+            need(
+                -1 <= span.weight <= 1,
+                f"explain returned the weight {span.weight!r}: it lies from -1 to 1.",
+            )
+            need(
+                answers[source, statement].score is not None,
+                f"explain returned {span} for the pair {statement!r}, {source[:40]!r}, which has no score: return [].",
+            )
+    need(metric.explain(*HELD), f"explain returned nothing for {HELD[1]!r} against a source that says so.")
 
 
 CHECKS = checks_of(globals())

@@ -45,6 +45,23 @@ class ThreeWay(NamedTuple):
     contradiction: float
 
 
+Side = Literal["source", "statement"]
+
+
+class Span(NamedTuple):
+    """A stretch of one of a pair's two texts, and how far the metric takes it as support of the statement.
+
+    start, end: characters (code points) from 0, `end` excluded. weight: from 1 (full support) over 0 (none) to -1
+    (speaks against). link: spans of one number belong together, as a word and its match do; None: it stands alone.
+    """
+
+    side: Side
+    start: int
+    end: int
+    weight: float
+    link: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricCard:
     """The declaration of a metric.
@@ -174,6 +191,18 @@ class Metric(ABC):
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
         """Three-way log-probabilities of pairs; None where `score` has no score. Only where the card says three_way."""
         raise NotImplementedError(f"{self.card.name} gives no three-way probabilities")
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """What the score of a pair comes from: stretches of both texts; none where the pair has no score.
+
+        Optional: a metric that explains overrides it. It is called after `prepare`.
+        """
+        raise NotImplementedError(f"{self.card.name} does not explain its scores")
+
+    @classmethod
+    def explains(cls) -> bool:
+        """Whether the metric has an `explain` of its own."""
+        return cls.explain is not Metric.explain
 
     def describe_options(self) -> Mapping[str, Any]:
         """Option names and values in force."""

@@ -11,7 +11,7 @@ from own.rivers import RIVERS, load
 from metaeval.corpus.dataset import Option
 from metaeval.experiment.citing.pipeline import Layout, ReadsAnswers
 from metaeval.experiment.citing.result import RowTable
-from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Span, Status
 from metrics_zoo.overlap import Overlap
 from protocols.contract import Estimate, Outcome
 
@@ -103,6 +103,11 @@ class Pathed(SharedWords):
 
     def identity(self):
         return {**super().identity(), "made": id(self)}
+
+
+class Beyond(SharedWords):
+    def explain(self, source, statement):
+        return [Span("source", 0, len(source) + 1, 1.0)] if source and statement.strip() else []
 
 
 def _one_group(split, paths, options):

@@ -31,6 +31,7 @@ BROKEN = {
         "Inverted": "the first has to be lower, as the card's direction is -1.",
         "Raising": "score raised KeyError: 'lost'. See the traceback.",
         "Pathed": "Two instances with the same options have different identities",
+        "Beyond": "characters: a span begins and ends within its text, and is not empty.",
     },
     "dataset": {
         "NO_SPLIT": "The default split is 'test', and files has all: list it there.",

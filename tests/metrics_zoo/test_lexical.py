@@ -1,5 +1,6 @@
 """The lexical metrics against hand-worked values and the packages that define them."""
 
+import math
 import random
 
 import bm25s
@@ -82,3 +83,67 @@ def test_bm25_by_hand():
     # norm = 1.5 * (0.25 + 0.75 * 2 / 3) = 1.125; score = ln 2 * 1 / (1 + 1.125)
     scored = score_pairs(BM25(), [("stone bridge", "stone"), ("a river in flood", "stone")])
     assert [answer.score for answer in scored.answers] == [pytest.approx(0.6931471805599453 / 2.125), 0.0]
+
+
+def shown(metric, source, statement):
+    """What a metric explains, as (side, words, weight, link)."""
+    texts = {"source": source, "statement": statement}
+    return [
+        (span.side, texts[span.side][span.start : span.end], span.weight, span.link)
+        for span in metric.explain(source, statement)
+    ]
+
+
+def test_overlap_explains_each_word_that_counts():
+    found = shown(Overlap(), "İ BRIDGE of stone; the bridge stood.", "The Bridge was built of stone")
+    links = {words.lower(): link for side, words, _, link in found if side == "statement"}
+    assert sorted(found) == sorted(
+        [
+            ("statement", "Bridge", 1.0, links["bridge"]),
+            ("statement", "built", 0.0, links["built"]),
+            ("statement", "stone", 1.0, links["stone"]),
+            ("source", "BRIDGE", 1.0, links["bridge"]),
+            ("source", "stone", 1.0, links["stone"]),
+            ("source", "bridge", 1.0, links["bridge"]),
+        ]
+    )
+
+
+def test_bm25_explains_each_word_by_its_part_of_the_sum():
+    # Of the two sources, the first has both words; "bridge" stands in both of them and counts less.
+    metric = BM25()
+    sources = ["bridge stone", "bridge water"]
+    metric.prepare(sources, ["bridge stone"])
+    parts = {words: weight for side, words, weight, _ in shown(metric, sources[0], "bridge stone") if side == "source"}
+    rarity = {"bridge": math.log(1 + 0.5 / 2.5), "stone": math.log(1 + 1.5 / 1.5)}
+    # Both sources have the mean length: tf / (tf + k1) = 1 / 2.5.
+    assert parts == pytest.approx({word: rarity[word] / 2.5 / rarity["stone"] for word in parts})
+    assert metric.score([sources[0]], ["bridge stone"])[0].score == pytest.approx(sum(rarity.values()) / 2.5)
+
+
+@pytest.mark.parametrize("variant", ["rouge1", "rougeL"])
+@pytest.mark.parametrize("stem", [False, True])
+def test_rouge_explains_as_many_words_as_it_counts(variant, stem):
+    # Precision is the matched share of the statement's words, so the spans of weight 1 are that share of its spans.
+    metric = Rouge(RougeOptions(variant=variant, stem=stem))
+    for source, statement in zip(texts(3), texts(4), strict=True):
+        found = shown(metric, source, statement)
+        own = [weight for side, _, weight, _ in found if side == "statement"]
+        assert sum(own) / len(own) == metric.score([source], [statement])[0].score
+        matched = {link: words for side, words, weight, link in found if side == "statement" and weight}
+        assert {link for side, _, _, link in found if side == "source"} == set(matched)
+        if not stem:
+            assert all(matched[link] == words for side, words, _, link in found if side == "source")
+
+
+def test_rouge_2_explains_the_words_of_shared_pairs():
+    metric = Rouge(RougeOptions(variant="rouge2"))
+    found = shown(metric, "the old bridge, the old stone", "an old bridge the stone")
+    # (old, bridge) and (bridge, the) stand in both.
+    assert [(words, weight) for side, words, weight, _ in found if side == "statement"] == [
+        ("an", 0.0),
+        ("old", 1.0),
+        ("bridge", 1.0),
+        ("the", 1.0),
+        ("stone", 0.0),
+    ]

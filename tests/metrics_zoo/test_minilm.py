@@ -74,6 +74,20 @@ OFFICIAL = [
 ]
 
 
+def test_bertscore_explains_its_mean(pairs):
+    # The score is the mean of the statement's cosines; each names the source token that it is the cosine with.
+    metric = MiniLMBERTScore()
+    for source, statement in pairs[:3]:
+        metric.prepare([source], [statement])
+        spans = metric.explain(source, statement)
+        own = [span.weight for span in spans if span.side == "statement"]
+        assert sum(own) / len(own) == pytest.approx(metric.score([source], [statement])[0].score, abs=1e-5)
+    spans = metric.explain("The harbour board met.", "A board")
+    words = {(span.side, span.link): (span.start, span.end) for span in spans}
+    link = next(link for (side, link), place in words.items() if side == "statement" and place == (2, 7))
+    assert words["source", link] == (12, 17)
+
+
 def test_bertscore_is_what_the_official_package_computes():
     answers = score_pairs(MiniLMBERTScore(), [(source, statement) for source, statement, _ in OFFICIAL]).answers
     assert [answer.score for answer in answers] == pytest.approx([score for *_, score in OFFICIAL], abs=1e-6)

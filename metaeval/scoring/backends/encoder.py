@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metaeval.scoring.backends.batches import Work, one_thread, pad, run_batches
+from metaeval.scoring.contract import Span
 
 if TYPE_CHECKING:
     import torch
@@ -68,6 +69,12 @@ class TextEncoder:
         # The closing special token stays when the end is cut.
         kept = [ids if len(ids) <= self._max_tokens else [*ids[: self._max_tokens - 1], ids[-1]] for ids in whole]
         return kept, [len(ids) - len(part) for ids, part in zip(whole, kept, strict=True)]
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where in the text each of its ids stands, as characters; an empty place for special tokens."""
+        places = self._tokenizer.encode(text).offsets
+        kept: list[tuple[int, int]] = places
+        return kept if len(kept) <= self._max_tokens else [*kept[: self._max_tokens - 1], kept[-1]]
 
     def _forward(self, ids: list[list[int]], keep: Keep | None) -> list[torch.Tensor]:
         import torch
@@ -141,6 +148,25 @@ def match_pairs(
             )
             found.update(zip(numbers, sides, strict=True))
     return [found[number] for number in range(len(pairs))]
+
+
+def align_tokens(encoder: TextEncoder, texts: Mapping[str, Encoded], source: str, statement: str) -> list[Span]:
+    """Each token of the statement with its cosine, and the token of the source that it is most like.
+
+    texts: both texts' unit vectors, one for each token.
+    """
+    near = texts[statement].states @ texts[source].states.T
+    places = encoder.places(source)
+    spans = []
+    rows = zip(encoder.places(statement), *(column.tolist() for column in near.max(dim=1)), strict=True)
+    for link, ((start, end), cosine, best) in enumerate(rows):
+        weight = max(-1.0, min(cosine, 1.0))
+        if start < end:
+            spans.append(Span("statement", start, end, weight, link))
+            # The best match may be a special token, which stands nowhere.
+            start, end = places[best]
+            spans += [Span("source", start, end, weight, link)] if start < end else []
+    return spans
 
 
 def match(
