@@ -4,13 +4,17 @@
 resample needs ranks of its own. `Wins` counts level against level, in one pass over the rows in order of score: for
 every two levels, the pairs in which the higher level has the higher score. AUC is that count over all pairs, Kendall's
 tau-b their balance, and Spearman's rho follows from the levels' rank sums, which are sums of wins.
+
+Two rows of one group are one pair, however often the group is drawn: it counts w, not w squared, in AUC, concordance
+and Kendall's tau-b. Copies of a group are one observation drawn again, and a row compared with the copy of another is
+a pair that nobody observed. Rank sums have no pairs to leave out: Spearman's rho is that of repeated rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +32,7 @@ from metaeval.stats.arrays import (
     ratio,
     weighted_sums,
 )
+from metaeval.stats.group_counts import inside_groups
 from metaeval.stats.resampling import Tile
 from metaeval.stats.ties import Entries, self_ties, sorted_entries, tie_blocks
 
@@ -38,7 +43,8 @@ class Orders:
 
     rows: (L, R) rows of each level. over: (L, R) twice the rows that the rows of each level outrank, a tie (a row's
     with itself too) counting one. upward: (R,) the same over lower levels only, summed over levels. squares, cubes:
-    (R,) sums of t**2 and t**3 over blocks of t tied rows.
+    (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (3, R) what of `upward`, of the pairs of unlike level
+    and of twice the pairs of unlike score is between copies of one group.
     """
 
     rows: Ints
@@ -46,18 +52,19 @@ class Orders:
     upward: Ints
     squares: Ints
     cubes: Floats
+    copies: Ints
 
     def kendall(self) -> Floats:
         """Kendall's tau-b of score and level; NaN where either is constant."""
         total, pairs = self.rows.sum(axis=0), self._pairs()
-        untied = total * total - self.squares
+        untied = total * total - self.squares - self.copies[2]
         spread = (np.sqrt(2.0 * pairs) * np.sqrt(1.0 * untied)).astype(np.float64)
         # (concordant - discordant) / sqrt(pairs * untied / 2): `pairs` differ in gold, half of `untied` in score.
-        return np.clip(ratio(2 * (self.upward - pairs), spread), -1, 1)
+        return np.clip(ratio(2 * (self.upward - self.copies[0] - pairs), spread), -1, 1)
 
     def concordance(self) -> Floats:
         """Share of the pairs with unlike gold in which the higher gold has the higher score, ties counting one half."""
-        return ratio(self.upward, 2 * self._pairs())
+        return ratio(self.upward - self.copies[0], 2 * self._pairs())
 
     def spearman(self) -> Floats:
         """Spearman's rho of score and level, midranks for ties; NaN where either is constant."""
@@ -74,7 +81,7 @@ class Orders:
 
     def _pairs(self) -> Ints:
         ahead = np.cumsum(self.rows, axis=0) - self.rows
-        return np.asarray((self.rows * ahead).sum(axis=0), dtype=np.int64)
+        return np.asarray((self.rows * ahead).sum(axis=0) - self.copies[1], dtype=np.int64)
 
 
 def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[Tile], Orders]:
@@ -89,6 +96,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
     members = csr_array((np.ones(level.size, dtype=np.int64), (level, group)), shape=(n_levels, n_groups))
     alone = self_ties(entries, n_groups)
     by_numpy = _orders_by_numpy(entries, n_levels, n_groups)
+    inside = cache(partial(inside_groups, entries, n_levels, n_groups))
 
     def evaluate(tile: Tile) -> Orders:
         weights = tile.astype(np.int64)
@@ -104,9 +112,18 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
                 *(entries.group, entries.level, entries.count, entries.start),
                 *(tile, n_levels, over, upward, more_squares, more_cubes),
             )
-        return Orders(rows, over, upward, squares + more_squares, cubes + more_cubes)
+        copies = _between_copies(inside, tile, 3)
+        return Orders(rows, over, upward, squares + more_squares, cubes + more_cubes, copies)
 
     return evaluate
+
+
+def _between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
+    """Pairs between copies of one group, (counts, R): w**2 - w times those inside each group, (n_groups, counts)."""
+    if tile.max(initial=0) <= 1:
+        return np.zeros((counts, tile.shape[1]), dtype=np.int64)
+    weights = tile.astype(np.int64)
+    return np.asarray(csr_array(inside().T) @ (weights * weights - weights))
 
 
 def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
@@ -164,26 +181,36 @@ class Wins:
 
     rows: (L, R) rows of each level. wins: (L (L - 1) / 2, R), for level h over level l < h at h (h - 1) / 2 + l, twice
     the pairs in which h scores above l, a tie counting one. squares, cubes: (R,) sums of t**2 and t**3 over blocks of
-    t tied rows.
+    t tied rows. copies: (L (L - 1) + 1, R) what of `wins`, of the pairs of each two levels and of twice the pairs of
+    unlike score is between copies of one group.
     """
 
     rows: Ints
     wins: Ints
     squares: Ints
     cubes: Floats
+    copies: Ints
 
     def auc(self, higher: int, lower: int) -> Floats:
         """ROC-AUC of one level against another; NaN where either is empty."""
-        wins = self.wins[higher * (higher - 1) // 2 + lower].astype(np.float64)
-        return ratio(wins, 2.0 * self.rows[higher] * self.rows[lower])
+        place = higher * (higher - 1) // 2 + lower
+        wins = self.wins[place] - self.copies[place]
+        pairs = self.rows[higher] * self.rows[lower] - self.copies[len(self.wins) + place]
+        return ratio(wins.astype(np.float64), 2.0 * pairs)
 
     def orders(self) -> Orders:
         """The same rows, counted by what each level outranks: all that correlations need."""
         levels = range(len(self.rows))
         nothing = np.zeros_like(self.squares)
         over = [sum((self._over(own, other) for other in levels), nothing) for own in levels]
+        won, unlike = self.copies[: len(self.wins)].sum(axis=0), self.copies[len(self.wins) : -1].sum(axis=0)
         return Orders(
-            self.rows, np.array(over).reshape(self.rows.shape), self.wins.sum(axis=0), self.squares, self.cubes
+            self.rows,
+            np.array(over).reshape(self.rows.shape),
+            self.wins.sum(axis=0),
+            self.squares,
+            self.cubes,
+            np.array([won, unlike, self.copies[-1]]),
         )
 
     def _over(self, one: int, other: int) -> Ints:
@@ -209,6 +236,7 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
     members_of = np.stack(members, axis=1) if members else np.zeros((n_groups, 0))
     alone = self_ties(entries, n_groups)
     by_numpy = _wins_by_numpy(entries, n_levels, n_groups)
+    inside = cache(partial(inside_groups, entries, n_levels, n_groups, apart=True))
 
     def evaluate(tile: Tile) -> Wins:
         rows = weighted_sums(members_of, tile).astype(np.int64)
@@ -223,10 +251,11 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
                 *(entries.group, entries.level, entries.count, entries.start),
                 *(tile, n_levels, ties, wins, more_squares, more_cubes),
             )
+        copies = _between_copies(inside, tile, 2 * len(wins) + 1)
         if not ties:
             # As of a constant score: nothing but AUC can be read from these counts.
-            return Wins(rows, wins, rows.sum(axis=0) ** 2, cubes)
-        return Wins(rows, wins, squares + more_squares, cubes + more_cubes)
+            return Wins(rows, wins, rows.sum(axis=0) ** 2, cubes, copies)
+        return Wins(rows, wins, squares + more_squares, cubes + more_cubes, copies)
 
     return evaluate
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from metaeval.stats import arrays
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @pytest.fixture
@@ -36,3 +41,20 @@ def choose_path(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 def both_paths(request: pytest.FixtureRequest, choose_path: Callable[[str], None]) -> None:
     """Run the test on either path."""
     choose_path(request.param)
+
+
+@pytest.fixture(scope="session")
+def pairs_of() -> Callable[..., dict[str, float]]:
+    """AUC, concordance and Kendall's tau-b by a look at every pair of rows, of groups (n,) of whole weights (G,)."""
+
+    def values(score: Floats, gold: Floats, group: Ints, weights: Ints) -> dict[str, float]:
+        # Rows of two groups make w v pairs, rows of one group w: copies of a group are not compared with each other.
+        w = weights.astype(float)[group]
+        times = np.where(group[:, None] == group, w[:, None], w[:, None] * w)
+        np.fill_diagonal(times, 0)
+        by_score, by_gold = (np.sign(values[:, None] - values) for values in (score, gold))
+        won = (times * (by_gold > 0) * (1 + by_score)).sum() / (2 * (times * (by_gold > 0)).sum())
+        spread = np.sqrt((times * by_score**2).sum() * (times * by_gold**2).sum())
+        return {"auc": won, "concordance": won, "kendall": (times * by_score * by_gold).sum() / spread}
+
+    return values

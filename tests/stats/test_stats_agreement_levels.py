@@ -1,6 +1,7 @@
 """Coefficients on gold of few and of many distinct values: against scipy, scikit-learn and a count of every pair.
 
-Each on the numpy path and on the compiled one, plain and under weights, which must be the same as repeated rows.
+Each on the numpy path and on the compiled one, plain and under weights, which must be the same as repeated rows; in
+measures of pairs without those of a row and the copy of another.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("both_paths")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Values = Callable[[Floats, Floats, Ints, Draws], Floats]
+Pairs = Callable[[Floats, Floats, Ints, Ints], dict[str, float]]
 
 
 def _won(score: Floats, gold: Floats) -> float:
@@ -95,14 +97,21 @@ def test_agrees_with_the_official_function(name: str, levels: int, decimals: int
 @every_measure
 @pytest.mark.parametrize("levels", [2, 3, 15, 100, 1000])
 @scores
-def test_weights_are_repeated_rows(name: str, levels: int, decimals: int) -> None:
-    values, official = MEASURES[name]
+def test_weights_are_repeated_rows(name: str, levels: int, decimals: int, pairs_of: Pairs) -> None:
+    values, _ = MEASURES[name]
     score, gold, group = _sample(levels, decimals)
     draws = bootstrap(150, 5, seed=2)
     found = values(score, gold, group, draws)
     for weights, value in zip(np.concatenate(list(draws), axis=1).T, found, strict=True):
-        rows = np.repeat(np.arange(group.size), weights[group])
-        assert value == pytest.approx(official(score[rows], gold[rows]), abs=1e-12)
+        assert value == pytest.approx(_repeated(name, score, gold, group, weights, pairs_of), abs=1e-12)
+
+
+def _repeated(name: str, score: Floats, gold: Floats, group: Ints, weights: Ints, pairs_of: Pairs) -> float:
+    """The measure of repeated rows, or of every pair of rows of two groups and of one."""
+    if name in ("auc", "concordance", "kendall"):
+        return pairs_of(score, _top(gold).astype(float) if name == "auc" else gold, group, weights)[name]
+    rows = np.repeat(np.arange(group.size), weights[group])
+    return MEASURES[name][1](score[rows], gold[rows])
 
 
 @every_measure
@@ -116,16 +125,15 @@ def test_the_number_of_groups_changes_no_value_of_the_whole_sample(name: str, n_
 
 @every_measure
 @pytest.mark.parametrize("levels", [3, 100])
-def test_weights_beyond_a_byte_are_repeated_rows(name: str, levels: int) -> None:
+def test_weights_beyond_a_byte_are_repeated_rows(name: str, levels: int, pairs_of: Pairs) -> None:
     # 20 groups, one of them drawn 300 times: the counts need two bytes, and their products more than two.
-    values, official = MEASURES[name]
+    values, _ = MEASURES[name]
     score, gold, group = _sample(levels, 1, n=400)
     group = group % 20
     weights = np.ones((20, 2), dtype=np.uint16)
     weights[3, 1], weights[4, 1] = 300, 0
     found = values(score, gold, group, Draws(2, 20, lambda number: weights))
-    rows = np.repeat(np.arange(group.size), weights[group, 1])
-    assert found[1] == pytest.approx(official(score[rows], gold[rows]), abs=1e-12)
+    assert found[1] == pytest.approx(_repeated(name, score, gold, group, weights[:, 1], pairs_of), abs=1e-12)
 
 
 @many_levels

@@ -71,9 +71,11 @@ def test_by_hand() -> None:
 
 def test_more_rows_than_an_int32_counts() -> None:
     # Every group drawn 10**7 times: 250 rows stand for 2.5 * 10**9, of which the lower level has more than the 2**31
-    # that the compiled loops' counts of rows can hold. Shares of pairs do not depend on the weight of all groups.
+    # that the compiled loops' counts of rows can hold. Pairs of two groups count 10**14, those of one group 10**7.
     score, gold, group = sample(40, 1)
     two_levels = (gold > 8).astype(float)
+    points = (1 + np.sign(score[:, None] - score)) * (two_levels[:, None] > two_levels)
+    inside = int(points[group[:, None] == group].sum())
     tile = np.ones((30, 2), dtype=np.uint32)
     tile[:, 1] = 10_000_000
     for orders in (
@@ -82,7 +84,8 @@ def test_more_rows_than_an_int32_counts() -> None:
     ):
         assert orders.rows[:, 1].sum() == 2_500_000_000
         assert orders.rows[0, 1] > 2**31
-        assert orders.concordance()[1] == orders.concordance()[0]
+        assert orders.upward.tolist() == [points.sum(), points.sum() * 10**14]
+        assert orders.copies[0].tolist() == [0, inside * (10**14 - 10**7)]
 
 
 def test_constant_columns_and_no_rows_are_undefined() -> None:

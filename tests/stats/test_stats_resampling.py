@@ -100,6 +100,19 @@ def test_copies_inside_a_group_add_no_certainty() -> None:
     assert copied.tobytes() == once.tobytes()
 
 
+def test_resamples_of_minimal_pairs_lie_around_the_value() -> None:
+    # 60 pairs of one positive and one negative row that differ by less than pairs differ from each other: the positive
+    # wins in its own pair always, among others as often as not. Were a pair that is drawn w times compared with its
+    # copies, the resamples would lie above the value by about half of 1 / 60.
+    rng = np.random.default_rng(0)
+    level = rng.normal(size=60)
+    score = np.concatenate((level + 0.001, level))
+    measure = roc_auc(score, np.arange(120) < 60, np.tile(np.arange(60), 2), 60)
+    values = replicate(measure, bootstrap(60, 4000, seed=1))
+    assert values[0] == pytest.approx(0.5 + 0.5 / 60, abs=1e-3)
+    assert values[1:].mean() == pytest.approx(values[0], abs=5e-4)
+
+
 def test_percentile_interval_interpolates() -> None:
     # 0 .. 100 at 90 %: the 5th and 95th percentiles of 101 equally spaced values are 5 and 95.
     assert percentile_interval(np.arange(101.0), 0.90) == pytest.approx((5.0, 95.0))

@@ -97,13 +97,21 @@ def test_agrees_on_tiny_tied_inputs(measure: Measure, rows: list[tuple[int, int]
 @every_measure
 @pytest.mark.parametrize("levels", [2, 3, 200], ids=["two levels", "three levels", "beyond the few-level path"])
 @pytest.mark.parametrize("distinct", [1, 10**9], ids=["ties", "no ties"])
-def test_weights_are_repeated_rows(measure: Measure, levels: int, distinct: int) -> None:
+def test_weights_are_repeated_rows(
+    measure: Measure, levels: int, distinct: int, pairs_of: Callable[..., dict[str, float]]
+) -> None:
+    # Measures of pairs count those of rows, not those of copies.
     score, gold, group = _sample(7, 300, distinct, levels)
     draws = bootstrap(60, 6, seed=1)
     values = replicate(measure(score, gold, group, 60), draws)
     for row, value in zip(np.concatenate(list(draws), axis=1).T, values, strict=True):
         repeats = row[group].astype(int)
-        expected = _reference(measure, np.repeat(score, repeats), np.repeat(gold, repeats))
+        if measure is _auc:
+            expected = pairs_of(score, (gold >= 1).astype(float), group, row)["auc"]
+        elif measure is kendall:
+            expected = pairs_of(score, gold, group, row)["kendall"]
+        else:
+            expected = _reference(measure, np.repeat(score, repeats), np.repeat(gold, repeats))
         assert value == pytest.approx(expected, abs=1e-12)
 
 
