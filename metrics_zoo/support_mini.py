@@ -38,7 +38,7 @@ from metrics_zoo.cards import calibrated, probability
 from metrics_zoo.overlap import FUNCTION_WORDS
 
 FILE = Path(__file__).with_name("support_mini.npz")
-SHA256 = "117278668d62784da6a79cec7479f4c2a722a5009705a4263b5bfd4eee0f53bf"
+SHA256 = "42e19bae2e8dfc15555b2ce62c818161d1689d51ade632a2a06d07e04acb641d"
 
 _WORD = re.compile(r"\w+")
 _WORD_PART = re.compile(r"[^\W_]+|_")
@@ -55,7 +55,7 @@ _RAREST = 8.0  # idf of a word that was never counted, and the largest
 _UNLIKE, _ALIKE = 0.35, 0.85  # cosines that cover nothing of a word, and all of it
 _SAME = 0.999  # cosine of a word with itself, with slack
 _PICKED = 5  # most sentences of the cover
-_FEATURES = 36
+FEATURES = 36
 _COVERED_WORDS = 300  # words of the cover that are compared in order
 
 _UNKNOWN = "[UNK]"
@@ -153,7 +153,7 @@ class SupportModel:
             and self._table.dtype == np.int8
             and self._table.shape[0] == len(pieces)
             and idf.shape == (len(counted),)
-            and self._heads.shape == (2, 4, _FEATURES + 1)
+            and self._heads.shape == (2, 4, FEATURES + 1)
             and bool(np.isfinite(idf).all() and np.isfinite(self._heads).all())
             and _UNKNOWN in pieces
         )
@@ -222,6 +222,15 @@ class SupportModel:
 
     def judge(self, source: Source, statement: Statement) -> Support:
         """Cover the statement by the source's sentences and read both probabilities from the cover."""
+        cover, features = self._match(source, statement)
+        some, full = (_probability(list(features.values()), head) for head in self._heads)
+        return Support(some, full, dict(zip(statement.words, cover.words.tolist(), strict=True)))
+
+    def features(self, source: Source, statement: Statement) -> dict[str, float]:
+        """What the heads read: the features of the cover, in the order of their columns; NaN where there is no word."""
+        return self._match(source, statement)[1]
+
+    def _match(self, source: Source, statement: Statement) -> tuple[Cover, dict[str, float]]:
         cosines = np.zeros((len(statement.words), len(source.sentences)))
         if source.filled.size:
             by_word = statement.vectors @ source.vectors.T
@@ -229,9 +238,7 @@ class SupportModel:
         shares = np.clip((cosines - _UNLIKE) / (_ALIKE - _UNLIKE), 0, 1)
         shares[statement.number] = cosines[statement.number] > _SAME
         cover = _cover(shares, statement.weights)
-        features = _features(source, statement, cosines > _SAME, shares, cover)
-        some, full = (_probability(list(features.values()), head) for head in self._heads)
-        return Support(some, full, dict(zip(statement.words, cover.words.tolist(), strict=True)))
+        return cover, _features(source, statement, cosines > _SAME, shares, cover)
 
     def _vectors(self, words: Iterable[str]) -> Floats:
         rows = [self._vector(word) for word in words]
