@@ -1,0 +1,227 @@
+"""Prediction-powered inference: a share of items, from a score of every item and people's labels of some of them.
+
+`ppi_mean` is the mean of Angelopoulos et al., "PPI++" (arXiv 2311.01453), with its Wald interval, which takes the items
+as independent. `share` is what commands print. It has the same estimator, with a lambda that no item's own unit had a
+part in (cross-fitting), for any sampling design of known probabilities, and an interval of Wilson's form: with few
+labels on one side Wald's covers far less than it says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from metaeval.stats.arrays import Floats, Ints, check_codes, check_finite, check_lengths
+
+Estimand = Literal["set", "process"]
+"""What a share is of: of this very set of items, or of whatever makes such items, of which the set is a sample."""
+
+NEEDED_F = 3.0
+"""Lambda is shrunk by 1 - NEEDED_F / F, F that of the regression of labels on scores: what is not seen is not used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wald:
+    """A prediction-powered mean with its Wald interval, and the lambda that it was made with."""
+
+    value: float
+    low: float
+    high: float
+    lam: float
+
+
+def ppi_mean(
+    label: Floats,
+    prediction: Floats,
+    unlabelled: Floats,
+    weight: Floats | None = None,
+    lam: float | None = None,
+    level: float = 0.95,
+) -> Wald:
+    """The PPI++ mean: label, prediction and weight (n,) of the labelled items, unlabelled (N,) predictions of others.
+
+    lam: None for the lambda of least variance, clipped to 0 .. 1. Raises ValueError for columns of unlike length.
+    """
+    weight = np.ones(label.size) if weight is None else weight
+    check_lengths(label=label, prediction=prediction, weight=weight)
+    n, others = label.size, unlabelled.size
+    weight = weight / weight.sum() * n
+    if lam is None:
+        centre = unlabelled.mean() + np.mean(weight * (label - prediction))
+        own, guessed = weight * (label - centre), weight * (prediction - centre)
+        covariance = np.mean((own - own.mean()) * (guessed - guessed.mean()))
+        variance = np.var(np.concatenate([guessed, unlabelled - centre]), ddof=1)
+        lam = float(np.clip(covariance / ((1 + n / others) * variance), 0, 1)) if variance > 0 else 0.0
+    rest = weight * (label - lam * prediction)
+    value = float(lam * unlabelled.mean() + rest.mean())
+    half = ndtri((1 + level) / 2) * np.sqrt(np.var(lam * unlabelled) / others + np.var(rest) / n)
+    return Wald(value, value - half, value + half, lam)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Which of N items have labels, and how they were drawn.
+
+    rows: (n,) places among the items. probability: (n,) of being drawn, in (0, 1]. unit: (n,) codes of what was drawn
+    as one: the item itself, or its answer where whole answers were drawn. stratum: (n,) codes, the same within a unit.
+    """
+
+    rows: Ints
+    probability: Floats
+    unit: Ints
+    stratum: Ints
+
+    @property
+    def size(self) -> int:
+        """The number of labelled items."""
+        return int(self.rows.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """An estimated share, its interval, and how much the scores had to do with it.
+
+    variance: of the value. lam: mean lambda, for scores of standard deviation 1. df: of the t quantile. parts: (K,)
+    what each sampling unit (set) or cluster (process) adds: their squares add up to the variance.
+    """
+
+    value: float
+    low: float
+    high: float
+    variance: float
+    lam: float
+    df: int
+    parts: Floats
+
+
+def share(
+    label: Floats,
+    score: Floats,
+    sample: Sample,
+    cluster: Ints,
+    estimand: Estimand = "set",
+    level: float = 0.95,
+    use_scores: bool = True,
+) -> Share:
+    """The mean of 0-1 labels over N items: label (n,), in the order of `sample.rows`; score, cluster (N,).
+
+    cluster: codes of the answers, whose items are not independent (asked for the process alone). use_scores: False for
+    the interval of the same family from labels alone. The variance is a jackknife over units (strata kept), or over
+    clusters. Raises ValueError for fewer than two units, or clusters, with a label.
+
+    For the set, the value is sum(w (y - lam (f - mean f))) / sum(w), w = 1 / probability, lam without the item's unit.
+    """
+    check_lengths(score=score, cluster=cluster)
+    check_lengths(
+        label=label, rows=sample.rows, probability=sample.probability, unit=sample.unit, stratum=sample.stratum
+    )
+    check_finite("score", score)
+    check_codes("rows", sample.rows, score.size)
+    units, unit = np.unique(sample.unit, return_inverse=True)
+    weight = 1 / sample.probability
+    spread = score.std()
+    census = estimand == "set" and bool((sample.probability >= 1).all())
+    known = (score - score.mean()) / spread if use_scores and spread > 0 and not census else np.zeros(score.size)
+    predictor = known[sample.rows]
+    lam = _lambdas(label, predictor, weight, unit, units.size) if known.any() else np.zeros(units.size)
+    rest = label - lam[unit] * predictor
+    value = float(np.sum(weight * rest) / weight.sum())
+    if estimand == "set":
+        parts, df = _design_parts(rest, value, weight, sample, unit, units)
+    else:
+        own = np.mean(lam) * np.bincount(cluster, known) / score.size
+        parts, df = _cluster_parts(rest, value, weight, cluster[sample.rows], own)
+    if df < 1:
+        raise ValueError("an interval takes labels of two sampling units (or clusters) at least")
+    variance = float(np.sum(parts**2))
+    kish = float(weight.sum() ** 2 / np.sum(weight**2))
+    drawn = 1 - float(sample.probability.mean()) if estimand == "set" else 1.0
+    low, high = (value, value) if census else wilson(value, variance, kish, df, level, drawn)
+    return Share(value, low, high, variance, float(lam.mean()), df, parts)
+
+
+def wilson(value: float, variance: float, n: float, df: float, level: float, drawn: float = 1.0) -> tuple[float, float]:
+    """Wilson's interval of a share, for the number of independent labels that would have this variance; within 0 .. 1.
+
+    n: the number of labels, of which a share of 0 or 1 is taken to be half a label away. df: of the t quantile in place
+    of the normal one. drawn: the finite-population factor, where no variance was seen (all labels alike).
+    """
+    share = min(max(value, 0.0), 1.0)
+    inner = min(max(share, 0.5 / n), 1 - 0.5 / n)
+    if variance <= 0:
+        variance = inner * (1 - inner) / n * drawn
+    if variance <= 0:
+        return share, share
+    alike = inner * (1 - inner) / variance / stdtrit(df, (1 + level) / 2) ** 2
+    centre = (share + 0.5 / alike) / (1 + 1 / alike)
+    half = np.sqrt(share * (1 - share) / alike + 0.25 / alike**2) / (1 + 1 / alike)
+    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+
+
+def _lambdas(label: Floats, predictor: Floats, weight: Floats, unit: Ints, n_units: int) -> Floats:
+    """Lambda of each unit, (U,), from the labels of all others: slope on a score of variance 1, shrunk by its F."""
+
+    def others(values: Floats) -> Floats:
+        return np.asarray(values.sum() - np.bincount(unit, values, n_units))
+
+    total, squared = others(weight), others(weight**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, base = others(weight * label) / total, others(weight * predictor) / total
+        covariance = others(weight * label * predictor) / total - mean * base
+        spread = others(weight * predictor**2) / total - base**2
+        varied = others(weight * label**2) / total - mean**2
+        explained = np.clip(covariance**2 / (spread * varied), 0, 1 - 1e-9)
+        f = explained / (1 - explained) * (total**2 / squared - 2)
+        lam = covariance * np.clip(1 - NEEDED_F / f, 0, 1)
+    return np.where(np.isfinite(lam) & (spread > 1e-12) & (varied > 1e-12), lam, 0.0)
+
+
+def _design_parts(
+    rest: Floats, value: float, weight: Floats, sample: Sample, unit: Ints, units: Ints
+) -> tuple[Floats, int]:
+    """What each sampling unit adds to the error (K,), by its code, and the degrees of freedom: units less strata."""
+    n_units = units.size
+    stratum = np.zeros(n_units, dtype=np.int64)
+    stratum[unit] = np.unique(sample.stratum, return_inverse=True)[1]
+    counts = np.bincount(stratum)
+    if (counts == 1).any():  # a stratum of one unit shows no variance: such strata stand together
+        stratum = np.where(counts[stratum] == 1, counts.size, stratum)
+        stratum = np.unique(stratum, return_inverse=True)[1]
+        counts = np.bincount(stratum)
+        if (counts == 1).any():
+            stratum[:] = 0
+            counts = np.bincount(stratum)
+    heavy, summed = np.bincount(unit, weight, n_units), np.bincount(unit, weight * rest, n_units)
+    here, sums = np.bincount(stratum, heavy), np.bincount(stratum, summed)
+    k = counts[stratum]
+    scale = k / np.maximum(k - 1, 1)
+    left = weight.sum() - here[stratum] + scale * (here[stratum] - heavy)
+    without = (np.sum(weight * rest) - sums[stratum] + scale * (sums[stratum] - summed)) / np.where(left > 0, left, 1)
+    chance = np.zeros(n_units)
+    chance[unit] = sample.probability
+    parts = np.zeros(int(units[-1]) + 1)
+    parts[units] = np.sqrt((k - 1) / k * (1 - chance)) * (value - without)
+    return parts, n_units - counts.size
+
+
+def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, own: Floats) -> tuple[Floats, int]:
+    """What each cluster adds to the error (K,), by its code. own: (K,) its part in the mean of the scores."""
+    heavy = np.bincount(cluster, weight, own.size)
+    labelled = heavy > 0
+    k = int(labelled.sum())
+    if k < 2:
+        return own, 0
+    error = np.bincount(cluster, weight * (rest - value), own.size)
+    return np.sqrt((k - 1) / k) * (error / (weight.sum() - heavy) + own), k - 1
+
+
+def difference(one: Share, other: Share, level: float = 0.95) -> tuple[float, float, float]:
+    """`one` less `other` and its interval, (value, low, high); units or clusters of one code were drawn together."""
+    size = max(one.parts.size, other.parts.size)
+    parts = np.pad(one.parts, (0, size - one.parts.size)) - np.pad(other.parts, (0, size - other.parts.size))
+    value = one.value - other.value
+    half = float(stdtrit(min(one.df, other.df), (1 + level) / 2) * np.sqrt(np.sum(parts**2)))
+    return value, max(-1.0, value - half), min(1.0, value + half)

@@ -1,0 +1,117 @@
+"""Prediction-powered shares: the official PPI++ numbers, hand arithmetic, and designs whose mean is known."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from metaeval.stats.prediction_powered import Sample, difference, ppi_mean, share, wilson
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "stats" / "ppi_mean.json").read_text())
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=[case["name"] for case in GOLDEN["cases"]])
+def test_the_estimate_and_the_wald_interval_are_those_of_ppi_python(case):
+    columns = [np.array(case[name]) for name in ("label", "prediction", "unlabelled")]
+    weight = None if case["weight"] is None else np.array(case["weight"])
+    found = ppi_mean(*columns, weight=weight, lam=case["lam"], level=1 - case["alpha"])
+    assert [found.value, found.low, found.high] == pytest.approx(
+        [case["estimate"], case["low"], case["high"]], rel=0, abs=1e-10
+    )
+
+
+def every(n, total, unit=None):
+    rows = np.arange(n)
+    return Sample(rows, np.full(n, n / total), rows if unit is None else unit, np.zeros(n, dtype=np.int64))
+
+
+def test_without_scores_a_simple_sample_has_the_textbook_variance():
+    # 4 of 8 items, one of them 1: p = 1/4, s2 = 3/4 * 1/4 * 4/3 = 1/4, and (1 - 4/8) * s2 / 4 = 1/32.
+    label = np.array([1.0, 0, 0, 0])
+    found = share(label, np.zeros(8), every(4, 8), np.arange(8))
+    assert (found.value, found.df) == (0.25, 3)
+    assert found.variance == pytest.approx(1 / 32)
+
+
+def test_the_process_has_no_finite_population_factor():
+    label = np.array([1.0, 0, 0, 0])
+    found = share(label, np.zeros(8), every(4, 8), np.arange(8), estimand="process")
+    assert found.variance == pytest.approx(1 / 16)
+
+
+def test_all_items_labelled_leave_nothing_to_estimate():
+    label = np.array([1.0, 0, 1, 1])
+    found = share(label, np.arange(4.0), every(4, 4), np.arange(4))
+    assert (found.value, found.low, found.high) == (0.75, 0.75, 0.75)
+
+
+def test_wilson_is_the_textbook_interval_where_labels_are_independent():
+    # 3 of 20 and z = 1.96: Wilson's ends from statsmodels' proportion_confint(3, 20, method="wilson").
+    assert wilson(0.15, 0.15 * 0.85 / 20, 20, 1e9, 0.95) == pytest.approx(
+        proportion_confint(3, 20, method="wilson"), abs=1e-6
+    )
+
+
+def test_no_label_of_a_kind_still_has_an_upper_end():
+    found = share(np.zeros(30), np.arange(300.0), every(30, 300), np.arange(300))
+    assert found.value == 0
+    assert found.low == 0
+    assert 0.05 < found.high < 0.2
+
+
+def test_a_perfect_score_narrows_and_a_useless_one_is_not_used():
+    random = np.random.default_rng(5)
+    truth = (random.random(2000) < 0.4) * 1.0
+    rows = random.permutation(2000)[:100]
+    sample = Sample(rows, np.full(100, 0.05), rows, np.zeros(100, dtype=np.int64))
+    own = np.arange(2000)
+    alone = share(truth[rows], truth, sample, own, use_scores=False)
+    perfect = share(truth[rows], truth + 0.1 * random.random(2000), sample, own)
+    assert perfect.high - perfect.low < 0.2 * (alone.high - alone.low)
+    noise = share(truth[rows], random.random(2000), sample, own)
+    assert noise.lam == pytest.approx(0, abs=0.02)
+
+
+def test_inverse_weights_undo_a_design_that_prefers_items():
+    random = np.random.default_rng(1)
+    score = random.random(4000)
+    truth = (random.random(4000) < score) * 1.0
+    chance = 0.02 + 0.18 * score  # what is likely to be 1 is drawn up to ten times as often
+    found = []
+    for _ in range(60):
+        rows = np.flatnonzero(random.random(4000) < chance)
+        sample = Sample(rows, chance[rows], rows, np.zeros(rows.size, dtype=np.int64))
+        found.append(share(truth[rows], score, sample, np.arange(4000)))
+    assert np.mean([one.value for one in found]) == pytest.approx(truth.mean(), abs=0.01)
+    covered = [one.low <= truth.mean() <= one.high for one in found]
+    assert np.mean(covered) > 0.85
+
+
+def test_strata_take_the_variance_between_them_away():
+    # Two strata of 50 items, all 1 and all 0: any stratified sample gives exactly one half.
+    rows = np.array([0, 1, 2, 50, 51, 52])
+    stratum = np.array([0, 0, 0, 1, 1, 1])
+    found = share((rows < 50) * 1.0, np.zeros(100), Sample(rows, np.full(6, 0.06), rows, stratum), np.arange(100))
+    assert found.value == pytest.approx(0.5)
+    assert found.variance == pytest.approx(0)
+    assert found.df == 4
+
+
+def test_systems_that_err_on_the_same_answers_differ_with_less_noise():
+    random = np.random.default_rng(2)
+    one = (random.random(400) < 0.5) * 1.0
+    other = np.where(random.random(400) < 0.1, 1 - one, one)
+    rows = random.permutation(400)[:80]
+    sample = Sample(rows, np.full(80, 0.2), rows, np.zeros(80, dtype=np.int64))
+    first, second = (share(y[rows], np.zeros(400), sample, np.arange(400)) for y in (one, other))
+    value, low, high = difference(first, second)
+    assert value == pytest.approx(np.mean(one[rows] - other[rows]))
+    assert high - low < first.high - first.low
+
+
+def test_one_unit_is_refused():
+    sample = Sample(np.arange(3), np.full(3, 0.3), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64))
+    with pytest.raises(ValueError, match="two sampling units"):
+        share(np.ones(3), np.zeros(9), sample, np.zeros(9, dtype=np.int64))
