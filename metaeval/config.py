@@ -23,7 +23,7 @@ from metaeval.files import read_bytes
 from metaeval.reading import MalformedError, parse_yaml, read_yaml
 from metaeval.trust import check_file
 
-OFFLINE_METRICS = ("overlap", "rouge", "bm25", "minilm-cosine", "minilm-bertscore")
+OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", "minilm-bertscore")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -155,7 +155,7 @@ class RunConfig(Strict):
     metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options of each metric ('metaeval metrics show NAME')."""
     controls: bool = True
-    """Add rows of scores that cost nothing, for comparison."""
+    """Add rows of trivial scores, and of one that is learnt, for comparison."""
     protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
     """Protocols, with commas: correlation, classification, retrieval; or all."""
     protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)

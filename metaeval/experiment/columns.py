@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +31,8 @@ from metaeval.scoring.store import ScoreStore
 _log = logging.getLogger("metaeval")
 
 FILE_PREFIX = "scores:"
+MOST_LEARNT = 20_000
+"""Pairs that support-mini scores for the control alone: some 20 seconds."""
 FITTED = "fitted on the labels of {} {}: its values here do not say how well it does on other data"
 _ABSENT = PairScore(None, Status.ABSENT)
 
@@ -100,16 +103,49 @@ def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:
     return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
 
 
-def control_columns(job: Job) -> Iterator[Column]:
-    """One column per control."""
+def control_columns(job: Job, columns: Sequence[Column]) -> Iterator[Column]:
+    """One column per control; `learnt coverage` takes the scores of support-mini where `columns` have them."""
     made = {name: control(job.rows) for name, control in CONTROLS.items()}
     scored = score_pairs(load_metric("overlap", RunConfig()), job.texts)
     made["lexical overlap"] = _score_array(_per_row(job, scored.answers, 1))
+    learnt = _learnt_control(job, columns)
+    if learnt is not None:
+        made["learnt coverage"] = learnt
     if job.config.unit == "citation":
         del made["chunk position"]
     for name, score in made.items():
         statuses = [Status.OK if np.isfinite(value) else Status.NOTHING_TO_SCORE for value in score]
         yield Column(name, "control", score, statuses, {"control": name})
+
+
+def _learnt_control(job: Job, columns: Sequence[Column]) -> NDArray[np.float64] | None:
+    """The scores of support-mini; None, which is said, on what it was fitted on and where they would take minutes."""
+    metric = load_metric("support-mini", RunConfig())
+    if is_fitted_on(metric, job):
+        _log.warning("Without the control 'learnt coverage': support-mini was fitted on %s %s.", job.name, job.split)
+        return None
+    name = signed_as("support-mini", metric, metric.identity())
+    own = next((column for column in columns if column.fields.get("metric") == name), None)
+    if own is not None:
+        return own.score
+    if len(job.texts) > MOST_LEARNT:
+        _log.warning(
+            "Without the control 'learnt coverage', %s pairs would take minutes: name support-mini to have it.",
+            f"{len(job.texts):,}",
+        )
+        return None
+    return _score_array(_per_row(job, _learnt_answers(tuple(job.texts)), 1))
+
+
+@lru_cache(maxsize=1)
+def _learnt_answers(texts: tuple[tuple[str, str], ...]) -> list[PairScore]:
+    """The answers to the same pairs under other protocols or options cost nothing."""
+    return score_pairs(load_metric("support-mini", RunConfig()), texts).answers
+
+
+def is_fitted_on(metric: Metric, job: Job) -> bool:
+    """Return whether the metric was fitted on the labels of the job's data."""
+    return f"{job.name}/{job.split}" in metric.card.fitted_on
 
 
 def _metric_column(job: Job, name: str, metric: Metric, scored: Scored) -> Column:
@@ -121,8 +157,7 @@ def _metric_column(job: Job, name: str, metric: Metric, scored: Scored) -> Colum
         fields["over-sources"] = scored.identity["corpus"][:12]
     unique = dict(zip(job.texts, scored.answers, strict=True)).values()
     column = column_of(name, per_row, fields, ledger_of(unique))
-    fitted = f"{job.name}/{job.split}" in metric.card.fitted_on
-    return replace(column, warnings=(FITTED.format(job.name, job.split),)) if fitted else column
+    return replace(column, warnings=(FITTED.format(job.name, job.split),)) if is_fitted_on(metric, job) else column
 
 
 def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:

@@ -78,7 +78,7 @@ def decision_table(panel: Panel, frame: Frame, asked: Asked) -> Result:
     """The decision protocol's table of the panel's metrics, above the controls where the run wants them."""
     columns = list(panel.columns)
     if panel.config.controls and not isinstance(panel.source, RatedSet):
-        columns += control_columns(panel.source)
+        columns += control_columns(panel.source, columns)
     protocol, options = asked
     return evaluate(frame, columns, protocol, options, panel.config)
 

@@ -121,7 +121,7 @@ def check_modules(name: str, card: MetricCard) -> None:
         package = f"'metaeval[{card.extra}]'" if card.extra else " ".join(missing)
         raise UserError(
             f'Metric {name!r} needs {", ".join(missing)}, not installed here: type "pip install {package}", '
-            "or ask for other metrics (the ones without a model: overlap, rouge, bm25)."
+            "or ask for other metrics (the ones without a model: overlap, rouge, bm25, support-mini)."
         )
 
 

@@ -87,7 +87,7 @@ def evaluate_columns(job: Job, columns: Sequence[Column]) -> Evaluated:
 
     Raises `UserError` where none does.
     """
-    whole = [*columns, *control_columns(job)] if job.config.controls else columns
+    whole = [*columns, *control_columns(job, columns)] if job.config.controls else columns
     readable, left_out = readable_protocols(job.config, partial(from_job, job))
     results = [evaluate(frame, whole, protocol, options, job.config) for (protocol, options), frame in readable]
     return Evaluated(job, whole, results, left_out)

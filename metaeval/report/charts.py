@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from metaeval.errors import UserError
 from metaeval.files import atomic_write
@@ -123,8 +123,8 @@ def literal(name: str) -> str:
 
 
 _FILLS = ("#0B3C5D", "#328CC1", "#A9D6E5", "#DCEAF2")
-_LINES: tuple[Literal["--", ":", "-.", "-"], ...] = ("--", ":", "-.", "-")
-_SHOWN = ("random", "constant", "lexical overlap", "chunk position")
+_LINES = ((0, (4, 2)), (0, (1, 2)), (0, (6, 2, 1, 2)), (0, ()), (0, (8, 3)))  # dashes: points on, points off
+_SHOWN = ("random", "constant", "lexical overlap", "learnt coverage", "chunk position")
 _BAND = 0.8
 _TIES = "#D55E00"
 

@@ -1,10 +1,14 @@
 """From scores to result rows: what is flagged, what is counted, and the Python interface that leads there."""
 
+from dataclasses import replace
+
 import pytest
 
 import metaeval
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError
+from metaeval.experiment import columns
+from metrics_zoo.support_mini import SupportMini, judge
 
 QUICK = {"interval": {"resamples": 200}}
 BEATABLE = {"constant", "random", "statement length", "document length", "statement only", "chunk position"}
@@ -25,21 +29,51 @@ def test_a_perfect_metric_is_above_every_control(pairs):
     assert rows["classification"].values["overall"].value == 1
     assert rows["correlation"].values["kendall"].value == pytest.approx(1, abs=1e-12)
     assert rows["retrieval"].values["ndcg@5"].value == 1
-    # Few pools hold more than five chunks, so that lexical overlap reaches recall@5 of 1 as well.
-    assert [row.not_above for row in rows.values()] == [{}, {}, {"recall@5": ["lexical overlap"]}]
+    # Few pools hold more than five chunks, so that words alone reach recall@5 of 1 as well.
+    assert [row.not_above for row in rows.values()] == [{}, {}, {"recall@5": ["lexical overlap", "learnt coverage"]}]
 
 
 def test_a_metric_below_a_control_is_flagged_like_one_that_overlaps_it(pairs):
     rows = evaluated({pair.pair_id: -float(pair.level) for pair in pairs})
     assert rows["classification"].values["overall"].value == 0
-    assert set(rows["classification"].not_above["overall"]) == BEATABLE | {"lexical overlap"}
+    assert set(rows["classification"].not_above["overall"]) == BEATABLE | {"lexical overlap", "learnt coverage"}
 
 
-def test_a_metric_is_not_held_against_the_control_that_it_is(tmp_path):
-    (result,) = metaeval.run(
-        metrics=["overlap"], protocols=["classification"], dataset="mini", results=tmp_path, **QUICK
-    )
-    assert all("lexical overlap" not in names for names in result.rows[0].not_above.values())
+@pytest.mark.parametrize(("metric", "control"), [("overlap", "lexical overlap"), ("support-mini", "learnt coverage")])
+def test_a_metric_is_not_held_against_the_control_that_it_is(metric, control, tmp_path):
+    (result,) = metaeval.run(metrics=[metric], protocols=["classification"], dataset="mini", results=tmp_path, **QUICK)
+    rows = {row.metric: row for row in result.rows}
+    assert rows[metric].values == rows[control].values
+    assert all(control not in names for names in rows[metric].not_above.values())
+
+
+def test_the_learnt_control_is_that_metric_with_its_default_options(pairs, tmp_path):
+    (alone,) = metaeval.evaluate_scores({"mine": {}}, dataset="mini", protocols=["classification"], **QUICK)
+    options = {"support-mini": {"score": "some"}}
+    settings = {"metrics": ["support-mini"], "metric_options": options, "results": tmp_path, **QUICK}
+    (other,) = metaeval.run(dataset="mini", protocols=["classification"], **settings)
+    expected = {pair.pair_id: judge(pair.source, pair.statement).expected for pair in pairs}
+    row = evaluated(expected)["classification"]
+    for result in (alone, other):
+        values = next(row.values for row in result.rows if row.metric == "learnt coverage")
+        assert {key: value.value for key, value in values.items()} == {
+            key: value.value for key, value in row.values.items()
+        }
+
+
+def test_there_is_no_learnt_control_on_what_it_was_fitted_on_or_where_it_would_take_minutes(monkeypatch, caplog):
+    found = {}
+    for name, change in {
+        "fitted": (SupportMini, "card", replace(SupportMini.card, fitted_on=("mini/all",))),
+        "minutes": (columns, "MOST_LEARNT", 1_000),
+    }.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(*change)
+            (result,) = metaeval.evaluate_scores({"mine": {}}, dataset="mini", protocols=["classification"], **QUICK)
+        found[name] = {row.metric for row in result.rows}, caplog.messages[-1]
+        assert "learnt coverage" not in found[name][0]
+    assert "support-mini was fitted on mini all" in found["fitted"][1]
+    assert "1,054 pairs would take minutes: name support-mini" in found["minutes"][1]
 
 
 def test_without_intervals_nothing_is_flagged(pairs):
