@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.errors import UserError
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
 from metrics_zoo.cards import calibrated, probability
 from metrics_zoo.overlap import FUNCTION_WORDS
 
@@ -41,6 +41,7 @@ FILE = Path(__file__).with_name("support_mini.npz")
 SHA256 = "42e19bae2e8dfc15555b2ce62c818161d1689d51ade632a2a06d07e04acb641d"
 
 _WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"\S+")
 _WORD_PART = re.compile(r"[^\W_]+|_")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE_END = re.compile(r"[,;:()]|\band\b|\bwhich\b|\bwho\b|\bwhile\b|\bbut\b|\bthat\b|\bas\b")
@@ -83,6 +84,11 @@ class Support(NamedTuple):
     def expected(self) -> float:
         """The expected level, where no support is 0, partial 1/2 and full 1."""
         return self.some * (1 + self.full_given_some) / 2
+
+    @property
+    def full(self) -> float:
+        """P(full support)."""
+        return self.some * self.full_given_some
 
     def uncovered(self, below: float = 0.5) -> list[str]:
         """Content words of which less than `below` is covered, in the statement's order."""
@@ -172,13 +178,8 @@ class SupportModel:
 
     def read_source(self, text: str) -> Source:
         """Split a source into sentences and look up its words."""
-        pieces = [
-            sentence[start : start + _SENTENCE_WORDS]
-            for sentence in map(str.split, _SENTENCE_END.split(text))
-            for start in range(0, len(sentence), _SENTENCE_WORDS)
-        ]
         # A source without words is one sentence that covers nothing.
-        sentences = [_lower_words(" ".join(piece)) for piece in pieces] or [[]]
+        sentences = [_lower_words(text[start:end]) for start, end in sentence_places(text)] or [[]]
         numbers = {word: number for number, word in enumerate(dict.fromkeys(w for s in sentences for w in s))}
         places = [[numbers[word] for word in dict.fromkeys(sentence)] for sentence in sentences]
         filled = np.array([number for number, place in enumerate(places) if place], dtype=np.intp)
@@ -222,23 +223,53 @@ class SupportModel:
 
     def judge(self, source: Source, statement: Statement) -> Support:
         """Cover the statement by the source's sentences and read both probabilities from the cover."""
-        cover, features = self._match(source, statement)
+        _, cover, features = self._match(source, statement)
         some, full = (_probability(list(features.values()), head) for head in self._heads)
         return Support(some, full, dict(zip(statement.words, cover.words.tolist(), strict=True)))
 
     def features(self, source: Source, statement: Statement) -> dict[str, float]:
         """What the heads read: the features of the cover, in the order of their columns; NaN where there is no word."""
-        return self._match(source, statement)[1]
+        return self._match(source, statement)[2]
 
-    def _match(self, source: Source, statement: Statement) -> tuple[Cover, dict[str, float]]:
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """The content words of a statement with how far they are covered, and the words of the cover they are like."""
+        read, asked = self.read_source(source), self.read_statement(statement)
+        shares, cover, _ = self._match(read, asked)
+        places = sentence_places(source)
+        numbers = {word: number for number, word in enumerate(asked.words)}
+        spans = [
+            Span("statement", *place.span(), float(cover.words[number]), number)
+            for place in _WORD.finditer(statement)
+            if (number := numbers.get(place.group().lower())) is not None
+        ]
+        for number in np.flatnonzero(cover.words > 0).tolist():
+            covered = float(cover.words[number])
+            best = next(sentence for sentence in cover.picked if shares[number, sentence] == covered)
+            words = list(_WORD.finditer(source, *places[best]))
+            alike = self._shares(asked, asked.vectors @ self._vectors([word.group().lower() for word in words]).T)
+            spans += [
+                Span("source", *word.span(), covered, number)
+                for word, share in zip(words, alike[number].tolist(), strict=True)
+                if share == covered
+            ]
+        return spans
+
+    def _match(self, source: Source, statement: Statement) -> tuple[Floats, Cover, dict[str, float]]:
+        """How far each sentence accounts for each word, (words, sentences), the cover, and its features."""
         cosines = np.zeros((len(statement.words), len(source.sentences)))
         if source.filled.size:
             by_word = statement.vectors @ source.vectors.T
             cosines[:, source.filled] = np.maximum.reduceat(by_word[:, source.places], source.starts, axis=1)
-        shares = np.clip((cosines - _UNLIKE) / (_ALIKE - _UNLIKE), 0, 1)
-        shares[statement.number] = cosines[statement.number] > _SAME
+        shares = self._shares(statement, cosines)
         cover = _cover(shares, statement.weights)
-        return cover, _features(source, statement, cosines > _SAME, shares, cover)
+        return shares, cover, _features(source, statement, cosines > _SAME, shares, cover)
+
+    @staticmethod
+    def _shares(statement: Statement, cosines: Floats) -> Floats:
+        """How far a likeness accounts for each word of the statement; a number is accounted for by itself alone."""
+        shares: Floats = np.clip((cosines - _UNLIKE) / (_ALIKE - _UNLIKE), 0, 1)
+        shares[statement.number] = cosines[statement.number] > _SAME
+        return shares
 
     def _vectors(self, words: Iterable[str]) -> Floats:
         rows = [self._vector(word) for word in words]
@@ -274,6 +305,22 @@ class SupportModel:
             else:
                 return []
         return found
+
+
+def sentence_places(text: str) -> list[tuple[int, int]]:
+    """Where the sentences with words or signs begin and end; a long one is cut every 60 words, at white space."""
+    ends = [*_SENTENCE_END.finditer(text)]
+    found: list[tuple[int, int]] = []
+    starts = [0, *(end.end() for end in ends)]
+    for start, end in zip(starts, [*(end.start() for end in ends), len(text)], strict=True):
+        words = len(text[start:end].split())
+        if words > _SENTENCE_WORDS:
+            places = [word.span() for word in _TOKEN.finditer(text, start, end)]
+            pieces = [places[at : at + _SENTENCE_WORDS] for at in range(0, words, _SENTENCE_WORDS)]
+            found += [(piece[0][0], piece[-1][1]) for piece in pieces]
+        elif words:
+            found.append((start, end))
+    return found
 
 
 def _cover(shares: Floats, weights: Floats) -> Cover:
@@ -419,8 +466,8 @@ def uncovered_words(source: str, statement: str, below: float = 0.5) -> list[str
 class SupportMiniOptions(MetricOptions):
     """Options of support-mini."""
 
-    score: Literal["expected", "some", "full_given_some"] = "expected"
-    """Expected level P(some) (1 + P(full | some)) / 2, probability of some support, or P(full | some)."""
+    score: Literal["expected", "some", "full", "full_given_some"] = "expected"
+    """Expected level P(some) (1 + P(full | some)) / 2, P(some support), P(full support), or P(full | some)."""
 
 
 class SupportMini(Metric):
@@ -439,6 +486,7 @@ class SupportMini(Metric):
         revision=f"sha256:{SHA256[:16]}",
         parameters="2.9 M",
         fitted_on=("wice/dev",),
+        level_options=({"score": "some"}, {"score": "full"}),
         **probability() | calibrated(0.59),
     )
     Options = SupportMiniOptions
@@ -453,6 +501,10 @@ class SupportMini(Metric):
             self._pair(model, read_sources[source], read_statements[statement])
             for source, statement in zip(sources, statements, strict=True)
         ]
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """Content words with how far the cover accounts for them, and the like words of the sentence that does."""
+        return load_model().explain(source, statement) if _WORD.search(statement) else []
 
     def _pair(self, model: SupportModel, source: Source, statement: Statement) -> PairScore:
         tokens = sum(map(len, source.sentences)) + len(statement.tokens)

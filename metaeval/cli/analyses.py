@@ -193,6 +193,7 @@ def decide(
     """
     from metaeval.experiment.deciding import decided, decision_sheets, decision_table, prepare_decisions, write_pictures
     from metaeval.experiment.metric_scores import load_panel
+    from metaeval.experiment.own_levels import own_level_columns, own_levels_sheet
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import write_tables
     from metaeval.report.result import save_result
@@ -208,6 +209,10 @@ def decide(
     found = [decided(frame, column, protocol[1]) for column in panel.columns]
     result = decision_table(panel, frame, protocol)
     sheets = decision_sheets(panel, frame, protocol[1], found)
+    with scoring_progress(given.quiet) as progress:
+        chances = own_level_columns(panel, progress)
+    if chances:
+        sheets.append(own_levels_sheet(panel, frame, protocol[1], chances))
     folder = sheet_folder(run.results, "decide", sheets)
     save_result(result, folder / "decision.json")
     written = [folder / "decision.json", *write_tables(result, folder / "decision")]

@@ -32,7 +32,7 @@ from metaeval.stats.classification import (
     resampled,
 )
 from metaeval.stats.decisions import Calibration, Objective, best_thresholds, calibration, decide, nested_decisions
-from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
+from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
 from protocols.contract import Judgements, Resampling
 
 LEVELS = ("none", "partial", "full")
@@ -161,17 +161,30 @@ def transfers(
     given = gold, group.astype(np.int64), int(codes.size)
     draws = bootstrap(codes.size, resampling.n, resampling.seed)
     found = []
+    carried = decide(rows.score, thresholds)
     for key, (_, measure) in MEASURES.items():
-        at_home, abroad = (
-            replicate(resampled(decision_counts(decisions, *given), measure), draws)
-            for decisions in (own, decide(rows.score, thresholds))
-        )
-        loss = at_home - abroad
-        low, high = percentile_interval(loss[1:], resampling.level) or (None, None)
-        numbers = (known(at_home[0]), known(abroad[0]), known(loss[0]), low, high)
+        numbers = held_apart(measure, own, carried, given, draws, resampling.level)
         cuts = (_finite(thresholds[0]), _finite(thresholds[1]))
         found.append(Transfer(target[1].name, key, *numbers, *cuts, int(gold.size)))
     return found
+
+
+def held_apart(
+    measure: Callable[[Floats], Floats],
+    one: Ints,
+    other: Ints,
+    rows: tuple[Ints, Ints, int],
+    draws: Draws,
+    level: float,
+) -> tuple[float | None, float | None, float | None, float | None, float | None]:
+    """A measure of two ways to decide the same rows: of one, of the other, one less the other, and its interval.
+
+    one, other: decided levels. rows: gold levels, group codes, number of groups.
+    """
+    first, second = (replicate(resampled(decision_counts(levels, *rows), measure), draws) for levels in (one, other))
+    apart = first - second
+    low, high = percentile_interval(apart[1:], level) or (None, None)
+    return known(first[0]), known(second[0]), known(apart[0]), low, high
 
 
 def carried_over(panel: Panel, other: Panel) -> Sheet:

@@ -76,7 +76,8 @@ class MetricCard:
     threshold: the score from which on the metric is read as "supported", where the authors' code, a later one or a
     calibration gives one (None: there is none); threshold_from: which of these. A threshold that is not `neutral` holds
     for the default options alone. fitted_on: data sets here, as DATASET/SPLIT, whose labels the metric was fitted on: a
-    run on one of them warns.
+    run on one of them warns. level_options: the options under which the score is P(some support), then those under
+    which it is P(full support); None where the metric has no probabilities of the levels.
     """
 
     name: str
@@ -106,6 +107,7 @@ class MetricCard:
     threshold: float | None = None
     threshold_from: str = ""
     fitted_on: tuple[str, ...] = ()
+    level_options: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
 
 
 class MetricOptions(BaseModel):

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -56,7 +57,7 @@ def test_both_probabilities_and_uncovered_words_are_those_of_the_first_reading(n
     assert uncovered_words(source, statement) == expected["uncovered"]
 
 
-@pytest.mark.parametrize("score", ["expected", "some", "full_given_some"])
+@pytest.mark.parametrize("score", ["expected", "some", "full", "full_given_some"])
 def test_the_metric_gives_the_value_that_its_option_names_and_none_without_a_word(score):
     answers = score_pairs(SupportMini(SupportMiniOptions(score=score)), list(TEXTS.values())).answers
     for name, answer in zip(TEXTS, answers, strict=True):
@@ -70,6 +71,7 @@ def test_the_expected_level_by_hand():
     # 0.8 (1 + 0.25) / 2; three of four words are covered at least half
     found = support_mini.Support(0.8, 0.25, {"a": 1.0, "b": 0.5, "c": 0.49, "d": 0.0})
     assert found.expected == pytest.approx(0.5)
+    assert found.full == pytest.approx(0.2)
     assert found.uncovered() == ["c", "d"]
     assert found.uncovered(below=0.4) == ["d"]
 
@@ -227,3 +229,31 @@ def test_what_a_metric_was_fitted_on_is_a_data_set_here():
     fitted = [name for metric in registry.names("metric") for name in registry.find("metric", metric).card.fitted_on]
     assert fitted == ["wice/dev"]
     assert {name.partition("/")[0] for name in fitted} <= set(registry.names("dataset"))
+
+
+def test_it_explains_how_far_each_content_word_is_covered_and_by_which_words():
+    statement = "In 2008 the bridge was shut to lorries."
+    texts = {"statement": statement, "source": BRIDGE}
+    found = [
+        (span.side, texts[span.side][span.start : span.end], span.weight, span.link)
+        for span in SupportMini().explain(BRIDGE, statement)
+    ]
+    coverage = judge(BRIDGE, statement).coverage
+    own = {words.lower(): (weight, link) for side, words, weight, link in found if side == "statement"}
+    assert {word: weight for word, (weight, _) in own.items()} == coverage
+    matched = {link: (words, weight) for side, words, weight, link in found if side == "source"}
+    # The first sentence covers all that is covered; 2008 stands nowhere and has no match.
+    assert matched[own["bridge"][1]] == ("bridge", 1.0)
+    assert matched[own["lorries"][1]] == ("lorries", 1.0)
+    assert matched[own["shut"][1]] == ("closed", coverage["shut"])
+    assert 0 < coverage["shut"] < 1
+    assert own["2008"] == (0.0, 0)
+    assert own["2008"][1] not in matched
+    assert SupportMini().explain(BRIDGE, "...") == []
+
+
+@given(st.text("ab.!? \n\u2009", max_size=300))
+def test_sentences_are_those_between_marks_in_pieces_of_60_words(text):
+    found = [text[start:end].split() for start, end in support_mini.sentence_places(text)]
+    parts = [part.split() for part in re.split(r"(?<=[.!?])\s+|\n+", text)]
+    assert found == [part[at : at + 60] for part in parts for at in range(0, len(part), 60)]

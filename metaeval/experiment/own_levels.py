@@ -1,0 +1,149 @@
+"""Three-way decisions by a metric's own probabilities of the levels, with nothing learnt on the data that it judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from metaeval.experiment.columns import FILE_PREFIX, Column, scored_columns
+from metaeval.experiment.deciding import MEASURES, SEED, TARGETS, held_apart, scored_rows
+from metaeval.experiment.metric_scores import Panel, judged, make_sheet
+from metaeval.experiment.metrics import MetricProgress, load_metric
+from metaeval.experiment.prepared_run import Frame, RatedSet
+from metaeval.report.cells import cell
+from metaeval.report.grid import Block, Line, Note, plain
+from metaeval.report.sheet import Sheet
+from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.decisions import Objective, brier, calibrated, nested_decisions
+from metaeval.stats.resampling import bootstrap
+from protocols.contract import Resampling
+
+
+@dataclass(frozen=True)
+class Chances:
+    """A metric's scores, and its probabilities of some support and of full support on the same rows."""
+
+    metric: Column
+    some: Column
+    full: Column
+
+
+def own_level_columns(panel: Panel, progress: MetricProgress | None = None) -> list[Chances]:
+    """The probabilities of those metrics that declare them, scored as any metric with these options is."""
+    source, config = panel.source, panel.config
+    if isinstance(source, RatedSet):
+        return []
+    declared = {
+        name: options
+        for name in config.metrics
+        if not name.startswith(FILE_PREFIX) and (options := load_metric(name, config).card.level_options)
+    }
+    if not declared:
+        return []
+    some, full = (
+        scored_columns(
+            replace(source, config=config.model_copy(update=_asked(config.metric_options, options))), progress
+        )
+        for options in ({name: pair[side] for name, pair in declared.items()} for side in (0, 1))
+    )
+    own = {column.name: column for column in panel.columns}
+    return [Chances(own[one.name], one, other) for one, other in zip(some, full, strict=True)]
+
+
+def _asked(given: Mapping[str, Mapping[str, object]], options: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    """The settings of a run of these metrics with these options above their own."""
+    return {
+        "metrics": tuple(options),
+        "metric_options": {**given, **{name: {**given.get(name, {}), **options[name]} for name in options}},
+    }
+
+
+def most_likely(some: Floats, full: Floats) -> Ints:
+    """The most likely level, (n,), from P(some support) and P(full support), (n,) each; of equals the lowest."""
+    levels: Ints = np.argmax([1 - some, some - full, full], axis=0).astype(np.int64)
+    return levels
+
+
+@dataclass(frozen=True)
+class OwnLevels:
+    """One metric under one measure. own: by its own probabilities; learnt: by what is learnt on the other folds here.
+
+    gain: own less learnt, with its cluster interval where the measure is one of decisions.
+    """
+
+    metric: str
+    measure: str
+    own: float | None
+    learnt: float | None
+    gain: float | None
+    low: float | None
+    high: float | None
+
+
+def own_levels(frame: Frame, one: Chances, options: Mapping[str, str], resampling: Resampling) -> list[OwnLevels]:
+    """Decisions and probabilities of a metric's own, beside thresholds and isotonic probabilities learnt here.
+
+    Raises `UserError` where a level has no scored row, or there are fewer groups than folds.
+    """
+    folds, objective = int(options["folds"]), cast(Objective, options["objective"])
+    rows = scored_rows(frame, one.metric, folds)
+    kept = frame.numbers[~np.isnan(judged(frame, one.metric).score)]
+    some, full = one.some.score[kept], one.full.score[kept]
+    gold = rows.gold.astype(np.int64)
+    learnt, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective)
+    codes, group = np.unique(rows.group, return_inverse=True)
+    given = gold, group.astype(np.int64), int(codes.size)
+    draws = bootstrap(codes.size, resampling.n, resampling.seed)
+    found = [
+        OwnLevels(
+            one.metric.name,
+            key,
+            *held_apart(measure, most_likely(some, full), learnt, given, draws, resampling.level),
+        )
+        for key, (_, measure) in MEASURES.items()
+    ]
+    for (target, least), chance in zip(TARGETS.items(), (full, some), strict=True):
+        own, other = (
+            brier(values, gold >= least)
+            for values in (chance, calibrated(rows.score, gold >= least, rows.group, "isotonic", folds, SEED))
+        )
+        found.append(OwnLevels(one.metric.name, f"brier, {target}", own, other, own - other, None, None))
+    return found
+
+
+def own_levels_sheet(panel: Panel, frame: Frame, options: Mapping[str, str], chances: Sequence[Chances]) -> Sheet:
+    """The own levels of each metric that has probabilities; `UserError` as `own_levels`."""
+    found = [line for one in chances for line in own_levels(frame, one, options, panel.resampling)]
+    titles = {key: title for key, (title, _) in MEASURES.items()}
+    titles |= {f"brier, {target}": f"Brier score, {target}" for target in TARGETS}
+    blocks = [
+        Block(
+            title,
+            tuple(
+                Line(
+                    plain(one.metric), (cell(one.own), cell(one.learnt), cell(one.gain, one.low, one.high, signed=True))
+                )
+                for one in found
+                if one.measure == key
+            ),
+        )
+        for key, title in titles.items()
+    ]
+    reading = (
+        "own: the most likely level, and the probabilities as the metric gives them; learnt here: thresholds and "
+        "isotonic probabilities from the other folds of these data; gain: own less learnt (a lower "
+        "Brier score is better)"
+    )
+    return make_sheet(
+        panel,
+        frame,
+        "own-levels",
+        "Levels by the metric's own probabilities",
+        {"protocol": "decision", **options},
+        ("metric", ("own", "learnt here", "gain"), blocks),
+        [asdict(one) for one in found],
+        notes=[Note("reading", reading)],
+    )
