@@ -40,7 +40,8 @@ from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 from metaeval.reading import json_objects
 from metaeval.scoring.backends import minilm
-from metrics_zoo.support_mini import FEATURES, FILE, SupportModel
+from metrics_zoo.cover import FEATURES
+from metrics_zoo.support_mini import FILE, SupportModel
 
 Floats = NDArray[np.float64]
 

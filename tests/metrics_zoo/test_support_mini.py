@@ -19,14 +19,13 @@ from metaeval import registry
 from metaeval.errors import UserError
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_pairs
-from metrics_zoo import support_mini
+from metrics_zoo import cover, support_mini
 from metrics_zoo.overlap import Overlap
 from metrics_zoo.support_mini import (
     FILE,
     SupportMini,
     SupportMiniOptions,
     SupportModel,
-    common_subsequence,
     judge,
     load_model,
     uncovered_words,
@@ -105,12 +104,12 @@ def test_the_common_subsequence_is_that_of_the_table_of_all_prefixes(one, other)
         last, row = row, [0]
         for number, met in enumerate(other):
             row.append(last[number] + 1 if word == met else max(last[number + 1], row[-1]))
-    assert common_subsequence(one, other) == row[-1]
+    assert cover.common_subsequence(one, other) == row[-1]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.sampled_from([0, 0.1, 0.25, 0.5]))
 def test_quantiles_are_numpys(values, share):
-    assert support_mini._quantile(np.array(values), share) == pytest.approx(np.quantile(values, share), abs=1e-12)
+    assert cover._quantile(np.array(values), share) == pytest.approx(np.quantile(values, share), abs=1e-12)
 
 
 def test_products_of_vectors_are_exact_in_any_order():
@@ -254,6 +253,6 @@ def test_it_explains_how_far_each_content_word_is_covered_and_by_which_words():
 
 @given(st.text("ab.!? \n\u2009", max_size=300))
 def test_sentences_are_those_between_marks_in_pieces_of_60_words(text):
-    found = [text[start:end].split() for start, end in support_mini.sentence_places(text)]
+    found = [text[start:end].split() for start, end in cover.sentence_places(text)]
     parts = [part.split() for part in re.split(r"(?<=[.!?])\s+|\n+", text)]
     assert found == [part[at : at + 60] for part in parts for at in range(0, len(part), 60)]

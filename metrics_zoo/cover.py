@@ -1,0 +1,194 @@
+"""The cover of a statement: the few sentences of a source that together hold most of its words, and its features."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"\S+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_NEGATIONS = frozenset(
+    """not no never none nor neither without cannot n nothing nobody hardly rarely fails failed lack lacks denied
+    false""".split()
+)
+
+# What follows is part of every fit: with other values heads would have to be fitted again.
+FEATURES = 36
+_SENTENCE_WORDS = 60  # a longer sentence is cut into pieces of so many words
+_PICKED = 5  # most sentences of the cover
+_COVERED_WORDS = 300  # words of the cover that are compared in order
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+
+class Source(NamedTuple):
+    """A source as it is matched.
+
+    sentences: their words, lower-cased. vectors: of its distinct words, (words, dimensions). places: rows of `vectors`,
+    sentence after sentence; starts: where in them each sentence that has words begins; filled: the numbers of these
+    sentences. neighbours: for each sentence, its pairs of neighbouring words; all_neighbours: those of all sentences.
+    """
+
+    sentences: list[list[str]]
+    vectors: Floats
+    places: Ints
+    starts: Ints
+    filled: Ints
+    neighbours: list[frozenset[tuple[str, str]]]
+    all_neighbours: frozenset[tuple[str, str]]
+
+
+class Statement(NamedTuple):
+    """A statement as it is matched.
+
+    tokens: all its words, lower-cased. words: the distinct ones to be covered; weights: their shares of the idf mass;
+    vectors: (words, dimensions). named, number: which words look like a name, and which hold a digit. clauses: for each
+    clause, the numbers of its words.
+    """
+
+    tokens: list[str]
+    words: list[str]
+    weights: Floats
+    vectors: Floats
+    named: Flags
+    number: Flags
+    clauses: list[Ints]
+
+
+class Cover(NamedTuple):
+    """The sentences that cover a statement.
+
+    picked: their numbers, best first. curve: the covered mass after 1 to 5 sentences. words: how far each word is
+    covered.
+    """
+
+    picked: list[int]
+    curve: list[float]
+    words: Floats
+
+
+def sentence_places(text: str) -> list[tuple[int, int]]:
+    """Where the sentences with words or signs begin and end; a long one is cut every 60 words, at white space."""
+    ends = [*_SENTENCE_END.finditer(text)]
+    found: list[tuple[int, int]] = []
+    starts = [0, *(end.end() for end in ends)]
+    for start, end in zip(starts, [*(end.start() for end in ends), len(text)], strict=True):
+        words = len(text[start:end].split())
+        if words > _SENTENCE_WORDS:
+            places = [word.span() for word in _TOKEN.finditer(text, start, end)]
+            pieces = [places[at : at + _SENTENCE_WORDS] for at in range(0, words, _SENTENCE_WORDS)]
+            found += [(piece[0][0], piece[-1][1]) for piece in pieces]
+        elif words:
+            found.append((start, end))
+    return found
+
+
+def cover_of(shares: Floats, weights: Floats) -> Cover:
+    """Pick sentences one by one, each the one that adds most to the covered mass, until none adds any."""
+    picked: list[int] = []
+    covered, curve = np.zeros(len(weights)), [0.0]
+    for _ in range(_PICKED):
+        masses = (np.maximum(shares, covered[:, None]) * weights[:, None]).sum(axis=0)
+        best = int(masses.argmax())
+        if picked and masses[best] - curve[-1] < 1e-6:
+            break
+        picked.append(best)
+        curve.append(float(masses[best]))
+        covered = np.maximum(covered, shares[:, best])
+    return Cover(picked, [*curve[1:], *[curve[-1]] * (_PICKED - len(picked))], covered)
+
+
+def features_of(source: Source, statement: Statement, exact: Flags, shares: Floats, cover: Cover) -> dict[str, float]:
+    """The features of a cover in the order of the heads' columns; NaN where a statement has no word of a kind.
+
+    exact: which words stand in which sentences. shares: how far each sentence accounts for each word; both
+    (words, sentences).
+    """
+    weights, covered, curve = statement.weights, cover.words, cover.curve
+    anywhere: Flags = exact.max(axis=1)
+    in_cover: Flags = exact[:, cover.picked].max(axis=1)
+    three = shares.copy()  # a sentence and its two neighbours
+    np.maximum(three[:, 1:], shares[:, :-1], out=three[:, 1:])
+    np.maximum(three[:, :-1], shares[:, 1:], out=three[:, :-1])
+    missing = np.sort(weights * (1 - covered))
+    number = statement.number
+    name = statement.named & ~number
+    other = ~statement.named & ~number
+    clauses = [float((weights[words] * covered[words]).sum() / weights[words].sum()) for words in statement.clauses]
+    pairs = frozenset(pairwise(statement.tokens))
+    pairs_in_cover = {pair for sentence in cover.picked for pair in pairs & source.neighbours[sentence]}
+    text = [word for sentence in sorted(cover.picked) for word in source.sentences[sentence]]
+    in_order = common_subsequence(statement.tokens, text[:_COVERED_WORDS])
+    denied = any(not _NEGATIONS.isdisjoint(source.sentences[sentence]) for sentence in cover.picked[:2])
+    return {
+        **{f"mass of {count} sentences": mass for count, mass in enumerate(curve, 1)},
+        "mass of 3 neighbours": (weights[:, None] * three).sum(axis=0).max(),
+        "gain by the second": curve[1] - curve[0],
+        "gain by all": curve[-1] - curve[0],
+        "mass of the source": (weights * shares.max(axis=1)).sum(),
+        "exact, source": _mean(anywhere),
+        "exact mass, source": (weights * anywhere).sum(),
+        "exact, cover": _mean(in_cover),
+        "exact mass, cover": (weights * in_cover).sum(),
+        "missing mass of a word": missing[-1],
+        "missing mass of two words": missing[-2:].sum(),
+        "words missed": (covered < 0.3).sum(),
+        "share of words missed": _mean(covered < 0.3),
+        **{f"quantile {share}": _quantile(covered, share) for share in (0, 0.1, 0.25, 0.5)},
+        "names": _mean(covered[name]),
+        "names, exact": _mean(anywhere[name]),
+        "numbers": _mean(covered[number]),
+        "others": _mean(covered[other]),
+        "others, exact": _mean(anywhere[other]),
+        "names missed": (covered[name] < 0.5).sum(),
+        "numbers missed": (covered[number] < 0.5).sum(),
+        "others missed": (covered[other] < 0.5).sum(),
+        "worst clause": min(clauses, default=math.nan),
+        "clauses": math.fsum(clauses) / len(clauses) if clauses else math.nan,
+        "clauses missed": sum(mass < 0.5 for mass in clauses) if clauses else math.nan,
+        "word pairs, cover": len(pairs_in_cover) / max(1, len(pairs)),
+        "word pairs, source": len(pairs & source.all_neighbours) / max(1, len(pairs)),
+        "words in order": in_order / max(1, len(statement.tokens)),
+        "negation differs": denied == _NEGATIONS.isdisjoint(statement.tokens),
+    }
+
+
+def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
+    """Length of the longest common subsequence, by bits (Hyyro 2004).
+
+    A zero bit of `row` marks a word of `one` at which the subsequence with what was read of `other` grows.
+    """
+    places: dict[str, int] = {}
+    for number, word in enumerate(one):
+        places[word] = places.get(word, 0) | 1 << number
+    whole = row = (1 << len(one)) - 1
+    for word in other:
+        if met := row & places.get(word, 0):
+            row = (row + met | row - met) & whole
+    return len(one) - row.bit_count()
+
+
+def _quantile(values: Floats, share: float) -> float:
+    """The quantile by linear interpolation, as numpy's default."""
+    ordered, place = np.sort(values), share * (len(values) - 1)
+    below = int(place)
+    above = min(below + 1, len(values) - 1)
+    return float(ordered[below] + (ordered[above] - ordered[below]) * (place - below))
+
+
+def _mean(values: Floats | Flags) -> float:
+    return float(values.sum()) / values.size if values.size else math.nan
+
+
+def lower_words(text: str) -> list[str]:
+    """The words of a text, lower-cased."""
+    return [word.lower() for word in WORD.findall(text)]
