@@ -115,6 +115,34 @@ class ComparisonConfig(Strict):
     """Level of the tests. Two metrics differ where the adjusted p is at most this."""
 
 
+class ExecutorConfig(Strict):
+    """Where scoring runs; no score depends on it."""
+
+    name: Literal["local"] = Field(default="local", examples=["local"])
+    """Executor: local, processes of this machine."""
+    workers: int = Field(default=0, ge=0, le=1024, examples=[2])
+    """Processes that score side by side, each with its own copy of the model and its share of the CPU's cores (0: one,
+    or one for each device)."""
+    devices: Names = Field(default=(), examples=["0,1", "auto"])
+    """CUDA devices by number, one process each; auto takes all (default: as the metric's option says)."""
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _one_device(cls, value: Any) -> Any:
+        return (
+            str(value) if isinstance(value, int) else [str(one) for one in value] if isinstance(value, list) else value
+        )
+
+    @field_validator("devices")
+    @classmethod
+    def _numbers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if value != ("auto",) and not all(one.isdecimal() for one in value):
+            raise ValueError(f"{','.join(value)!r} should be numbers with commas (0,1), or auto")
+        if len(set(value)) < len(value):
+            raise ValueError(f"{','.join(value)!r} names a device twice")
+        return value
+
+
 TrustConfig = Annotated[
     bool,
     Field(exclude=True, description="Let config files name code, keys and addresses."),
@@ -170,6 +198,10 @@ class RunConfig(Strict):
     """Score store (default: RESULTS/scores.sqlite)."""
     budget: Annotated[float | None, Flag("USD")] = Field(default=None, gt=0)
     """Most that a paid metric may spend (USD); then it stops."""
+    executor: Annotated[ExecutorConfig, Flag("NAME")] = ExecutorConfig()
+    """Where scoring runs: local (more of it with --set executor.workers=2).
+
+    Processes on this machine. Scores do not depend on it."""
     trust_config: TrustConfig = False
 
     @field_validator("pool")
@@ -216,7 +248,10 @@ def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence
     values = read_experiment(path, given) if path else {}
     if "datasets" in values:
         raise UserError(f"{path} holds several data sets: type 'metaeval tables -c {path}', which runs each of them.")
+    executor = values.get("executor")
     values.update(given)
+    if isinstance(named := values.get("executor"), str):  # by its name alone; the file's other settings of it stay
+        values["executor"] = {**(executor if isinstance(executor, Mapping) else {}), "name": named}
     for override in overrides:
         _apply(values, override)
     where = [str(path)] if path else []

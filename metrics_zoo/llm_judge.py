@@ -156,6 +156,7 @@ class _LLMJudge(Metric):
     # Hundreds of requests stay in flight; each reply is kept as it comes, whatever the block's size.
     block_tokens: ClassVar[int] = 1_000_000
     batched: ClassVar[bool] = False  # each pair is a request of its own, and is paid for
+    where: ClassVar[Literal["worker", "driver"]] = "driver"  # one budget, one store of replies
 
     scale: ClassVar[Scale]
     prompt: ClassVar[Prompt]

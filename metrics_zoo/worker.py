@@ -111,6 +111,7 @@ class Worker(Metric):
     """The scores of the user's own program; its first line gives the card's range and direction."""
 
     Options = WorkerOptions
+    where: ClassVar[Literal["worker", "driver"]] = "driver"  # it is a process already, and started once
     card = MetricCard(
         name="worker",
         family="worker",

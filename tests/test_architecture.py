@@ -190,6 +190,7 @@ LOADERS = {
     "metaeval": {"importlib.import_module"},  # its own modules
     "metaeval.registry": {"importlib.import_module", "spec.loader.exec_module"},
     "metaeval.scoring.backends.line_process": {"subprocess.Popen"},
+    "metaeval.scoring.executors.local": {"subprocess.Popen"},
     "metaeval.experiment.verify": {"subprocess.run"},
 }
 _BARE = {"__import__", "exec", "eval"}

@@ -90,6 +90,10 @@ MOVING = (
 ELSEWHERE = {
     **dict.fromkeys(("dataset", "split", "data", "dataset_options"), "the data field is a hash of what was read"),
     "aggregate": "moves citations alone: the test below",
+    **dict.fromkeys(
+        ("executor.name", "executor.workers", "executor.devices"),
+        "say where scoring runs: tests/scoring/executors, and the slow test of tests/metrics_zoo/test_every_resume.py",
+    ),
     "controls": "adds rows, each with a signature of its own, and marks against them; no digit of another row",
     **dict.fromkeys(
         ("results", "store", "budget", "trust_config"), "where scores come from and go to, not what they are"

@@ -73,7 +73,7 @@ def takes(*wanted: str | type[BaseModel]) -> Callable[[Callable[..., None]], Cal
 
     wanted: models, each field of which becomes an option, and names, with spaces, of fields of `RunConfig` and
     `CommandOptions`. A parameter of the function that is named here stands in this place; the others stand first. What
-    takes a file takes --trust-config.
+    takes a file takes --trust-config, and what takes a store, before other options, --executor.
     """
 
     # What is not typed for a run's setting is left to the YAML file, or to the default of the run.
@@ -87,7 +87,7 @@ def takes(*wanted: str | type[BaseModel]) -> Callable[[Callable[..., None]], Cal
         asked: set[str] = set()
         for group in wanted:
             if isinstance(group, str):
-                names = group.replace("config ", "config trust_config ").split()
+                names = group.replace("config ", "config trust_config ").replace("store ", "store executor ").split()
                 derived |= {name: own.get(name) or shared[name] for name in names}
             else:
                 asked |= group.model_fields.keys()

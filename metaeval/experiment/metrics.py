@@ -15,10 +15,12 @@ from typing import Any
 from metaeval import registry
 from metaeval.config import MetricVariant, RunConfig, metric_variant, validated
 from metaeval.errors import UserError
+from metaeval.experiment.executing import executed, process_pool
 from metaeval.experiment.prepared_run import variant_path
 from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.scoring.contract import Combination, Metric, MetricCard, PairScore, TwoStepMetric
 from metaeval.scoring.engine import Scored, score_jointly
+from metaeval.scoring.executors.local import ProcessPool
 from metaeval.scoring.plan import Texts
 from metaeval.scoring.store import ScoreStore
 from metaeval.trust import check_file
@@ -154,13 +156,14 @@ def score_metrics(
     combined = {name: metric for name in names if isinstance(metric := load_metric(name, config), Combination)}
     members = [member for metric in combined.values() for member in metric.members]
     found: dict[str, tuple[int, Scored]] = {}
-    for group in _groups([name for name in dict.fromkeys([*names, *members]) if name not in combined], config):
-        for name, metric, scored in _score_group(group, texts, config, store, progress):
-            if name in members:
-                found[name] = metric.card.direction, scored
-            if name in names:
-                yield name, metric, scored
-        del metric
+    with process_pool(config) as pool:
+        for group in _groups([name for name in dict.fromkeys([*names, *members]) if name not in combined], config):
+            for name, metric, scored in _score_group(group, texts, config, store, progress, pool):
+                if name in members:
+                    found[name] = metric.card.direction, scored
+                if name in names:
+                    yield name, metric, scored
+            del metric
     for name, metric in combined.items():
         yield name, metric, _combine(name, metric, [found[member] for member in metric.members], texts)
 
@@ -171,11 +174,13 @@ def _score_group(
     config: RunConfig,
     store: ScoreStore | None,
     progress: MetricProgress | None,
+    pool: ProcessPool | None,
 ) -> Iterator[tuple[str, Metric, Scored]]:
     label = " + ".join(group)
     metrics = [load_metric(name, config) for name in group]
     with plug_in(label):
-        scored = score_jointly(metrics, texts, store, partial(progress, label) if progress else None)
+        report = partial(progress, label) if progress else None
+        scored = score_jointly(metrics, texts, store, report, executed(pool, group, metrics, config))
     for name, metric in zip(group, metrics, strict=True):
         if note := metric.note():
             _log.info("%s: %s", name, note)

@@ -17,12 +17,14 @@ from metaeval.corpus.model import Document
 from metaeval.corpus.pairs import UnitRow
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import FILE_PREFIX, ledger_of, signed_as
+from metaeval.experiment.executing import executed
 from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, plug_in
 from metaeval.files import sha256_json
 from metaeval.report.result import Ledger
 from metaeval.report.sheet import load_sheet
 from metaeval.scoring.contract import Combination, Metric, PairScore
 from metaeval.scoring.engine import aggregate, score_pairs
+from metaeval.scoring.executors.local import ProcessPool
 from metaeval.scoring.store import ScoreStore
 
 SOFT = "soft"
@@ -177,8 +179,11 @@ def entailment(
     store: ScoreStore | None = None,
     premise: Premise = "joint",
     progress: MetricProgress | None = None,
+    pool: ProcessPool | None = None,
 ) -> Backend:
     """A metric as judge, the premise as its source and the claim as its statement.
+
+    pool: processes that score; None for this one.
 
     Pairs are deduplicated, served from the store and stored by the engine. A pair without a score has no verdict, and
     keeps its status. With `max over chunks` the premise is cut as the run cuts documents (`chunk`), and its best chunk
@@ -196,6 +201,8 @@ def entailment(
     answers: dict[Pair, PairScore] = {}
     chunking = config.chunk.chunking() if premise == "max over chunks" else None
     report = partial(progress, name) if progress else None
+    with plug_in(name):
+        execute = executed(pool, [name], [metric], config)
 
     def entails(pairs: Sequence[Pair]) -> list[Verdict]:
         asked: list[Pair] = []
@@ -205,7 +212,7 @@ def entailment(
             asked += [(text, claim) for text in _texts(source, chunking)]
             rows.append(UnitRow("", "", "", None, False, tuple(range(first, len(asked))), "", 0, 0))
         with plug_in(name):
-            found = score_pairs(metric, asked, store, report).answers
+            found = score_pairs(metric, asked, store, report, execute).answers
         best = aggregate(found, rows, "max", card.direction)
         answers.update(zip(pairs, best, strict=True))
         return [_verdict(answer, cutoff, card.direction) for answer in best]

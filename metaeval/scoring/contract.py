@@ -127,10 +127,12 @@ class Metric(ABC):
     `origin` is set on a metric that no package registers: where its code stands, and the code's hash. `batched`: the
     pairs that are scored beside a pair may move the last bits of its score, as they do in a batch of a model; such a
     metric always gets the same pairs together. Set it to False where a pair costs money, or each is scored alone.
+    `where`: "driver" for a metric that one process alone may run, since it holds a budget, a store or a program.
     """
 
     card: ClassVar[MetricCard]
     batched: ClassVar[bool] = True
+    where: ClassVar[Literal["worker", "driver"]] = "worker"
     Options: ClassVar[type[MetricOptions]] = MetricOptions
     origin: str = ""
 

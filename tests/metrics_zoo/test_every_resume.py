@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.config import RunConfig
+from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.experiment.metrics import score_metrics
 from metaeval.scoring.store import ScoreStore
 
@@ -94,3 +94,18 @@ def test_a_group_is_one_pass(options, texts):
     for names in JOBS:
         list(score_metrics(texts[:3], names, chosen(names, options), None, lambda label, *_: told.add(label)))
     assert told == {" + ".join(names) for names in JOBS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [2, 3])
+def test_workers_give_the_bytes_of_one_process(workers, options, texts, tmp_path):
+    models = [name for job in JOBS for name in job]
+    names = [*models, "minilm-cosine", "minilm-bertscore", "bm25", "rouge", "support-mini"]
+    config = chosen(models, options)
+    found = []
+    for count in (0, workers):
+        told = config.model_copy(update={"executor": ExecutorConfig(workers=count)})
+        with ScoreStore(tmp_path / f"{count}.sqlite") as store:
+            found.append({name: scored.answers for name, _, scored in score_metrics(texts, names, told, store)})
+    assert found[0] == found[1]
+    assert found[0].keys() == set(names)

@@ -36,6 +36,7 @@ from metaeval.experiment.citing.pipeline import (
 )
 from metaeval.experiment.citing.result import PipelineResult
 from metaeval.experiment.columns import check_names
+from metaeval.experiment.executing import process_pool
 from metaeval.experiment.job_folder import job_folder
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.verdicts import Backend, Cutoff, Premise, entailment, find_cutoff, load_judge, read_thresholds
@@ -138,6 +139,7 @@ def judge(run: Run) -> Any:
     with ExitStack() as stack:
         # The store is opened when the first backend is made.
         store = cache(lambda: stack.enter_context(ScoreStore(config.store_path)))
+        pool = cache(lambda: stack.enter_context(process_pool(config)))
 
         def backends(
             cutoffs: Mapping[str, Cutoff] = run.cutoffs,
@@ -146,7 +148,7 @@ def judge(run: Run) -> Any:
         ) -> Iterator[Backend]:
             # Each is made when the one before it has judged: its model is then let go.
             for name, cutoff in cutoffs.items():
-                yield entailment(name, config, cutoff, store(), premise, progress)
+                yield entailment(name, config, cutoff, store(), premise, progress, pool())
 
         return pipeline.judge(heard, backends)
 

@@ -1,0 +1,81 @@
+"""Where a run scores: in this process, or in several that are made from the run's settings."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.metadata import version
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.files import sha256_json
+from metaeval.scoring.contract import Metric
+from metaeval.scoring.executors.contract import Execute, Recipe
+from metaeval.scoring.executors.local import ProcessPool, places
+
+_VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
+
+
+@contextmanager
+def process_pool(config: RunConfig) -> Iterator[ProcessPool | None]:
+    """The processes in which the run scores, started when they are needed; None where this one does."""
+    workers, devices = config.executor.workers, _devices(config.executor.devices)
+    if devices and workers not in (0, len(devices)):
+        raise UserError(
+            f"executor.workers is {workers} and executor.devices names {len(devices)}: one process runs on "
+            "each device, so leave executor.workers out."
+        )
+    if not devices and workers < 2:
+        yield None
+        return
+    if os.name != "posix":
+        raise UserError("Several processes need Linux or macOS: leave executor.workers and executor.devices out.")
+    pool = ProcessPool(places(workers or len(devices), devices))
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def _devices(asked: Sequence[str]) -> list[str]:
+    """CUDA devices by number, each of them there; `UserError` names the allowed ones."""
+    if not asked:
+        return []
+    count = 0
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        count = torch.cuda.device_count()
+    if asked == ("auto",) and count:
+        return [str(number) for number in range(count)]
+    for one in asked:
+        if one == "auto" or int(one) >= count:
+            allowed = f"0 to {count - 1}, or auto" if count else "none, since torch finds no CUDA device here"
+            raise UserError(
+                f"executor.devices names {one}; allowed: {allowed}. Use executor.workers for CPU processes."
+            )
+    return list(asked)
+
+
+def executed(
+    pool: ProcessPool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig
+) -> Execute | None:
+    """Where metrics that share a job are scored: in the pool, but for a metric that one process alone may run."""
+    if pool is None or any(metric.where == "driver" for metric in metrics):
+        return None
+    return partial(pool.run, recipe_of(names, metrics, config))
+
+
+def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Recipe:
+    """What another process makes these metrics from."""
+    settings = config.model_dump(mode="json", include={"metric_options", "budget"})
+    identities = tuple(sha256_json(metric.identity()) for metric in metrics)
+    return Recipe(tuple(names), {**settings, "trust_config": config.trust_config}, identities, package_versions())
+
+
+def package_versions() -> Mapping[str, str]:
+    """The versions of the packages that scores depend on."""
+    return {name: version(name) if importlib.util.find_spec(name) else "none" for name in _VERSIONED}

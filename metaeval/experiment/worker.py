@@ -1,0 +1,98 @@
+"""A worker: a program that scores blocks for another process of metaeval, and opens no store.
+
+It reads JSON lines from its standard input: a job (recipe and texts), then blocks of it as numbers of these texts, each
+answered with the scores in one line of its standard output. It ends at once when its input does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from queue import SimpleQueue
+from threading import Thread
+from typing import IO, Any
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.executing import package_versions
+from metaeval.experiment.metrics import load_metric, plug_in
+from metaeval.files import sha256_json
+from metaeval.scoring.contract import Metric
+from metaeval.scoring.executors.contract import Context, Recipe, Task
+from metaeval.scoring.work import Work
+
+
+def main() -> None:
+    """Answer one line after the other; an error's sentence goes back as an answer."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a model's packages print is no answer
+    lines: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_read, args=(sys.stdin.buffer, lines), daemon=True).start()
+    scorer = Scorer()
+    while True:
+        message = json.loads(lines.get())
+        try:
+            answer = scorer.begin(message) if "recipe" in message else scorer.score(message)
+        except UserError as error:
+            answer = {"error": str(error)}
+        answers.write(json.dumps(answer).encode("ascii") + b"\n")
+        answers.flush()
+
+
+def _read(pipe: IO[bytes], lines: SimpleQueue[bytes]) -> None:
+    for line in pipe:
+        lines.put(line)
+    os._exit(0)  # nobody is left to whom a score could be told
+
+
+class Scorer:
+    """What a worker does with its lines."""
+
+    def __init__(self) -> None:
+        self._label, self._context, self._work = "", Context((), ()), Work(())
+
+    def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a job's metrics, and prepare them for its texts; what was there before is let go first."""
+        if message["recipe"] != getattr(self, "_recipe", None):
+            self._work = Work(())
+            # As the other process found its modules; what is installed here stays in front.
+            sys.path += [folder for folder in message["path"] if folder not in sys.path]
+            self._recipe = message["recipe"]
+            recipe = Recipe(**{**self._recipe, "names": tuple(self._recipe["names"])})
+            self._label = " + ".join(recipe.names)
+            self._work = Work(job_metrics(recipe))
+        self._context = Context(**message["context"])
+        with plug_in(self._label):
+            self._work.prepare(self._context)
+        return {"ready": True}
+
+    def score(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The answers to a block, for each metric that is wanted."""
+        sources, statements = self._context.sources, self._context.statements
+        pairs = [(sources[source], statements[statement]) for source, statement in message["pairs"]]
+        with plug_in(self._label):
+            done = self._work.score(Task(0, (), pairs, message["wanted"]))
+        return {"answers": done.answers}
+
+
+def job_metrics(recipe: Recipe) -> list[Metric]:
+    """The metrics of a recipe; `UserError` where they would not score here as they do where it was written."""
+    if (own := package_versions()) != recipe.versions:
+        other = ", ".join(f"{key} {one}, here {own[key]}" for key, one in recipe.versions.items() if own[key] != one)
+        raise UserError(f"A worker has other packages than the process that asks it ({other}): install the same.")
+    config = RunConfig.model_validate(recipe.settings)
+    metrics = [load_metric(name, config) for name in recipe.names]
+    for name, metric, expected in zip(recipe.names, metrics, recipe.identities, strict=True):
+        with plug_in(name):
+            if sha256_json(metric.identity()) != expected:
+                raise UserError(
+                    f"A worker finds another {name!r} than the process that asks it: its code, its options or its "
+                    "model's files were changed meanwhile, or are others there. Run the same command again."
+                )
+    return metrics
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""Several processes: the bytes of one, whoever is killed; whole blocks, each once; errors as they are."""
+
+import json
+import logging
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.metrics import score_metrics
+from metaeval.scoring.contract import Status
+from metaeval.scoring.executors import local
+from metaeval.scoring.store import ScoreStore
+
+HERE = Path(__file__).parent
+RNG = random.Random(3)
+TEXTS = [(f"{'s' * RNG.randrange(1, 150)} {n % 40}", f"statement {'x' * RNG.randrange(9)} {n}") for n in range(120)]
+ALL = ("toys:Company", "toys:Observed", "toys:Doubled", "overlap", "bm25")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A current folder with the metrics in it."""
+    shutil.copy(HERE / "toys.py", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "toys", raising=False)
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def scored(names=("toys:Company",), workers=0, texts=TEXTS, store=None, progress=None, **options):
+    config = RunConfig(executor={"workers": workers}, metric_options={"toys:Company": options} if options else {})
+    return {name: found for name, _, found in score_metrics(texts, names, config, store, progress)}
+
+
+def begun(path="log"):
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_workers_give_the_bytes_of_one_process_in_the_same_blocks(workers, tmp_path):
+    one = scored(ALL)
+    alone = begun()
+    Path("log").unlink()
+    with ScoreStore(tmp_path / "scores.sqlite") as store:
+        assert scored(ALL, workers, store=store) == one
+        again = scored(ALL, workers, store=store)
+    assert all(found.computed == 0 and found.answers == one[name].answers for name, found in again.items())
+    several = begun()
+    assert Counter(str(each["block"]) for each in several) == Counter(str(each["block"]) for each in alone)
+    cores = {each["pid"]: each["cores"] for each in several}
+    assert sorted(cores.values()) == sorted(sorted(place.cores) for place in local.places(workers))
+    assert {each["pid"] for each in alone} == {os.getpid()}
+
+
+def test_each_worker_has_its_own_cores_and_device():
+    mine = sorted(os.sched_getaffinity(0))
+    found = local.places(len(mine), [str(number) for number in range(len(mine))])
+    assert sorted(core for place in found for core in place.cores) == mine
+    assert [place.environment["CUDA_VISIBLE_DEVICES"] for place in found] == [str(n) for n in range(len(mine))]
+    crowded = local.places(3 * len(mine))
+    assert all(len(place.cores) == 1 for place in crowded)
+    assert {core for place in crowded for core in place.cores} == set(mine)
+
+
+def test_devices_are_counted_as_the_driver_sees_them(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,GPU-7f")
+    named = [place.environment["CUDA_VISIBLE_DEVICES"] for place in local.places(2, ["1", "0"])]
+    assert named == ["GPU-7f", "4"]
+
+
+def test_what_a_killed_worker_had_in_hand_is_scored_by_another(caplog):
+    one = scored(workers=0)["toys:Company"]
+    blocks = len(begun())
+    Path("log").unlink()
+    kills = [Path(f"kill{number}") for number in range(2)]
+    for path in kills:
+        path.touch()
+    with caplog.at_level(logging.WARNING, "metaeval"):
+        assert scored(workers=2, kills=kills)["toys:Company"].answers == one.answers
+    assert not any(path.exists() for path in kills)
+    times = Counter(str(each["block"]) for each in begun())
+    assert len(times) == blocks
+    assert 2 <= sum(times.values()) - blocks <= 2 * 2 * 2  # at most 2 x workers of them each time
+    assert "was killed by SIGKILL" in caplog.text
+
+
+def test_a_pair_that_kills_its_workers_is_found_and_has_failed(tmp_path, caplog):
+    poisoned = [("poison" * 30, "This cannot be read."), ("poison" * 30, "Nor this."), *TEXTS[:20]]
+    with caplog.at_level(logging.WARNING, "metaeval"), ScoreStore(tmp_path / "scores.sqlite") as store:
+        found = scored(workers=2, texts=poisoned, store=store)["toys:Company"]
+        kept = scored(workers=2, texts=[TEXTS[0]], store=store)
+        (identity,) = store.counts()
+        assert store.counts()[identity] == len(set(TEXTS[:20]))
+    assert [answer.status for answer in found.answers] == [*[Status.FAILED] * 2, *[Status.OK] * 20]
+    assert kept["toys:Company"].computed == 0
+    assert "A pair kills every worker that scores it, and has no score: source 'poison" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("refused", "This text is refused: mend it."),
+        ("fault", "Metric 'toys:Company' stopped with ZeroDivisionError: by nothing (toys.py, line "),
+    ],
+)
+def test_an_error_in_a_worker_is_the_error_of_one_process(text, sentence, tmp_path):
+    texts = [*TEXTS, (text, "It ends the run.")]
+    said = []
+    for workers in (0, 2):
+        with ScoreStore(tmp_path / f"{workers}.sqlite") as store:
+            with pytest.raises(UserError) as error:
+                scored(workers=workers, texts=texts, store=store)
+            said.append(str(error.value))
+            assert sum(store.counts().values()) > 0  # finished blocks are kept
+    assert said[0] == said[1]
+    assert said[0].startswith(sentence)
+
+
+def test_code_that_changes_under_a_run_is_not_mixed(folder):
+    def change(_label, done, total):
+        if done == 0:  # this process has read the metric, the workers have not
+            source = (folder / "toys.py").read_text()
+            (folder / "toys.py").write_text(source.replace("/ 7", "/ 8"))
+
+    with pytest.raises(UserError, match=r"A worker finds another 'toys:Company' than the process that asks it"):
+        scored(workers=2, progress=change)
+
+
+def test_a_worker_that_cannot_start_is_said(monkeypatch):
+    monkeypatch.setattr(local, "WORKER", "no.such.module")
+    with pytest.raises(UserError, match=r"A worker ended with exit code 1 \(.*\) before it scored anything, 3 times"):
+        scored(workers=2)
+
+
+def test_workers_end_with_the_run_and_with_the_driver(folder):
+    def alive():
+        return [pid for pid in {each["pid"] for each in begun()} if running(pid)]
+
+    scored(workers=2)
+    assert not alive()
+
+    def stop(_label, done, _total):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scored(workers=2, texts=[("other " + source, statement) for source, statement in TEXTS], progress=stop)
+    assert not alive()
+
+
+def running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_driver_that_is_killed_takes_its_workers_along(folder):
+    Path("slow.py").write_text(
+        """
+import time
+import toys
+
+class Slow(toys.Company):
+    def score(self, sources, statements):
+        super().score(sources, statements)
+        time.sleep(60)
+"""
+    )
+    config = {"executor": {"workers": 2}}
+    script = (
+        "from metaeval.config import RunConfig; from metaeval.experiment.metrics import score_metrics;"
+        f"list(score_metrics({TEXTS!r}, ['slow:Slow'], RunConfig(**{config!r})))"
+    )
+    driver = subprocess.Popen([sys.executable, "-c", script])
+    deadline = time.monotonic() + 60
+    while not (Path("log").exists() and len(begun()) == 2) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    pids = [each["pid"] for each in begun()]
+    assert len(pids) == 2
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    while any(map(running, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(running, pids))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"devices": "0,x"}, r"Setting 'executor.devices' .*: '0,x' should be numbers with commas"),
+        ({"devices": "1,1"}, "'1,1' names a device twice"),
+        ({"workers": -1}, "Setting 'executor.workers' .* should be greater than or equal to 0"),
+    ],
+)
+def test_settings_are_checked(settings, sentence):
+    from metaeval.config import load_run
+
+    with pytest.raises(UserError, match=sentence):
+        load_run(None, {"executor": settings})
+
+
+def test_devices_that_are_not_there_are_refused():
+    torch = pytest.importorskip("torch", reason="needs the extra 'models'")
+    if torch.cuda.is_available():
+        pytest.skip("there are CUDA devices here")
+    config = RunConfig(executor={"devices": "0"})
+    with pytest.raises(UserError, match=r"executor\.devices names 0; allowed: none, since torch finds no CUDA device"):
+        list(score_metrics(TEXTS, ["overlap"], config))
