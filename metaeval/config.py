@@ -14,10 +14,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from metaeval.corpus.chunks import Chunking
+from metaeval.corpus.pairs import Rule
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.files import read_bytes
 from metaeval.reading import MalformedError, parse_yaml, read_yaml
@@ -87,6 +97,32 @@ class ChunkConfig(Strict):
     def chunking(self) -> Chunking:
         """The chunking that this describes."""
         return Chunking(self.size, self.mode)
+
+
+_EARLIER_THRESHOLD = "evidence_threshold"
+
+
+class EvidenceConfig(Strict):
+    """How the evidence that annotators marked gives chunks their levels; see `metaeval.corpus.pairs.build_pairs`."""
+
+    rule: Rule = Field(default="complete", examples=["touched"])
+    """Level of a chunk that holds only a part of the evidence: complete (partial, where the citation is full), drop
+    (left out there), whole (left out at both levels), or touched (the citation's level: the base paper's rule)."""
+    threshold: float = Field(default=0.5, gt=0, le=1, examples=[0.3])
+    """Lowest Jaccard similarity of word sets at which evidence that is given as text goes to a sentence of the
+    document."""
+
+    @classmethod
+    def renamed(cls, values: Any) -> Any:
+        """A run's settings with what stands under the threshold's earlier name in its place; `UserError` for both."""
+        if not isinstance(values, Mapping) or _EARLIER_THRESHOLD not in values:
+            return values
+        own = values.get("evidence", {})
+        own = own.model_dump(exclude_unset=True) if isinstance(own, cls) else own
+        if not isinstance(own, Mapping) or "threshold" in own:
+            raise UserError("evidence_threshold is the earlier name of evidence.threshold: give one of the two.")
+        rest = {name: value for name, value in values.items() if name != _EARLIER_THRESHOLD}
+        return {**rest, "evidence": {**own, "threshold": values[_EARLIER_THRESHOLD]}}
 
 
 class IntervalConfig(Strict):
@@ -168,9 +204,8 @@ class RunConfig(Strict):
     cited document, whose score is made from the document's chunks."""
     chunk: ChunkConfig = ChunkConfig()
     """How documents are cut into chunks."""
-    evidence_threshold: float = Field(default=0.5, gt=0, le=1)
-    """Lowest Jaccard similarity of word sets at which evidence that is given as text goes to a sentence of the
-    document."""
+    evidence: EvidenceConfig = EvidenceConfig()
+    """Which levels chunks take from evidence."""
     pool: Annotated[str, Flag("POOL")] = "own"
     """Retrieval pool: own, or bm25:K.
 
@@ -203,6 +238,11 @@ class RunConfig(Strict):
 
     Processes on this machine. Scores do not depend on it."""
     trust_config: TrustConfig = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _earlier_names(cls, values: Any) -> Any:
+        return EvidenceConfig.renamed(values)
 
     @field_validator("pool")
     @classmethod
@@ -249,7 +289,7 @@ def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence
     if "datasets" in values:
         raise UserError(f"{path} holds several data sets: type 'metaeval tables -c {path}', which runs each of them.")
     executor = values.get("executor")
-    values.update(given)
+    values = {**EvidenceConfig.renamed(values), **given}
     if isinstance(named := values.get("executor"), str):  # by its name alone; the file's other settings of it stay
         values["executor"] = {**(executor if isinstance(executor, Mapping) else {}), "name": named}
     for override in overrides:
@@ -391,7 +431,7 @@ def _apply(values: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     if not equals or not key:
         raise UserError(f"--set takes key=value, for example --set interval.seed=3; got {override!r}.")
-    *parents, last = key.strip().split(".")
+    *parents, last = ("evidence.threshold" if key.strip() == _EARLIER_THRESHOLD else key.strip()).split(".")
     place = values
     for parent in parents:
         place = place.setdefault(parent, {})

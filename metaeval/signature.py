@@ -23,7 +23,7 @@ COMPOSITE: Mapping[str, str] = {
 OF_RUN: Mapping[str, str] = {
     "unit": "unit",
     "chunks": "chunk.size chunk.mode",
-    "evidence": "evidence_threshold",
+    "evidence": "evidence.rule evidence.threshold",
     "pool": "pool",
     "over-chunks": "aggregate",
     "control": "controls",

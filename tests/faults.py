@@ -264,7 +264,7 @@ metrics: [overlap, rouge]
 protocols: [correlation]
 chunk: {size: 60, mode: sentences}
 aggregate: max
-evidence_threshold: 0.5
+evidence: {rule: complete, threshold: 0.5}
 interval: {resamples: 30, seed: 3, level: 0.9, method: percentile}
 comparison: {permutations: 30, alpha: 0.05}
 metric_options: {overlap: {content_only: true}}

@@ -190,7 +190,8 @@ def multiverse(
     Examples:
       metaeval multiverse -m overlap,rouge,bm25
       metaeval multiverse -d wice -m overlap,bm25 --data ../shared/data --axes chunk.size=100,150,250
-      metaeval multiverse -m overlap,rouge -a pool=own -a evidence_threshold=0.5 -a aggregate=max,mean
+      metaeval multiverse -d wice -a chunk.size=150 -a unit=chunk -a pool=own -a ties=expected
+      metaeval multiverse -m overlap,rouge -a pool=own -a evidence.rule=complete -a aggregate=max,mean
     """
     from metaeval.experiment.job_folder import close_job, job_folder
     from metaeval.experiment.metrics import able_defaults

@@ -14,7 +14,8 @@ document    id and exactly one of `text` (one string) and `sentences` (a sentenc
 statement   id, text (not empty, without its citation marks); optional `group` (what resampling draws: statements that
             share one are not independent; default: the statement's id), `system` (the generator), meta.
 citation    statement, document, level ("full", "partial" or "none"); optional id (default "STATEMENT:DOCUMENT"), meta,
-            `evidence`: {"sentences": [0-based indices into the document's sentences]} or {"texts": [copied text]}.
+            `evidence`: {"sentences": [0-based indices into the document's sentences]} or {"texts": [copied text]}: what
+            is needed together. Where several such sets are each enough, `evidence_sets`: a list of them, instead.
 
 Ids are unique among the lines of their type. Other fields are errors: free content goes into `meta`.
 """
@@ -39,7 +40,10 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: whether a value fits, what is allowed in words, whether it must be there, and fields inside it."""
+    """One field: whether a value fits, what is allowed in words, whether it must be there, and fields inside it.
+
+    inner: the fields of the object that the value is, or of each object of the list that it is.
+    """
 
     fits: Callable[[Any], bool]
     allowed: str
@@ -99,6 +103,11 @@ SCHEMA: Mapping[str, Mapping[str, Field]] = {
         "document": _ID,
         "level": Field(lambda v: isinstance(v, str) and v in LEVELS, ", ".join(LEVELS), required=True),
         "evidence": Field(_is_object, 'an object with "sentences" or "texts"', inner=_EVIDENCE),
+        "evidence_sets": Field(
+            lambda v: isinstance(v, list) and all(map(_is_object, v)),
+            'a list of objects with "sentences" or "texts"',
+            inner=_EVIDENCE,
+        ),
         "meta": _META,
     },
 }
@@ -118,6 +127,8 @@ def check_record(line: int, record: Any) -> Iterator[Problem]:
     if kind == "document" and ("text" in record) == ("sentences" in record):
         found = "given together with sentences" if "text" in record else "missing"
         yield Problem(line, "text", found, 'exactly one of "text" and "sentences"')
+    if kind == "citation" and "evidence" in record and "evidence_sets" in record:
+        yield Problem(line, "evidence_sets", "given together with evidence", 'one of "evidence" and "evidence_sets"')
 
 
 def _check_fields(line: int, record: Record, fields: Mapping[str, Field], prefix: str) -> Iterator[Problem]:
@@ -129,10 +140,16 @@ def _check_fields(line: int, record: Record, fields: Mapping[str, Field], prefix
             known = LEVELS if name == "level" else ()
             yield Problem(line, prefix + name, shown_with_hint(value, known), field.allowed)
         elif field.inner is not None:
-            yield from _check_fields(line, value, field.inner, f"{prefix}{name}.")
+            for place, inside in _objects(name, value):
+                yield from _check_fields(line, inside, field.inner, f"{prefix}{place}.")
     for name, field in fields.items():
         if field.required and name not in record:
             yield Problem(line, prefix + name, "missing", field.allowed)
+
+
+def _objects(name: str, value: Any) -> list[tuple[str, Any]]:
+    """The object that a field holds, or each of its list, with the name of its place."""
+    return [(f"{name}[{at}]", one) for at, one in enumerate(value)] if isinstance(value, list) else [(name, value)]
 
 
 Numbered = tuple[int, Record]
@@ -169,19 +186,23 @@ def _check_citation(number: int, record: Record, firsts: dict[str, dict[str, Num
         target = record.get(end)
         if isinstance(target, str) and target and target not in firsts[end]:
             yield Problem(number, end, shown(target), f"the id of a {end} in this file")
-    evidence, document = record.get("evidence"), record.get("document")
-    indices = evidence.get("sentences") if isinstance(evidence, dict) else None
-    if not isinstance(indices, list) or not isinstance(document, str) or document not in firsts["document"]:
+    document = record.get("document")
+    if not isinstance(document, str) or document not in firsts["document"]:
         return
     sentences = firsts["document"][document][1].get("sentences", [])
     if not isinstance(sentences, list):
         return
-    if indices and not sentences:
-        allowed = f'evidence "texts", for document {shown(document)} has no published "sentences"'
-        yield Problem(number, "evidence.sentences", shown(indices), allowed)
-    elif any(isinstance(index, int) and index >= len(sentences) for index in indices):
-        allowed = f"0 to {len(sentences) - 1}, the sentences of document {shown(document)}"
-        yield Problem(number, "evidence.sentences", shown(indices), allowed)
+    for name in ("evidence", "evidence_sets"):
+        for place, evidence in _objects(name, record.get(name)):
+            indices = evidence.get("sentences") if isinstance(evidence, dict) else None
+            if not isinstance(indices, list):
+                continue
+            if indices and not sentences:
+                allowed = f'evidence "texts", for document {shown(document)} has no published "sentences"'
+                yield Problem(number, f"{place}.sentences", shown(indices), allowed)
+            elif any(isinstance(index, int) and index >= len(sentences) for index in indices):
+                allowed = f"0 to {len(sentences) - 1}, the sentences of document {shown(document)}"
+                yield Problem(number, f"{place}.sentences", shown(indices), allowed)
 
 
 # Legal inside a JSON string, but many tools take them for the end of a line.
@@ -281,13 +302,13 @@ def _statement(record: Record) -> Statement:
 
 
 def _citation(record: Record) -> Citation:
-    evidence = record.get("evidence", {})
+    sets = record.get("evidence_sets", [record.get("evidence", {})])
     return Citation(
         id=citation_id(record),
         statement_id=record["statement"],
         document_id=record["document"],
         level=LEVELS[record["level"]],
-        evidence=Evidence(tuple(evidence.get("sentences", ())), tuple(evidence.get("texts", ()))),
+        evidence=tuple(Evidence(tuple(one.get("sentences", ())), tuple(one.get("texts", ()))) for one in sets),
         **_chosen(record, "meta"),
     )
 
@@ -308,8 +329,10 @@ def _records(corpus: Corpus) -> Iterator[Record]:
         yield {"type": "statement", "id": statement.id, "text": statement.text, "group": statement.group, **optional}
     for citation in corpus.citations:
         ends = {"statement": citation.statement_id, "document": citation.document_id, "level": citation.level.label}
-        evidence = _given(sentences=citation.evidence.sentences, texts=citation.evidence.texts)
-        yield {"type": "citation", "id": citation.id, **ends, **_given(evidence=evidence, meta=citation.meta)}
+        sets = [_given(sentences=one.sentences, texts=one.texts) for one in citation.evidence]
+        # One set stands where it always stood: files that need no alternatives are read by every version.
+        evidence = {"evidence_sets": sets} if len(sets) > 1 else {"evidence": sets[0]} if sets else {}
+        yield {"type": "citation", "id": citation.id, **ends, **evidence, **_given(meta=citation.meta)}
 
 
 def _given(**fields: Any) -> Record:

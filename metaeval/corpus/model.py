@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -78,9 +78,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence that the annotator marked: 0-based indices into `Document.sentences`, or copied text.
+    """One evidence set, as an annotator marked it: what is needed together to judge the statement.
 
-    Sentence indices of alternative evidence sets are united. Both empty: nothing was marked.
+    0-based indices into `Document.sentences`, or copied text. Both empty: nothing was marked.
     """
 
     sentences: tuple[int, ...] = ()
@@ -92,14 +92,22 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A statement cites a document, and a human judged how far it supports the statement."""
+    """A statement cites a document, and a human judged how far it supports the statement.
+
+    evidence: the alternative evidence sets, of which each is enough by itself; empty where nothing was marked. A single
+    `Evidence` is one set. Sets that mark nothing are left out.
+    """
 
     id: str
     statement_id: str
     document_id: str
     level: SupportLevel
-    evidence: Evidence = Evidence()
+    evidence: tuple[Evidence, ...] = ()
     meta: Meta = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        sets = (self.evidence,) if isinstance(self.evidence, Evidence) else self.evidence
+        object.__setattr__(self, "evidence", tuple(one for one in sets if one))
 
 
 @dataclass(frozen=True)
@@ -132,21 +140,19 @@ class Corpus:
         if document is None:
             raise UserError(f"{where} names document {citation.document_id!r}, which is not in the corpus.")
         last = len(document.sentences) - 1
-        if any(not 0 <= index <= last for index in citation.evidence.sentences):
-            raise UserError(
-                f"{where} marks evidence sentences {list(citation.evidence.sentences)}, but document "
-                f"{document.id!r} has {last + 1} published sentences (indices start at 0)."
-            )
+        for one in citation.evidence:
+            if any(not 0 <= index <= last for index in one.sentences):
+                raise UserError(
+                    f"{where} marks evidence sentences {list(one.sentences)}, but document "
+                    f"{document.id!r} has {last + 1} published sentences (indices start at 0)."
+                )
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over everything that can change a result: ids, texts, groups, levels, evidence (not `meta`)."""
         documents = ([d.id, d.text, list(d.sentences)] for d in self.documents.values())
         statements = ([s.id, s.text, s.group, s.system] for s in self.statements.values())
-        citations = (
-            [c.id, c.statement_id, c.document_id, int(c.level), list(c.evidence.sentences), list(c.evidence.texts)]
-            for c in self.citations
-        )
+        citations = ([c.id, c.statement_id, c.document_id, int(c.level), *_hashed(c.evidence)] for c in self.citations)
         return sha256_json([sorted(documents), sorted(statements), sorted(citations)])
 
     def level_counts(self) -> dict[str, int]:
@@ -155,6 +161,12 @@ class Corpus:
             level.label: sum(citation.level is level for citation in self.citations)
             for level in sorted(SupportLevel, reverse=True)
         }
+
+
+def _hashed(evidence: Sequence[Evidence]) -> list[Any]:
+    """Evidence as it is hashed: a single set as its two lists, so that the hash of such data has never changed."""
+    sets = [[list(one.sentences), list(one.texts)] for one in evidence]
+    return [sets] if len(sets) > 1 else sets[0] if sets else [[], []]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ row of a protocol's input is: a chunk or a citation.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -35,7 +36,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], threshold: float) -> Alignment:
-    """Place evidence in a document given as one word set per sentence.
+    """Place one evidence set in a document given as one word set per sentence.
 
     Indices stand as published. Copied text is split into sentences; each goes to the document sentence of highest
     Jaccard similarity of word sets (the first of equals), if that reaches `threshold`. The base paper names Jaccard
@@ -70,9 +71,13 @@ def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshol
 Unit = Literal["chunk", "citation"]
 UNITS: tuple[str, ...] = get_args(Unit)
 
+Rule = Literal["touched", "complete", "drop", "whole"]
+
 GIVEN = "evidence sentences given"
 UNMATCHED = "of them found in no document sentence"
 UNPLACED = "citations whose chunks have no known level"
+WHOLE = "chunks of full citations hold a whole evidence set"
+INCOMPLETE = "chunks of full citations hold an incomplete one"
 """The counts in `PairTable.evidence`."""
 
 
@@ -80,9 +85,12 @@ class Pair(NamedTuple):
     """One statement and one chunk.
 
     level: the chunk's gold level; None where it cannot be told (the citation has support, its document has several
-    chunks, and no evidence says which).
+    chunks, and no evidence says which), and where the rule for evidence leaves the chunk out.
     citation_id, citation_level: the citation that the pair comes from; empty and None for a chunk that the statement
     does not cite and that stands in its retrieval pool only.
+    held: share of an evidence set that the chunk holds, of the set of which it holds most: 1 for a whole set and for
+    the one chunk of a document, 0 for none of the evidence. None where it is not known where the evidence stands, and
+    for chunks that are not cited.
     """
 
     pair_id: str
@@ -95,6 +103,7 @@ class Pair(NamedTuple):
     citation_level: SupportLevel | None
     statement: str
     source: str
+    held: float | None = None
 
     @property
     def cited(self) -> bool:
@@ -106,25 +115,40 @@ class Pair(NamedTuple):
 class PairTable:
     """Pairs in corpus order, with how they were made.
 
-    `evidence` counts evidence sentences given and unmatched, and citations whose support no chunk could be given.
+    `evidence` counts evidence sentences given (once, in however many alternative sets they stand) and unmatched,
+    citations whose support no chunk could be given, and chunks of full citations by what they hold.
     `dropped` counts citations that gave no pair, by reason.
     """
 
     pairs: tuple[Pair, ...]
     chunking: Chunking
     threshold: float
+    rule: Rule = "complete"
     pool: str = "own"
     evidence: Mapping[str, int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
+def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "complete") -> PairTable:
     """Pair every statement with every chunk of the documents that it cites.
 
-    A chunk that holds evidence takes the citation's level and every other chunk is NONE (the base paper's rule). In
-    a document of one chunk that chunk takes the level, evidence or not. Where the corpus marks no evidence at all,
-    no chunk of a longer document has a known level, of a NONE citation neither: to keep those and lose the supported
-    ones would make long documents look unsupported.
+    Annotators judge a whole document, and evidence is spread over it: a chunk that holds a part of an evidence set of a
+    FULL citation need not support the statement fully by itself. A chunk with none of the evidence is NONE, and all of
+    a NONE citation's chunks are. What level the others have is the rule's choice:
+
+    touched: the citation's level, for a chunk with any evidence sentence (the base paper's rule).
+    complete: the same, but PARTIAL for a chunk that holds no whole set of a FULL citation.
+    drop: the same, but such a chunk is left out (level None).
+    whole: the citation's level where it holds a whole set, PARTIAL citations too; incomplete ones are left out.
+
+    A chunk holds a whole set where it holds each of its sentences from end to end; a copied text of which a sentence is
+    found nowhere is whole nowhere. Sentences without words are no evidence. In a document of one chunk that chunk takes
+    the level under every rule, evidence or not: it is what was judged. Where the corpus marks no evidence at all, no
+    chunk of a longer document has a known level, of a NONE citation neither: to keep those and lose the supported ones
+    would make long documents look unsupported.
+
+    The rule says nothing about rows of the unit citation, which have the citation's own level, nor about the chunks
+    that a retrieval pool adds.
 
     Raises `UserError` when no pair comes out.
     """
@@ -136,7 +160,7 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
         return tuple(word_set(sentence) for sentence in document_sentences(corpus.documents[document_id]))
 
     pairs: list[Pair] = []
-    counts = dict.fromkeys((GIVEN, UNMATCHED, UNPLACED), 0)
+    counts = dict.fromkeys((GIVEN, UNMATCHED, UNPLACED, WHOLE, INCOMPLETE), 0)
     dropped: dict[str, int] = {}
     for citation in corpus.citations:
         statement = corpus.statements[citation.statement_id]
@@ -145,34 +169,73 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5) -> PairTable:
         if reason:
             dropped[reason] = dropped.get(reason, 0) + 1
             continue
-        sentences = words(citation.document_id) if citation.evidence.texts else ()
-        alignment = align_evidence(citation.evidence, sentences, threshold)
-        counts[GIVEN] += alignment.given
-        counts[UNMATCHED] += alignment.unmatched
-        levels = _levels(citation, chunks, alignment.sentences, marked)
-        counts[UNPLACED] += None in levels
-        pairs.extend(
-            pair_of(statement, chunk, f"{citation.id}#{chunk.index}", level, citation)
-            for chunk, level in zip(chunks, levels, strict=True)
-        )
+        sentences = words(citation.document_id) if any(one.texts for one in citation.evidence) else ()
+        sets = [align_evidence(one, sentences, threshold) for one in citation.evidence]
+        union = sets[0] if len(sets) == 1 else align_evidence(_union(citation.evidence), sentences, threshold)
+        counts[GIVEN] += union.given
+        counts[UNMATCHED] += union.unmatched
+        shares = _held(chunks, sets) if marked or len(chunks) == 1 else [None] * len(chunks)
+        if citation.level is not SupportLevel.NONE and not any(shares):
+            shares = [None] * len(chunks)  # nothing marked, nothing matched, or only sentences without words
+        counts[UNPLACED] += None in shares
+        for chunk, held in zip(chunks, shares, strict=True):
+            if held and citation.level is SupportLevel.FULL and sets:
+                counts[WHOLE if held == 1 else INCOMPLETE] += 1
+            level = _level(citation.level, held, rule)
+            pairs.append(pair_of(statement, chunk, f"{citation.id}#{chunk.index}", level, citation, held))
     if not pairs:
         raise UserError(_nothing_to_judge(corpus, dropped))
-    return PairTable(tuple(pairs), chunked.chunking, threshold, evidence=counts, dropped=dropped)
+    return PairTable(tuple(pairs), chunked.chunking, threshold, rule, evidence=counts, dropped=dropped)
 
 
-def _levels(
-    citation: Citation, chunks: tuple[Chunk, ...], placed: frozenset[int], marked: bool
-) -> list[SupportLevel | None]:
+def _union(sets: Sequence[Evidence]) -> Evidence:
+    """What stands in any of the sets, once."""
+    indices = {index for one in sets for index in one.sentences}
+    return Evidence(tuple(sorted(indices)), tuple(dict.fromkeys(text for one in sets for text in one.texts)))
+
+
+def _held(chunks: Sequence[Chunk], sets: Sequence[Alignment]) -> list[float | None]:
+    """For each chunk of a document the share that it holds of an evidence set, of the set of which it holds most.
+
+    A sentence that is cut over n chunks counts 1/n in each of them. The one chunk of a document holds all.
+    """
     if len(chunks) == 1:
-        return [citation.level]
-    holds = [not placed.isdisjoint(chunk.sentences) for chunk in chunks]
-    if not marked or (citation.level is not SupportLevel.NONE and not any(holds)):
-        return [None] * len(chunks)  # nothing marked, nothing matched, or only sentences without words
-    return [citation.level if held else SupportLevel.NONE for held in holds]
+        return [1.0]
+    parts = Counter(index for chunk in chunks for index in chunk.sentences)
+    placed = [(one.sentences & parts.keys(), one.unmatched) for one in sets]
+    return [
+        max(
+            (
+                sum(1 / parts[index] for index in found.intersection(chunk.sentences)) / (len(found) + unmatched)
+                for found, unmatched in placed
+                if found
+            ),
+            default=0.0,
+        )
+        for chunk in chunks
+    ]
+
+
+def _level(citation: SupportLevel, held: float | None, rule: Rule) -> SupportLevel | None:
+    """The level of a chunk that holds this share of an evidence set."""
+    if held is None:
+        return None
+    if held == 0:
+        return SupportLevel.NONE
+    if held == 1 or rule == "touched" or citation is SupportLevel.NONE:
+        return citation
+    if rule == "complete":
+        return SupportLevel.PARTIAL
+    return None if rule == "whole" or citation is SupportLevel.FULL else citation
 
 
 def pair_of(
-    statement: Statement, chunk: Chunk, pair_id: str, level: SupportLevel | None, citation: Citation | None = None
+    statement: Statement,
+    chunk: Chunk,
+    pair_id: str,
+    level: SupportLevel | None,
+    citation: Citation | None = None,
+    held: float | None = None,
 ) -> Pair:
     """Pair a statement with a chunk; `citation` is the one that they come from, None for a chunk of a pool."""
     return Pair(
@@ -186,6 +249,7 @@ def pair_of(
         citation_level=citation.level if citation else None,
         statement=statement.text,
         source=chunk.text,
+        held=held,
     )
 
 
@@ -208,6 +272,7 @@ class UnitRow(NamedTuple):
 
     id: the pair id (unit chunk) or the citation id (unit citation). members: row numbers in the pair table.
     words: words of the chunk or of the cited document. position: the chunk's place in its document, from 0.
+    held: share of an evidence set that the chunk holds (`Pair.held`); None for a citation.
     """
 
     id: str
@@ -219,12 +284,16 @@ class UnitRow(NamedTuple):
     statement: str
     words: int
     position: int
+    held: float | None = None
 
 
 def unit_rows(table: PairTable, unit: Unit) -> list[UnitRow]:
     """Rows in table order: one per pair, or one per citation over all chunks of its document."""
     if unit == "chunk":
-        return [_row(pair, pair.pair_id, pair.level, (number,), table) for number, pair in enumerate(table.pairs)]
+        return [
+            _row(pair, pair.pair_id, pair.level, (number,), table)._replace(held=pair.held)
+            for number, pair in enumerate(table.pairs)
+        ]
     if table.pool != "own":
         raise UserError(
             f"pool={table.pool} adds chunks that nobody cites, so it needs unit=chunk (unit is 'citation')."

@@ -57,7 +57,7 @@ class Job:
             "unit": config.unit,
             "chunks": self.table.chunking,
             "sentences": splitter_name(documents),
-            "evidence": f"jaccard-{config.evidence_threshold}",
+            "evidence": f"{config.evidence.rule},jaccard-{config.evidence.threshold}",
             "pool": config.pool,
         }
         if config.unit == "citation":
@@ -131,14 +131,14 @@ def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
     """Load the data (or take `corpus`), cut the chunks, place the evidence, pair, add the pool, and name the rows."""
     corpus, name, split = (corpus, corpus.name, "given") if corpus else load_corpus(config)
     chunked = chunk_corpus(corpus, config.chunk.chunking())
-    table = add_pool(build_pairs(chunked, config.evidence_threshold), chunked, config.pool)
+    table = add_pool(build_pairs(chunked, config.evidence.threshold, config.evidence.rule), chunked, config.pool)
     return Job(config, name, split, corpus, table, unit_rows(table, config.unit))
 
 
 def unplaced_labels(config: RunConfig) -> tuple[int, int]:
     """Citations of the run's data whose label belongs to no chunk, since no evidence says to which; and all of them."""
     pairs = [pair for pair in prepare(config).pairs if pair.cited]
-    placed = {pair.citation_id for pair in pairs if pair.level is not None}
+    placed = {pair.citation_id for pair in pairs if pair.held is not None}
     cited = {pair.citation_id for pair in pairs}
     return len(cited - placed), len(cited)
 
@@ -163,6 +163,7 @@ def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedS
 
 
 _UNKNOWN_LEVEL = "no evidence tells the chunk's level"
+_INCOMPLETE = "the chunk holds an incomplete evidence set"
 
 Codes = NDArray[np.int64]
 
@@ -207,7 +208,9 @@ def from_job(job: Job, protocol: Protocol) -> Frame:
         )
     levels = Counter(row.level for row in rows)
     judged = [job.pairs[number] for row in rows for number in row.members]
-    unknown = len(seen) - len(known)
+    left_out = Counter(
+        _INCOMPLETE if job.rows[number].held else _UNKNOWN_LEVEL for number in seen if job.rows[number].level is None
+    )
     return Frame(
         name=job.name,
         split=job.split,
@@ -230,8 +233,10 @@ def from_job(job: Job, protocol: Protocol) -> Frame:
             dropped={**job.corpus.dropped, **job.table.dropped},
             evidence=dict(job.table.evidence),
         ),
-        excluded={_UNKNOWN_LEVEL: unknown} if unknown else {},
-        as_published=not job.config.dataset_options,
+        excluded=dict(left_out),
+        # Published values are about chunks that take the citation's level wherever they touch evidence.
+        as_published=not job.config.dataset_options
+        and (job.config.unit == "citation" or job.config.evidence.rule == "touched"),
     )
 
 

@@ -163,6 +163,10 @@ def _values(outlooks: Sequence[Outlook]) -> Mapping[str, Mapping[Specification, 
     return found
 
 
+_HELD = {
+    "evidence.rule": "mark no evidence",
+    "evidence.threshold": "give evidence as sentence indices, or none",
+}
 _OUTCOME = ("protocol", "measure", "metric", "value", "rank")
 
 
@@ -179,7 +183,7 @@ def markdown(found: Multiverse) -> str:
     """The report: for each protocol who is first how often, which choices move ranks, and which metrics swap."""
     blocks = [f"# Multiverse: {_said(found.dataset)}, {_said(found.split)}"]
     blocks += [
-        f"{_code(axis)} was held at {Shown(value)}: these data give evidence as sentence indices, or none."
+        f"{_code(axis)} was held at {Shown(value)}: these data {_HELD.get(axis, 'do not depend on it')}."
         for axis, value in found.held.items()
     ]
     for protocol, outlooks in by_protocol(found.outlooks):

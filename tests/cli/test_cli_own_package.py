@@ -141,7 +141,7 @@ def test_multiverse_ranks_by_its_headline_over_the_choices_that_matter_to_it(her
     outlooks = json.loads(found.read_text())["outlooks"]
     assert {outlook["measure"] for outlook in outlooks} == {"gap"}
     assert {tuple(outlook["choices"]) for outlook in outlooks} == {
-        ("chunk.size", "evidence_threshold", "unit"),
+        ("chunk.size", "evidence.rule", "evidence.threshold", "unit"),
         ("chunk.size", "unit"),
     }
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from metaeval.corpus.jsonl import read_corpus, validate, write_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError
+from metaeval.reading import LARGEST
 
 HEADER = {"type": "corpus", "format": "metaeval-corpus/1", "name": "c"}
 DOCUMENT = {"type": "document", "id": "d1", "sentences": ["Rain fell.", "The river rose."]}
@@ -34,6 +35,27 @@ def test_reads_what_the_docstring_shows(file: Path) -> None:
     assert corpus.documents["d1"].text == "Rain fell. The river rose."
     assert corpus.statements["s1"].group == "g"
     assert corpus.citations == (Citation("s1:d1", "s1", "d1", SupportLevel.FULL, Evidence(sentences=(1,))),)
+
+
+_BARE = {key: value for key, value in CITATION.items() if key != "evidence"}
+SETS = {**_BARE, "evidence_sets": [{"sentences": [1]}, {}, {"sentences": [0], "texts": ["Rain"]}]}
+
+
+def test_alternative_evidence_sets_are_kept_apart(file: Path) -> None:
+    (citation,) = read_corpus(write_lines(file, HEADER, DOCUMENT, STATEMENT, SETS)).citations
+    assert citation.evidence == (Evidence((1,)), Evidence((0,), ("Rain",)))
+
+
+def test_one_set_is_written_as_evidence_and_several_as_sets(file: Path) -> None:
+    def written(*lines: Any) -> dict[str, Any]:
+        write_corpus(read_corpus(write_lines(file, HEADER, DOCUMENT, STATEMENT, *lines)), file)
+        record: dict[str, Any] = json.loads(file.read_text().splitlines()[-1])
+        return {key: value for key, value in record.items() if key.startswith("evidence")}
+
+    assert written(CITATION) == written({**SETS, "evidence_sets": [{}, {"sentences": [1]}]})
+    assert written(CITATION) == {"evidence": {"sentences": [1]}}
+    assert written(SETS) == {"evidence_sets": [{"sentences": [1]}, {"sentences": [0], "texts": ["Rain"]}]}
+    assert written({**SETS, "evidence_sets": []}) == {}
 
 
 def test_group_defaults_to_the_statement(file: Path) -> None:
@@ -112,6 +134,34 @@ _FAULTS: dict[str, tuple[list[Any], int, str, str, str]] = {
         "[1]",
         "no published",
     ),
+    "evidence twice": (
+        [HEADER, DOCUMENT, STATEMENT, {**CITATION, "evidence_sets": []}],
+        4,
+        "evidence_sets",
+        "given together with evidence",
+        'one of "evidence" and "evidence_sets"',
+    ),
+    "evidence sets are one": (
+        [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": {"sentences": [1]}}],
+        4,
+        "evidence_sets",
+        '{"sentences": [1]}',
+        "a list of objects",
+    ),
+    "second set out of range": (
+        [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": [{"sentences": [1]}, {"sentences": [0, 2]}]}],
+        4,
+        "evidence_sets[1].sentences",
+        "[0, 2]",
+        "0 to 1",
+    ),
+    "second set's field": (
+        [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": [{"sentences": [1]}, {"sentence": [1]}]}],
+        4,
+        "a field's name",
+        "evidence_sets[1].\"sentence\" (did you mean 'sentences'?)",
+        "sentences, texts",
+    ),
     "evidence field": (
         [HEADER, DOCUMENT, STATEMENT, {**CITATION, "evidence": {"text": ["x"]}}],
         4,
@@ -185,7 +235,8 @@ _text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.samp
     ["\u2028", "a\u2029b", "\x85", "\r\n", "\x00", "é", "👩‍🔬", "\ufeff", '"\\']
 )
 _filled = _text.filter(str.strip)
-_meta = st.dictionaries(_text, st.none() | st.booleans() | st.integers() | _text | st.lists(_text), max_size=2)
+_number = st.integers(-LARGEST, LARGEST)
+_meta = st.dictionaries(_text, st.none() | st.booleans() | _number | _text | st.lists(_text), max_size=2)
 
 
 @st.composite
@@ -203,9 +254,10 @@ def corpora(draw: st.DrawFn) -> Corpus:
     for own in draw(st.lists(_filled, unique=True, max_size=4)):
         document = draw(st.sampled_from(sorted(documents)))
         last = len(documents[document].sentences) - 1
-        indices = draw(st.lists(st.integers(0, last), max_size=3)) if last >= 0 else []
-        evidence = Evidence(tuple(indices), tuple(draw(st.lists(_filled, max_size=2))))
+        indices = st.lists(st.integers(0, last), max_size=3) if last >= 0 else st.just([])
+        sets = st.builds(Evidence, indices.map(tuple), st.lists(_filled, max_size=2).map(tuple))
         statement, level = draw(st.sampled_from(sorted(statements))), draw(st.sampled_from(SupportLevel))
+        evidence = tuple(draw(st.lists(sets, max_size=3)))
         citations.append(Citation(own, statement, document, level, evidence, draw(_meta)))
     dropped = draw(st.dictionaries(_text, st.integers(0, 9), max_size=2))
     return Corpus(draw(_filled), documents, statements, tuple(citations), dropped)

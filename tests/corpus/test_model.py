@@ -69,6 +69,10 @@ CHANGES = {
     "citing statement": {"citations": [CITATIONS[0], replace(CITATIONS[1], statement_id="s1")]},
     "level": {"citations": [replace(CITATIONS[0], level=SupportLevel.PARTIAL), CITATIONS[1]]},
     "evidence sentences": {"citations": [replace(CITATIONS[0], evidence=Evidence(sentences=(1,))), CITATIONS[1]]},
+    "a second evidence set": {
+        "citations": [replace(CITATIONS[0], evidence=(Evidence((0,)), Evidence((1,)))), CITATIONS[1]]
+    },
+    "one evidence set of both": {"citations": [replace(CITATIONS[0], evidence=Evidence((0, 1))), CITATIONS[1]]},
     "evidence texts": {"citations": [CITATIONS[0], replace(CITATIONS[1], evidence=Evidence(texts=("Text.",)))]},
     "a citation less": {"citations": CITATIONS[:1]},
 }
@@ -105,6 +109,18 @@ def test_text_does_not_move_between_fields_unseen():
     assert one.fingerprint != two.fingerprint
 
 
+def test_the_fingerprint_of_single_evidence_sets_is_what_it_was_before_there_were_several():
+    # Printed by the version that had one set a citation.
+    assert corpus().fingerprint == "3620d8cb17ea3b8e470629e51851f64550130fde03415a9c004d63ba038b9815"
+
+
+def test_one_evidence_alone_is_a_set_and_sets_that_mark_nothing_are_left_out():
+    marked = Evidence((0,))
+    assert replace(CITATIONS[0], evidence=marked).evidence == (marked,)
+    assert replace(CITATIONS[0], evidence=(Evidence(), marked, Evidence())).evidence == (marked,)
+    assert replace(CITATIONS[0], evidence=Evidence()).evidence == ()
+
+
 @pytest.mark.parametrize(
     ("citation", "says"),
     [
@@ -118,7 +134,7 @@ def test_text_does_not_move_between_fields_unseen():
             "citation 'c3' names document 'd9', which is not in the corpus",
         ),
         (
-            replace(CITATIONS[0], id="c3", evidence=Evidence(sentences=(0, 2))),
+            replace(CITATIONS[0], id="c3", evidence=(Evidence((1,)), Evidence(sentences=(0, 2)))),
             r"\[0, 2\], but document 'd1' has 2 published",
         ),
         (

@@ -1,12 +1,15 @@
 """Pairs: which chunk takes which level, and what is dropped, counted or refused."""
 
+from typing import get_args
+
 import pytest
 
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.corpus.pairs import GIVEN, UNMATCHED, UNPLACED, Pair, build_pairs
+from metaeval.corpus.pairs import GIVEN, INCOMPLETE, UNMATCHED, UNPLACED, WHOLE, Pair, Rule, build_pairs
 from metaeval.errors import UserError
 
+RULES = get_args(Rule)
 NONE, PARTIAL, FULL = SupportLevel.NONE, SupportLevel.PARTIAL, SupportLevel.FULL
 # At two words a chunk: three chunks, one chunk, none, none; chunk 1 of "blank" is sentence 2.
 DOCUMENTS = [
@@ -28,8 +31,8 @@ def corpus_of(*citations, text="It rained.", dropped=()):
     return Corpus("made", {d.id: d for d in DOCUMENTS}, {"s": statement}, judged, dict(dropped))
 
 
-def table_of(*citations, threshold=0.5, size=2, **options):
-    return build_pairs(chunk_corpus(corpus_of(*citations, **options), Chunking(size)), threshold)
+def table_of(*citations, threshold=0.5, size=2, rule="complete", **options):
+    return build_pairs(chunk_corpus(corpus_of(*citations, **options), Chunking(size)), threshold, rule)
 
 
 def levels(*citations, **options):
@@ -47,8 +50,56 @@ def said(*texts):
 @pytest.mark.parametrize("level", [PARTIAL, FULL])
 def test_the_chunks_with_evidence_take_the_level_and_the_others_none(level):
     assert levels(("three", level, at(1))) == [NONE, level, NONE]
-    assert levels(("three", level, at(0, 2))) == [level, NONE, level]
+    assert levels(("three", level, at(0, 2)), rule="touched") == [level, NONE, level]
+    assert levels(("three", level, (at(0), at(2)))) == [level, NONE, level]
     assert levels(("three", level, said("Three floods!"))) == [NONE, NONE, level]
+
+
+# At four words a chunk: sentences 0 and 1, sentence 2. One set needs 0, 1 and 2; the other one 0 and 1.
+@pytest.mark.parametrize(
+    ("rule", "level", "sets", "found"),
+    [
+        ("touched", FULL, (at(0, 1, 2),), [FULL, FULL]),
+        ("complete", FULL, (at(0, 1, 2),), [PARTIAL, PARTIAL]),
+        ("drop", FULL, (at(0, 1, 2),), [None, None]),
+        ("whole", FULL, (at(0, 1, 2),), [None, None]),
+        ("touched", FULL, (at(0, 1, 2), at(0, 1)), [FULL, FULL]),
+        ("complete", FULL, (at(0, 1, 2), at(0, 1)), [FULL, PARTIAL]),
+        ("drop", FULL, (at(0, 1, 2), at(0, 1)), [FULL, None]),
+        ("whole", FULL, (at(0, 1, 2), at(0, 1)), [FULL, None]),
+        ("touched", PARTIAL, (at(0, 1, 2), at(0, 1)), [PARTIAL, PARTIAL]),
+        ("complete", PARTIAL, (at(0, 1, 2), at(0, 1)), [PARTIAL, PARTIAL]),
+        ("drop", PARTIAL, (at(0, 1, 2), at(0, 1)), [PARTIAL, PARTIAL]),
+        ("whole", PARTIAL, (at(0, 1, 2), at(0, 1)), [PARTIAL, None]),
+        *((rule, NONE, (at(0, 1, 2),), [NONE, NONE]) for rule in RULES),
+    ],
+)
+def test_the_rule_says_which_level_a_chunk_with_a_part_of_the_evidence_has(rule, level, sets, found):
+    assert levels(("three", level, sets), rule=rule, size=4) == found
+
+
+def test_a_chunk_holds_the_share_of_the_set_of_which_it_holds_most():
+    def held(*sets, size=4):
+        return [pair.held for pair in table_of(("three", FULL, sets), size=size).pairs]
+
+    assert held(at(0, 1, 2)) == [2 / 3, 1 / 3]
+    assert held(at(0, 1, 2), at(0, 2)) == [2 / 3, 1 / 2]
+    assert held(at(0, 1, 2), at(2)) == [2 / 3, 1]
+    assert held(at(0, 1, 2), size=6) == [1]  # one chunk, whatever is marked
+    assert held(at(2)) == [0, 1]
+    # A sentence of two words that is cut into chunks of one word is whole in none.
+    assert held(at(1), size=1) == [0, 0, 1 / 2, 1 / 2, 0, 0]
+    # Copied text of which one sentence of two is found nowhere: who knows what it said.
+    assert held(said("Three floods. Unheard of.")) == [0, 1 / 2]
+
+
+def test_a_sentence_without_words_is_no_part_of_a_set():
+    assert [pair.held for pair in table_of(("blank", FULL, at(1, 2))).pairs] == [0, 1]
+
+
+def test_where_evidence_is_not_placed_no_share_is_known():
+    table = table_of(("three", FULL, at()), ("three", FULL, at(0)), ("three", NONE, at()))
+    assert [pair.held for pair in table.pairs] == [None, None, None, 1, 0, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("level", [NONE, PARTIAL, FULL])
@@ -95,7 +146,9 @@ def test_evidence_in_a_sentence_that_two_chunks_share_counts_in_both():
     citation = Citation("c", "s", "d", FULL, at(0))
     corpus = Corpus("made", {"d": document}, {"s": Statement("s", "It rained.", "g")}, (citation,))
     # Sentences of 3 and 1 words at size 2: "One two", "three. Four."
-    assert [pair.level for pair in build_pairs(chunk_corpus(corpus, Chunking(2))).pairs] == [FULL, FULL]
+    chunked = chunk_corpus(corpus, Chunking(2))
+    assert [pair.level for pair in build_pairs(chunked, rule="touched").pairs] == [FULL, FULL]
+    assert [pair.level for pair in build_pairs(chunked).pairs] == [PARTIAL, PARTIAL]
 
 
 def test_evidence_is_counted_given_and_unmatched():
@@ -103,7 +156,14 @@ def test_evidence_is_counted_given_and_unmatched():
         ("three", FULL, said("One rain. Unheard of.")), ("three", NONE, at(0, 2)), ("one", FULL, said("No."))
     )
     # Two sentences of text (one not found), two indices, one text (not found).
-    assert table.evidence == {GIVEN: 5, UNMATCHED: 2, UNPLACED: 0}
+    # Of the chunks of full citations, "One rain." holds one of two sentences, and the short page is the whole page.
+    assert table.evidence == {GIVEN: 5, UNMATCHED: 2, UNPLACED: 0, WHOLE: 1, INCOMPLETE: 1}
+
+
+def test_what_stands_in_several_sets_is_counted_once():
+    sets = (at(0, 1), at(1, 2), said("No. Three floods."), said("No. Three floods."))
+    table = table_of(("three", FULL, sets), size=4)
+    assert table.evidence == {GIVEN: 5, UNMATCHED: 1, UNPLACED: 0, WHOLE: 1, INCOMPLETE: 1}
 
 
 def test_the_threshold_is_the_one_asked_for():
@@ -116,7 +176,9 @@ def test_the_threshold_is_the_one_asked_for():
 
 def test_a_pair_holds_all_that_a_protocol_and_a_metric_read():
     table = table_of(("one", FULL, at()), ("three", PARTIAL, at(2)))
-    assert table.pairs[3] == Pair("c1#2", "s", "three", 2, "c1", "g", PARTIAL, PARTIAL, "It rained.", "Three floods.")
+    assert table.pairs[3] == Pair(
+        "c1#2", "s", "three", 2, "c1", "g", PARTIAL, PARTIAL, "It rained.", "Three floods.", 1
+    )
     assert table.pairs[3].cited
     assert [pair.pair_id for pair in table.pairs] == ["c0#0", "c1#0", "c1#1", "c1#2"]
     assert (table.chunking, table.pool, table.dropped) == (Chunking(2), "own", {})
@@ -144,11 +206,8 @@ def test_a_blank_statement_is_dropped_and_counted_beside_the_others():
 
 
 def test_a_dropped_citation_adds_nothing_to_the_evidence_counts():
-    assert table_of(("empty", FULL, said("Unheard of.")), ("one", FULL, at())).evidence == {
-        GIVEN: 0,
-        UNMATCHED: 0,
-        UNPLACED: 0,
-    }
+    table = table_of(("empty", FULL, said("Unheard of.")), ("one", FULL, at()))
+    assert set(table.evidence.values()) == {0}
 
 
 def test_a_document_is_split_once_however_often_it_is_cited(monkeypatch):

@@ -94,6 +94,7 @@ def test_an_added_pair_is_not_cited_and_supports_nothing():
         "citation_level": None,
         "statement": "rain river",
         "source": "rain river",
+        "held": None,
     }
     assert table.pool == "bm25:1"
 

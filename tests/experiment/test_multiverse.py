@@ -23,7 +23,7 @@ from metaeval.report.multiverse import (
 )
 
 METRICS = "overlap,rouge,bm25"
-AXES = ("chunk.size=60,150", "pool=own,bm25:3")
+AXES = ("chunk.size=60,150", "pool=own,bm25:3", "evidence.rule=touched,complete")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_combinations_that_tell_no_metrics_apart_are_left_out(settings, tmp_path
     write_corpus(replace(corpus, citations=tuple(cited.values())), tmp_path / "lone.jsonl")
     chosen = load_run(None, {**settings, "dataset": "jsonl", "data": tmp_path / "lone.jsonl"})
 
-    found = explore(chosen, read_axes(["chunk.size=1500", "pool=own,bm25:3", "unit=chunk"]))
+    found = explore(chosen, read_axes(["chunk.size=1500", "pool=own,bm25:3", "unit=chunk", "evidence.rule=complete"]))
 
     assert [(choices["protocol"], choices["pool"]) for choices, _ in found.skipped] == [("retrieval", "own")]
     pools = {(one.protocol, one.choices.get("pool")) for one in found.outlooks}
@@ -56,6 +56,7 @@ def test_given_axes_take_the_place_of_their_defaults_or_stand_beside_them():
     axes = read_axes(["chunk.size=100", "aggregate=max, mean,max"])
 
     assert axes == {**DEFAULT_AXES, "chunk.size": ("100",), "aggregate": ("max", "mean")}
+    assert read_axes(["evidence_threshold=0.4"]) == {**DEFAULT_AXES, "evidence.threshold": ("0.4",)}  # its earlier name
 
 
 @pytest.mark.parametrize(
@@ -88,32 +89,44 @@ def test_an_axis_that_no_run_takes_is_refused_before_anything_is_scored(settings
 
 
 def test_each_protocol_has_the_combinations_that_make_a_difference_to_it(found):
-    # Chunks: 2 sizes x 2 pools x 3 tie policies; citations, which have no pool: 2 sizes x 3 policies. The pool and the
-    # ties are retrieval's alone: elsewhere 2 sizes x 2 units. The shipped evidence is sentence indices: one threshold.
+    # Chunks: 2 sizes x 2 rules x 2 pools x 3 tie policies; citations, which have neither rule nor pool: 2 sizes x 3
+    # policies. The pool and the ties are retrieval's alone: elsewhere 2 sizes x 2 rules, and 2 sizes of citations. The
+    # shipped evidence is sentence indices: one threshold.
     counts = {}
     for outlook in found.outlooks:
         counts.setdefault(outlook.protocol, set()).add(specification(outlook))
     assert {protocol: len(keys) for protocol, keys in counts.items()} == {
-        "correlation": 2 * 2,
-        "classification": 2 * 2,
-        "retrieval": 2 * 2 * 3 + 2 * 3,
+        "correlation": 2 * 2 + 2,
+        "classification": 2 * 2 + 2,
+        "retrieval": 2 * 2 * 2 * 3 + 2 * 3,
     }
-    assert len(found.outlooks) == 3 * (4 + 4 + 18)
-    assert found.held == {"evidence_threshold": "0.5"}
+    assert len(found.outlooks) == 3 * (6 + 6 + 30)
+    assert found.held == {"evidence.threshold": "0.5"}
     assert found.skipped == []
 
 
 @pytest.mark.parametrize(
     ("protocol", "measure", "overrides", "choices"),
     [
-        ("correlation", "spearman", (), {"chunk.size": "150", "unit": "chunk"}),
+        ("correlation", "spearman", (), {"chunk.size": "150", "evidence.rule": "complete", "unit": "chunk"}),
+        (
+            "classification",
+            "overall",
+            ("evidence.rule=touched",),
+            {"chunk.size": "150", "evidence.rule": "touched", "unit": "chunk"},
+        ),
         ("classification", "overall", ("unit=citation", "chunk.size=60"), {"chunk.size": "60", "unit": "citation"}),
-        ("retrieval", "ndcg@5", ("pool=bm25:3",), {"chunk.size": "150", "pool": "bm25:3", "ties": "expected"}),
+        (
+            "retrieval",
+            "ndcg@5",
+            ("pool=bm25:3",),
+            {"chunk.size": "150", "evidence.rule": "complete", "pool": "bm25:3", "ties": "expected"},
+        ),
         (
             "retrieval",
             "ndcg@5",
             ("protocol_options.retrieval.ties=worst",),
-            {"chunk.size": "150", "unit": "chunk", "pool": "own", "ties": "worst"},
+            {"chunk.size": "150", "evidence.rule": "complete", "unit": "chunk", "pool": "own", "ties": "worst"},
         ),
     ],
 )
@@ -231,7 +244,7 @@ def test_the_files_hold_every_outlook_and_repeat_byte_for_byte(found, tmp_path):
 def test_the_report_names_the_choices_that_move_ranks_and_what_was_held(found):
     text = markdown(found)
 
-    assert "`evidence_threshold` was held at 0.5" in text
+    assert "`evidence.threshold` was held at 0.5: these data give evidence as sentence indices, or none." in text
     for protocol in ("correlation", "classification", "retrieval"):
         assert f"## {protocol}: " in text
     assert "Ranks move most with `" in text

@@ -201,10 +201,10 @@ class Draft:
         statement: str,
         document: str,
         level: SupportLevel,
-        evidence: Evidence = Evidence(),  # noqa: B008 - frozen
+        *evidence: Evidence,
         **meta: Any,
     ) -> None:
-        """Add a judged citation under the id `own`."""
+        """Add a judged citation under the id `own`, with its alternative evidence sets."""
         self.citations.append(Citation(own, statement, document, level, evidence, meta))
 
     def drop(self, reason: str, count: int = 1) -> None:

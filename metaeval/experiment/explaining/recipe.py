@@ -226,8 +226,11 @@ def _rows(made: Recipe, fields: Mapping[str, str]) -> None:
         if fields.get(name, getattr(standard, name)) not in (getattr(standard, name), "rating"):
             made.words += [flag, fields[name]]
     made.chunks(fields.get("chunks", ""))
-    threshold = fields.get("evidence", "").removeprefix("jaccard-")
-    made.setting("evidence_threshold", threshold or standard.evidence_threshold, standard.evidence_threshold)
+    if evidence := fields.get("evidence", ""):
+        # Signatures of earlier versions name no rule: there was one.
+        rule, _, threshold = evidence.rpartition("jaccard-")
+        made.setting("evidence.rule", rule.strip(",") or "touched", standard.evidence.rule)
+        made.setting("evidence.threshold", threshold, standard.evidence.threshold)
     made.setting("aggregate", fields.get("over-chunks", standard.aggregate), standard.aggregate)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 from metaeval.config import RunConfig, load_run
+from metaeval.corpus.pairs import Rule
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import check_names
 from metaeval.experiment.evaluation import find_protocols, named_protocols
@@ -19,14 +20,17 @@ from protocols.contract import Protocol
 TIES = "ties"
 DEFAULT_AXES: Mapping[str, tuple[str, ...]] = {
     "chunk.size": ("100", "150", "250"),
-    "evidence_threshold": ("0.3", "0.5", "0.7"),
+    "evidence.rule": get_args(Rule),
+    "evidence.threshold": ("0.3", "0.5", "0.7"),
     "unit": ("chunk", "citation"),
     "pool": ("own", "bm25:20"),
     TIES: ("expected", "worst", "best"),
 }
 _POOL = "pool"
+_EARLIER = {"evidence_threshold": "evidence.threshold"}
 _PLAIN = ("controls=false", "interval.resamples=0", "comparison.permutations=0")  # values alone
-_EVIDENCE = "evidence_threshold"  # of no use with unit=citation: a citation has its level without evidence
+_RULE, _THRESHOLD = "evidence.rule", "evidence.threshold"
+_EVIDENCE = (_RULE, _THRESHOLD)  # of no use with unit=citation: a citation has its level without evidence
 
 
 def read_axes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -40,7 +44,7 @@ def read_axes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
         parts = tuple(dict.fromkeys(part.strip() for part in values.split(",") if part.strip()))
         if not equals or not name.strip() or not parts:
             raise UserError(f"An axis is NAME=VALUE,VALUE, for example chunk.size=100,150; got {text!r}.")
-        axes[name.strip()] = parts
+        axes[_EARLIER.get(name.strip(), name.strip())] = parts
     for value in axes[TIES]:
         if value not in DEFAULT_AXES[TIES]:
             raise unknown("tie policy", value, DEFAULT_AXES[TIES])
@@ -63,9 +67,11 @@ def explore(
         _configured(config, choices, protocols)
     check_names(config)
     corpus, name, split = load_corpus(config)
-    # The rule for evidence places no sentence where all evidence is given as sentence indices.
-    placed = any(citation.evidence.texts for citation in corpus.citations)
-    held = {_EVIDENCE: str(config.evidence_threshold)} if _EVIDENCE in axes and not placed else {}
+    sets = [one for citation in corpus.citations for one in citation.evidence]
+    # The threshold places no sentence where all evidence is given as sentence indices.
+    idle = {_RULE: not sets, _THRESHOLD: not any(one.texts for one in sets)}
+    own = {_RULE: config.evidence.rule, _THRESHOLD: str(config.evidence.threshold)}
+    held = {axis: own[axis] for axis in axes if idle.get(axis)}
     axes = {**axes, **{axis: (value,) for axis, value in held.items()}}
     found = Multiverse(name, split, held, [], [])
     plan = list(_combinations(axes))
@@ -100,7 +106,7 @@ def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]
         if choices.get("unit") == "citation":
             if choices.get("pool", "own") != "own":
                 continue  # a pool adds chunks that nobody cites
-            if _EVIDENCE in axes and choices[_EVIDENCE] != axes[_EVIDENCE][0]:
+            if any(choices[axis] != axes[axis][0] for axis in _EVIDENCE if axis in axes):
                 continue
         yield choices
 
@@ -125,7 +131,7 @@ def _outlooks(
     said = {
         name: value
         for name, value in choices.items()
-        if (protocol.uses_pool or name != _POOL) and (choices.get("unit") != "citation" or name != _EVIDENCE)
+        if (protocol.uses_pool or name != _POOL) and (choices.get("unit") != "citation" or name not in _EVIDENCE)
     }
     for policy in axes[TIES] if protocol.tie_orders else ("",):
         values = {row.metric: _value(row.values.get(measure), policy) for row in result.rows}

@@ -6,7 +6,7 @@ import pytest
 
 from metaeval.corpus.loaders.gensearch import DATASET, VERDICTS
 from metaeval.corpus.loaders.rows import strip_marks
-from metaeval.corpus.model import Corpus
+from metaeval.corpus.model import Corpus, Evidence
 from metaeval.errors import UserError
 
 JUDGEMENT: dict[str, Any] = {
@@ -73,7 +73,9 @@ class TestJudgements:
         (citation,) = corpus.citations
         document, statement = corpus.documents[citation.document_id], corpus.statements[citation.statement_id]
         assert (document.text, document.title, document.url) == ("Page", "HTML title", "https://a.org/")
-        assert citation.evidence.texts == ("A line.\nAnother line.",)
+        assert citation.evidence == (
+            Evidence(texts=("A line.\nAnother line.",)),
+        )  # copied text of one citation: one set
         assert statement.text == "Rain."
         assert corpus.level_counts()["full"] == 1
 
@@ -131,7 +133,7 @@ class TestResponses:
         corpus = made(DATASET, [row], "annotations")
         assert [d.url for d in corpus.documents.values()] == ["https://1.org", "https://2.org"]
         assert all(document.text == "" for document in corpus.documents.values())
-        assert [c.evidence.texts for c in corpus.citations] == [("Said so.",), ()]
+        assert [c.evidence for c in corpus.citations] == [(Evidence(texts=("Said so.",)),), ()]
         assert corpus.dropped == {"statements without a judged citation": 1}
         (statement,) = corpus.statements.values()
         assert (statement.text, statement.group, statement.system) == ("Rain falls.", "abc-you", "you")
@@ -162,7 +164,7 @@ class TestReal:
         verdicts = Counter(citation.meta["verdict"] for citation in corpus.citations)
         assert list(map(verdicts.__getitem__, VERDICTS)) == [203, 59, 38, 139, 5, 1]
         assert corpus.level_counts() == {"full": 203, "partial": 59, "none": 183}
-        assert sum(len(citation.evidence.texts) for citation in corpus.citations) == 259
+        assert sum(len(citation.evidence) for citation in corpus.citations) == 259
 
     def test_options(self, real: Callable[..., Corpus]) -> None:
         full = real(DATASET, "intrinsic_halls", also_refutes="full").level_counts()

@@ -24,8 +24,7 @@ def test_a_row_becomes_a_citation(made: Callable[..., Corpus]) -> None:
     corpus = made(DATASET, [ROW])
     (citation,) = corpus.citations
     assert (citation.id, citation.level) == ("dev1", SupportLevel.PARTIAL)
-    assert citation.evidence.sentences == (0, 1, 2)
-    assert citation.meta["evidence_sets"] == [[2, 0], [1, 2]]
+    assert [one.sentences for one in citation.evidence] == [(2, 0), (1, 2)]
     assert corpus.documents[citation.document_id].sentences == ("One.", " ", "Three.")
     assert corpus.statements["dev1"].group == "An Article"
 
