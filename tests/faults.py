@@ -1073,7 +1073,8 @@ def page(found: Sequence[Outcome]) -> str:
 _INTRODUCTION = """# Broken files
 
 Every file that metaeval reads is broken in every way here, and read. `python -m tests.faults` makes the files, reads
-them and prints this page; the test suite holds it up to date.
+them and prints this page. The test suite tries every tenth of them; `make test-slow` tries all of them,
+and holds the page up to date.
 
 - **one sentence**: the file is refused in at most 400 characters, with exit code 2.
 - **read all the same**: the fault says nothing else (a byte-order mark, a field that nobody reads), or is no fault in

@@ -197,6 +197,7 @@ def test_gold_must_be_finite(protocol: Protocol, bad: float) -> None:
         protocol.evaluate(dataclasses.replace(rated([0, 1]), gold=gold), POINT, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS[:3], ids=lambda protocol: protocol.name)
 def test_tens_of_thousands_of_groups(protocol: Protocol) -> None:
     n = 30_000

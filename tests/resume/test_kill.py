@@ -80,6 +80,7 @@ def scores_kept(line):
     return int(counted.split()[0].replace(",", "")) * len(names.split(" + "))
 
 
+@pytest.mark.slow
 def test_two_kills_on_a_third_of_the_mini_corpus(tmp_path, stored):
     rows = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
     documents = [row["id"] for row in rows if row["type"] == "document"][:10]
