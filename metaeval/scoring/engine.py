@@ -5,17 +5,23 @@ Pair scores are then aggregated to one score per unit of analysis.
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from metaeval.corpus.pairs import UnitRow
 from metaeval.files import sha256_json
+from metaeval.scoring.claims import Claims, claims_beside
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.executors.contract import Context, Done, Execute, Task
-from metaeval.scoring.plan import Plan, Texts, longest_first, make_plan
+from metaeval.scoring.plan import Block, Texts, longest_first, make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
 from metaeval.scoring.work import Work
+
+_log = logging.getLogger("metaeval")
+_PAUSE = 0.2  # seconds between looks at blocks that another run has in hand
 
 Progress = Callable[[int, int], None]
 """Called with (pairs done, pairs in all) after every block; pairs served from the store count as done."""
@@ -72,24 +78,27 @@ def score_jointly(
     if progress:
         progress(min(stored), len(unique))
     if min(stored) < len(unique):
-        tasks = _tasks(make_plan(unique, metrics[0].block_tokens), shares, unique)
-        for done in (execute or Work(metrics).run)(context_of(unique.values()), tasks):
-            _keep(done, shares, store)
-            if progress:
-                progress(min(len(share.answers) for share in shares), len(unique))
+        with claims_beside(store.path if store else None) as claims:
+            job = _Job(shares, unique, store, claims)
+            told = -1
+            for _ in job.run(make_plan(unique, metrics[0].block_tokens).blocks, execute or Work(metrics).run):
+                done = min(len(share.answers) for share in shares)
+                if progress and not told == done == len(unique):
+                    progress(done, len(unique))
+                told = done
     return [
-        Scored([share.answers[key] for key in keys], share.identity, len(unique), len(unique) - before)
-        for share, before in zip(shares, stored, strict=True)
+        Scored([share.answers[key] for key in keys], share.identity, len(unique), share.computed) for share in shares
     ]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Share:
-    """One metric's part of a joint job: its identity, and its answers so far by pair key."""
+    """One metric's part of a joint job: its identity, its answers so far by pair key, how many were computed here."""
 
     metric: Metric
     identity: Mapping[str, Any]
     answers: dict[bytes, PairScore]
+    computed: int = 0
 
 
 def job_identity(metric: Metric, pairs: Collection[Texts]) -> dict[str, Any]:
@@ -106,24 +115,72 @@ def context_of(pairs: Collection[Texts]) -> Context:
     return Context(sources, statements)
 
 
-def _tasks(plan: Plan, shares: Sequence[_Share], unique: Mapping[bytes, Texts]) -> Iterator[Task]:
-    """What is left of a plan, block by block, each looked at when it is its turn."""
-    for block in plan.blocks:
-        missing = [key for key in block.keys if any(key not in share.answers for share in shares)]
-        if missing:
-            keys = block.keys if shares[0].metric.batched else missing
-            wanted = [n for n, share in enumerate(shares) if any(key not in share.answers for key in missing)]
-            yield Task(block.number, keys, [unique[key] for key in keys], wanted)
+@dataclass
+class _Job:
+    """What is left of a job: each block is scored by one of the runs that share the store, and stored before the claim
+    to it is let go. busy: blocks that another run had in hand when it was their turn.
+    """
 
+    shares: Sequence[_Share]
+    unique: Mapping[bytes, Texts]
+    store: ScoreStore | None
+    claims: Claims
+    busy: list[Block] = field(default_factory=list)
+    others_write: bool = False
 
-def _keep(done: Done, shares: Sequence[_Share], store: ScoreStore | None) -> None:
-    """Store a block's answers for each metric that it was scored for. What a metric has of it stays as it is."""
-    for number, answers in zip(done.task.wanted, done.answers, strict=True):
-        known, identity = shares[number].answers, shares[number].identity
-        new = {key: answer for key, answer in zip(done.task.keys, answers, strict=True) if key not in known}
-        if store:
-            store.put(identity, new.items())
-        known.update(new)
+    def run(self, blocks: Sequence[Block], execute: Execute) -> Iterator[None]:
+        """Score the blocks, and wait for those of other runs; stops after each that was kept, and while it waits."""
+        context, owner = context_of(self.unique.values()), sha256_json([share.identity for share in self.shares])
+        named = {block.number: sha256_json([owner, block.id]) for block in blocks}
+        waiting = False
+        while True:
+            self.busy = []
+            for done in execute(context, self._tasks(blocks, named)):
+                self._keep(done)
+                self.claims.release(named[done.task.block])
+                yield
+            if waiting:
+                yield
+            if not self.busy:
+                return
+            if not waiting:
+                _log.info("Another run with this store has %s of the blocks in hand: waiting for it.", len(self.busy))
+            blocks, waiting = self.busy, True
+            time.sleep(_PAUSE)
+
+    def _tasks(self, blocks: Sequence[Block], named: Mapping[int, str]) -> Iterator[Task]:
+        """Blocks of which a pair is missing, each looked at and claimed when it is its turn."""
+        for block in blocks:
+            if not self._missing(block):
+                continue
+            if not self.claims.take(named[block.number]):
+                self.busy.append(block)
+                continue
+            missing = self._missing(block)
+            if self.store and (self.others_write or self.store.changed()):
+                self.others_write = True  # they may have done any block, until it is claimed here
+                for share in self.shares:
+                    share.answers.update(self.store.find(share.identity, missing))
+                missing = self._missing(block)
+            if not missing:
+                self.claims.release(named[block.number])
+                continue
+            keys = block.keys if self.shares[0].metric.batched else missing
+            wanted = [n for n, share in enumerate(self.shares) if any(key not in share.answers for key in missing)]
+            yield Task(block.number, keys, [self.unique[key] for key in keys], wanted)
+
+    def _missing(self, block: Block) -> list[bytes]:
+        return [key for key in block.keys if any(key not in share.answers for share in self.shares)]
+
+    def _keep(self, done: Done) -> None:
+        """Store a block's answers for each metric that it was scored for. What a metric has of it stays as it is."""
+        for number, answers in zip(done.task.wanted, done.answers, strict=True):
+            share = self.shares[number]
+            new = {key: one for key, one in zip(done.task.keys, answers, strict=True) if key not in share.answers}
+            if self.store:
+                self.store.put(share.identity, new.items())
+            share.answers.update(new)
+            share.computed += len(new)
 
 
 Aggregate = Literal["max", "mean"]

@@ -79,6 +79,8 @@ class ScoreStore(Database):
     key = _KEY
     steps = (_with_checksums,)
 
+    _version: int | None = None  # of the file's content, by SQLite's count
+
     @classmethod
     def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[int, bytes, int]]:
         """(metric, pair, checksum) of each row that matches its checksum."""
@@ -94,6 +96,8 @@ class ScoreStore(Database):
         A row that does not match its checksum is left out too, so that it is scored again; a warning counts them.
         """
         key = sha256_json(dict(identity))
+        if self._version is None:
+            self.changed()
         with self._transaction("DEFERRED") as connection:
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (pair BLOB PRIMARY KEY) WITHOUT ROWID")
             connection.execute("DELETE FROM wanted")
@@ -127,6 +131,12 @@ class ScoreStore(Database):
                     row = pair, None if score is None else float(score), str(status), tokens, cut
                     rows.append((metric, *row, row_checksum(key, *row)))
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def changed(self) -> bool:
+        """Whether another run has written to the file since this was last asked, or since the first `find`."""
+        with self._sentences():
+            before, self._version = self._version, int(self._ask("PRAGMA data_version"))
+        return before != self._version
 
     def counts(self) -> dict[str, int]:
         """Number of stored scores by metric identity (canonical JSON)."""

@@ -159,6 +159,49 @@ def test_workers_end_with_the_run_and_with_the_driver(folder):
     assert not alive()
 
 
+def driver(metric="toys:Company", store="scores.sqlite"):
+    """A process of its own that scores all texts; it prints the number of pairs that it computed."""
+    script = f"""
+import sys, pathlib
+from metaeval.config import RunConfig
+from metaeval.experiment.metrics import score_metrics
+from metaeval.scoring.store import ScoreStore
+with ScoreStore(pathlib.Path({store!r})) as store:
+    ((_, _, found),) = score_metrics({TEXTS!r}, [{metric!r}], RunConfig(), store)
+    print(found.computed, sum(answer.score for answer in found.answers))
+"""
+    return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+
+
+def test_runs_with_one_store_share_the_blocks():
+    whole = scored()["toys:Company"]
+    blocks = len(begun())
+    Path("log").unlink()
+    runs = [driver() for _ in range(3)]
+    said = [run.communicate()[0].split() for run in runs]
+    assert [run.returncode for run in runs] == [0, 0, 0]
+    assert len(begun()) == blocks
+    assert sum(int(computed) for computed, _ in said) == whole.unique
+    assert {float(total) for _, total in said} == {sum(answer.score for answer in whole.answers)}
+    assert not Path(".scores.sqlite.claims").exists()
+
+
+def test_a_block_of_a_killed_run_is_taken_over():
+    whole = scored()["toys:Company"]
+    blocks = len(begun())
+    Path("log").unlink()
+    Path("hold").touch()
+    first, second = driver(), driver()
+    while not Path("log").exists() or len(begun()) < 2:
+        time.sleep(0.02)
+    first.kill()
+    first.communicate()
+    Path("hold").unlink()
+    computed, total = second.communicate()[0].split()
+    assert (int(computed), float(total)) == (whole.unique, sum(answer.score for answer in whole.answers))
+    assert len(begun()) == blocks + 1
+
+
 def running(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -167,21 +210,11 @@ def running(pid):
 
 
 def test_a_driver_that_is_killed_takes_its_workers_along(folder):
-    Path("slow.py").write_text(
-        """
-import time
-import toys
-
-class Slow(toys.Company):
-    def score(self, sources, statements):
-        super().score(sources, statements)
-        time.sleep(60)
-"""
-    )
+    Path("hold").touch()
     config = {"executor": {"workers": 2}}
     script = (
         "from metaeval.config import RunConfig; from metaeval.experiment.metrics import score_metrics;"
-        f"list(score_metrics({TEXTS!r}, ['slow:Slow'], RunConfig(**{config!r})))"
+        f"list(score_metrics({TEXTS!r}, ['toys:Company'], RunConfig(**{config!r})))"
     )
     driver = subprocess.Popen([sys.executable, "-c", script])
     deadline = time.monotonic() + 60

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -34,6 +35,8 @@ class Company(Metric):
         place["device"] = os.environ.get("CUDA_VISIBLE_DEVICES")
         with self.options.log.open("a") as log:
             log.write(json.dumps(place) + "\n")
+        while Path("hold").exists():
+            time.sleep(0.01)
         for path in self.options.kills:
             if path.exists():
                 path.unlink()
