@@ -28,6 +28,7 @@ from pydantic.fields import FieldInfo
 
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pairs import Rule
+from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.files import read_bytes
 from metaeval.reading import MalformedError, parse_yaml, read_yaml
@@ -111,6 +112,8 @@ class EvidenceConfig(Strict):
     threshold: float = Field(default=0.5, gt=0, le=1, examples=[0.3])
     """Lowest Jaccard similarity of word sets at which evidence that is given as text goes to a sentence of the
     document."""
+    window: int = Field(default=0, ge=0, examples=[1])
+    """With unit evidence, sentences before and after each marked one that are read with it."""
 
     @classmethod
     def renamed(cls, values: Any) -> Any:
@@ -197,11 +200,12 @@ class RunConfig(Strict):
     """Folder that holds the published files (for jsonl: your file)."""
     dataset_options: dict[str, OptionText] = Field(default_factory=dict)
     """Options of the data set ('metaeval data show NAME')."""
-    unit: Annotated[Literal["chunk", "citation"], Flag("UNIT", "-u")] = "chunk"
-    """Unit of analysis: chunk or citation.
+    unit: Annotated[Unit, Flag("UNIT", "-u")] = "chunk"
+    """Unit of analysis: chunk, citation, page or evidence.
 
-    Chunk: one row for each statement and chunk of a document that it cites. Citation: one row for each statement and
-    cited document, whose score is made from the document's chunks."""
+    Chunk: one row for each statement and chunk of a document that it cites. The other units have one row for each
+    statement and cited document. Citation: its score is made from those of the document's chunks. Page: the metric
+    reads the whole document. Evidence: it reads the sentences that the annotator marked."""
     chunk: ChunkConfig = ChunkConfig()
     """How documents are cut into chunks."""
     evidence: EvidenceConfig = EvidenceConfig()
@@ -211,8 +215,16 @@ class RunConfig(Strict):
 
     The candidates for retrieval are the chunks of the documents that a statement cites; bm25:K adds the K best chunks
     of all other documents, as level none."""
-    aggregate: Literal["max", "mean"] = "max"
-    """Score of a citation: the max or the mean over the chunks of its document."""
+    aggregate: str = "max"
+    """Score of a citation from the chunks of its document: max, mean, mean:K, or union:K.
+
+    The best chunk's, the mean over all, the mean over the K best, or the score of the K best chunks joined in the order
+    of the page, which are scored once more."""
+    over_limit: Literal["chunks", "cut"] = "chunks"
+    """What a metric with an input limit reads with unit page: chunks or cut.
+
+    Chunks: each chunk of the page, and `aggregate` makes one score of theirs. Cut: the page up to the limit. What is
+    cut off is counted."""
     metrics: Annotated[Names, Flag("NAMES", "-m", "metric")] = OFFLINE_METRICS
     """Metrics, with commas; scores:FILE reads a score file."""
     metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -243,6 +255,15 @@ class RunConfig(Strict):
     @classmethod
     def _earlier_names(cls, values: Any) -> Any:
         return EvidenceConfig.renamed(values)
+
+    @field_validator("aggregate")
+    @classmethod
+    def _aggregate(cls, value: str) -> str:
+        try:
+            read_aggregation(value)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        return value
 
     @field_validator("pool")
     @classmethod

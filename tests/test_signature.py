@@ -68,6 +68,8 @@ def test_a_signature_names_what_it_pins(signatures):
 
 MOVING = (
     "unit=citation",
+    "unit=page",
+    "unit=evidence",
     "chunk.size=6",
     "chunk.mode=words",
     "evidence.rule=touched",
@@ -95,6 +97,8 @@ ELSEWHERE = {
         ("executor.name", "executor.workers", "executor.devices"),
         "say where scoring runs: tests/scoring/executors, and the slow test of tests/metrics_zoo/test_every_resume.py",
     ),
+    "over_limit": "moves pages alone: the test below",
+    "evidence.window": "moves marked evidence alone: the test below",
     "controls": "adds rows, each with a signature of its own, and marks against them; no digit of another row",
     **dict.fromkeys(
         ("results", "store", "budget", "trust_config"), "where scores come from and go to, not what they are"
@@ -126,6 +130,18 @@ def test_how_chunks_make_a_citation_changes_it(signatures):
     best, mean = signatures("unit=citation"), signatures("unit=citation", "aggregate=mean")
 
     assert set(best.values()).isdisjoint(mean.values())
+
+
+def test_what_is_read_of_a_page_changes_it(signatures):
+    chunks, cut = (signatures("unit=page", f"over_limit={how}") for how in ("chunks", "cut"))
+
+    assert set(chunks.values()).isdisjoint(cut.values())
+
+
+def test_what_is_read_beside_the_evidence_changes_it(signatures):
+    bare, wide = (signatures("unit=evidence", f"evidence.window={window}") for window in (0, 1))
+
+    assert set(bare.values()).isdisjoint(wide.values())
 
 
 def test_a_source_more_changes_it_for_a_metric_that_depends_on_the_sources(signatures):

@@ -1,7 +1,6 @@
 """The pair table: one row per statement and chunk, with its level, its group and the texts a metric reads.
 
-Evidence alignment says which sentences of a document the annotator's evidence stands in. Units of analysis say what one
-row of a protocol's input is: a chunk or a citation.
+Evidence alignment says which sentences of a document the annotator's evidence stands in.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from metaeval.corpus.chunks import Chunk, ChunkedCorpus, Chunking, document_sentences
 from metaeval.corpus.model import Citation, Corpus, Evidence, Statement, SupportLevel
@@ -67,9 +66,6 @@ def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshol
             best, best_similarity = index, similarity
     return best if best_similarity >= threshold else None
 
-
-Unit = Literal["chunk", "citation"]
-UNITS: tuple[str, ...] = get_args(Unit)
 
 Rule = Literal["touched", "complete", "drop", "whole"]
 
@@ -165,13 +161,12 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
     for citation in corpus.citations:
         statement = corpus.statements[citation.statement_id]
         chunks = chunked.chunks[citation.document_id]
-        reason = "no document text" if not chunks else "" if statement.text.strip() else "no statement text"
-        if reason:
+        if reason := lacking(statement, bool(chunks)):
             dropped[reason] = dropped.get(reason, 0) + 1
             continue
         sentences = words(citation.document_id) if any(one.texts for one in citation.evidence) else ()
         sets = [align_evidence(one, sentences, threshold) for one in citation.evidence]
-        union = sets[0] if len(sets) == 1 else align_evidence(_union(citation.evidence), sentences, threshold)
+        union = sets[0] if len(sets) == 1 else align_evidence(united(citation.evidence), sentences, threshold)
         counts[GIVEN] += union.given
         counts[UNMATCHED] += union.unmatched
         shares = _held(chunks, sets) if marked or len(chunks) == 1 else [None] * len(chunks)
@@ -188,7 +183,14 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
     return PairTable(tuple(pairs), chunked.chunking, threshold, rule, evidence=counts, dropped=dropped)
 
 
-def _union(sets: Sequence[Evidence]) -> Evidence:
+def lacking(statement: Statement, has_text: bool) -> str:
+    """Why a citation gives no pair; empty where it has all that is judged. has_text: its document has words."""
+    if not has_text:
+        return "no document text"
+    return "" if statement.text.strip() else "no statement text"
+
+
+def united(sets: Sequence[Evidence]) -> Evidence:
     """What stands in any of the sets, once."""
     indices = {index for one in sets for index in one.sentences}
     return Evidence(tuple(sorted(indices)), tuple(dict.fromkeys(text for one in sets for text in one.texts)))
@@ -264,58 +266,4 @@ def _nothing_to_judge(corpus: Corpus, dropped: Mapping[str, int]) -> str:
         )
     return (
         f"Corpus {corpus.name!r} gives nothing to judge: {why}. Choose another split or data set (metaeval data list)."
-    )
-
-
-class UnitRow(NamedTuple):
-    """One judged row: its gold level (None: not known), and the pairs whose scores it is made of.
-
-    id: the pair id (unit chunk) or the citation id (unit citation). members: row numbers in the pair table.
-    words: words of the chunk or of the cited document. position: the chunk's place in its document, from 0.
-    held: share of an evidence set that the chunk holds (`Pair.held`); None for a citation.
-    """
-
-    id: str
-    statement_id: str
-    group: str
-    level: int | None
-    cited: bool
-    members: tuple[int, ...]
-    statement: str
-    words: int
-    position: int
-    held: float | None = None
-
-
-def unit_rows(table: PairTable, unit: Unit) -> list[UnitRow]:
-    """Rows in table order: one per pair, or one per citation over all chunks of its document."""
-    if unit == "chunk":
-        return [
-            _row(pair, pair.pair_id, pair.level, (number,), table)._replace(held=pair.held)
-            for number, pair in enumerate(table.pairs)
-        ]
-    if table.pool != "own":
-        raise UserError(
-            f"pool={table.pool} adds chunks that nobody cites, so it needs unit=chunk (unit is 'citation')."
-        )
-    members: dict[str, list[int]] = {}
-    for number, pair in enumerate(table.pairs):
-        members.setdefault(pair.citation_id, []).append(number)
-    return [
-        _row(table.pairs[numbers[0]], citation_id, table.pairs[numbers[0]].citation_level, tuple(numbers), table)
-        for citation_id, numbers in members.items()
-    ]
-
-
-def _row(pair: Pair, id: str, level: int | None, members: tuple[int, ...], table: PairTable) -> UnitRow:
-    return UnitRow(
-        id=id,
-        statement_id=pair.statement_id,
-        group=pair.group,
-        level=level,
-        cited=pair.cited,
-        members=members,
-        statement=pair.statement,
-        words=sum(len(table.pairs[number].source.split()) for number in members),
-        position=pair.chunk,
     )

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from metaeval import registry
 from metaeval.config import RunConfig, variants
-from metaeval.corpus.pairs import UnitRow
+from metaeval.corpus.units import UnitRow, read_aggregation
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, oriented, score_metrics
+from metaeval.experiment.answers import Answered, answer_rows, answered, joins, reading
+from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, oriented
 from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
@@ -80,8 +81,8 @@ def scored_columns(job: Job, progress: MetricProgress | None = None) -> list[Col
     own = [name for name in names if not name.startswith(FILE_PREFIX)]
     with ScoreStore(job.config.store_path) if own else nullcontext() as store:
         scored = {
-            name: _metric_column(job, name, metric, result)
-            for name, metric, result in score_metrics(job.texts, own, job.config, store, progress)
+            name: _metric_column(job, name, metric, found)
+            for name, metric, found in answer_rows(job, own, store, progress)
         }
     columns: list[Column] = []
     for name in names:
@@ -106,12 +107,11 @@ def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:
 def control_columns(job: Job, columns: Sequence[Column]) -> Iterator[Column]:
     """One column per control; `learnt coverage` takes the scores of support-mini where `columns` have them."""
     made = {name: control(job.rows) for name, control in CONTROLS.items()}
-    scored = score_pairs(load_metric("overlap", RunConfig()), job.texts)
-    made["lexical overlap"] = _score_array(_per_row(job, scored.answers, 1))
+    made["lexical overlap"] = _score_array(_own_answers(job, "overlap"))
     learnt = _learnt_control(job, columns)
     if learnt is not None:
         made["learnt coverage"] = learnt
-    if job.config.unit == "citation":
+    if job.config.unit != "chunk":
         del made["chunk position"]
     for name, score in made.items():
         statuses = [Status.OK if np.isfinite(value) else Status.NOTHING_TO_SCORE for value in score]
@@ -134,13 +134,18 @@ def _learnt_control(job: Job, columns: Sequence[Column]) -> NDArray[np.float64] 
             f"{len(job.texts):,}",
         )
         return None
-    return _score_array(_per_row(job, _learnt_answers(tuple(job.texts)), 1))
+    return _score_array(_own_answers(job, "support-mini"))
 
 
-@lru_cache(maxsize=1)
-def _learnt_answers(texts: tuple[tuple[str, str], ...]) -> list[PairScore]:
+def _own_answers(job: Job, name: str) -> list[PairScore]:
+    """One answer per row of a metric that is a control."""
+    return answered(job, _own_scores(name, tuple(job.texts)), 1, lambda texts: _own_scores(name, tuple(texts))).rows
+
+
+@lru_cache(maxsize=4)
+def _own_scores(name: str, texts: tuple[tuple[str, str], ...]) -> Scored:
     """The answers to the same pairs under other protocols or options cost nothing."""
-    return score_pairs(load_metric("support-mini", RunConfig()), texts).answers
+    return score_pairs(load_metric(name, RunConfig()), texts)
 
 
 def is_fitted_on(metric: Metric, job: Job) -> bool:
@@ -148,15 +153,16 @@ def is_fitted_on(metric: Metric, job: Job) -> bool:
     return f"{job.name}/{job.split}" in metric.card.fitted_on
 
 
-def _metric_column(job: Job, name: str, metric: Metric, scored: Scored) -> Column:
-    per_row = _per_row(job, scored.answers, metric.card.direction)
-    fields: dict[str, object] = {"metric": signed_as(name, metric, scored.identity), **metric.provenance()}
-    if "members" in scored.identity:
-        fields["members"] = f"sha256:{sha256_json(scored.identity['members'])[:12]}"
-    if "corpus" in scored.identity:
-        fields["over-sources"] = scored.identity["corpus"][:12]
-    unique = dict(zip(job.texts, scored.answers, strict=True)).values()
-    column = column_of(name, per_row, fields, ledger_of(unique))
+def _metric_column(job: Job, name: str, metric: Metric, found: Answered) -> Column:
+    identity = found.identity
+    fields: dict[str, object] = {"metric": signed_as(name, metric, identity), **metric.provenance()}
+    if job.config.unit == "page":
+        fields["reads"] = "pages" if reading(job, metric) is job else "chunks"
+    if "members" in identity:
+        fields["members"] = f"sha256:{sha256_json(identity['members'])[:12]}"
+    if "corpus" in identity:
+        fields["over-sources"] = "+".join(one["corpus"][:12] for one in (identity, found.joined) if one)
+    column = column_of(name, found.rows, fields, ledger_of(found.read))
     return replace(column, warnings=(FITTED.format(job.name, job.split),)) if is_fitted_on(metric, job) else column
 
 
@@ -168,13 +174,22 @@ def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
 
 
 def score_column(job: Job, file: ScoreFile, content: str) -> Column:
-    """A column of scores made elsewhere, by pair id (or by citation id, with unit citation); `content` pins them."""
+    """A column of scores made elsewhere, by pair id (or by citation id, of a row per citation); `content` pins them.
+
+    Raises `UserError` for scores of chunks where the setting `aggregate` has chunks joined and scored again.
+    """
     sign = direction_of(file)
     row_ids = [row.id for row in job.rows]
-    if job.config.unit == "citation" and file.answers.keys() <= set(row_ids):
+    if file.answers.keys() <= set(row_ids):
         per_row = [oriented(answer, sign) for answer in align(file, row_ids)]
     else:
-        per_row = _per_row(job, align(file, [pair.pair_id for pair in job.pairs]), sign)
+        answers, how = align(file, [pair.pair_id for pair in job.pairs]), read_aggregation(job.config.aggregate)
+        if joins(job, how):
+            raise UserError(
+                f"aggregate={job.config.aggregate} joins chunks and scores them again, and {file.path} has scores of "
+                "single chunks: give a score for each citation_id, or set aggregate=mean:K."
+            )
+        per_row = aggregate(answers, job.rows, how, sign)
     return column_of(file.metric, per_row, {"metric": f"{file.metric}@scores", "file": content})
 
 
@@ -191,10 +206,6 @@ def direction_of(file: ScoreFile) -> Literal[1, -1]:
             f"{manifest_path(file.path)}: direction is {given!r}; allowed: 1 (a higher score is more support) or -1."
         )
     return 1 if given == 1 else -1
-
-
-def _per_row(job: Job, answers: Sequence[PairScore], direction: Literal[1, -1]) -> list[PairScore]:
-    return aggregate(answers, job.rows, job.config.aggregate, direction)
 
 
 def column_of(

@@ -97,7 +97,7 @@ def clusters(
 
 
 # What the footer repeats of the signature: the choices that move numbers most and are not said elsewhere in the table.
-_SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks")
+_SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window")
 
 
 def named_protocols(config: RunConfig) -> dict[str, Protocol]:
@@ -198,11 +198,13 @@ def evaluate(
         [measure.key for measure in shown if measure.normal],
     )
     placed = clusters(found, {column.name: rows[column].values for column in metrics}) if found else {}
+    in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
+    said = {key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields}
     return results.Result(
         protocol=protocol.name,
         title=protocol.title,
         unit=frame.unit,
-        settings={**{key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields}, **options},
+        settings={**said, **({"read in chunks by": " + ".join(in_chunks)} if in_chunks else {}), **options},
         data=frame.summary,
         interval=results.Interval(**config.interval.model_dump()),
         columns=[results.Column(key=m.key, label=m.label, scale=m.scale, digits=m.digits) for m in shown],

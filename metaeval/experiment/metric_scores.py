@@ -118,7 +118,7 @@ def _check_number(names: Sequence[str], least: int) -> None:
 
 
 # As under the table of a protocol.
-_SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks")
+_SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window")
 
 
 def make_sheet(

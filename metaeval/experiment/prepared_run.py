@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -18,8 +18,9 @@ from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, Ratings
-from metaeval.corpus.pairs import Pair, PairTable, UnitRow, build_pairs, unit_rows
+from metaeval.corpus.pairs import Pair, PairTable, build_pairs
 from metaeval.corpus.pools import add_pool
+from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown
 from metaeval.report import result as results
 from metaeval.trust import check_file
@@ -36,6 +37,12 @@ class Job:
     corpus: Corpus
     table: PairTable
     rows: list[UnitRow]
+
+    @cached_property
+    def in_chunks(self) -> Job:
+        """The rows of unit page for a metric that cannot read a page: over the chunks of each document."""
+        config = self.config.model_copy(update={"unit": "citation"})
+        return _job(config, self.name, self.split, self.corpus)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -60,8 +67,12 @@ class Job:
             "evidence": f"{config.evidence.rule},jaccard-{config.evidence.threshold}",
             "pool": config.pool,
         }
-        if config.unit == "citation":
+        if config.unit in ("citation", "page"):
             fields["over-chunks"] = config.aggregate
+        if config.unit == "page":
+            fields["over-limit"] = config.over_limit
+        if config.unit == "evidence":
+            fields["window"] = config.evidence.window
         return {**fields, "levels": "full=2,partial=1,none=0"}
 
 
@@ -130,8 +141,18 @@ def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, s
 def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
     """Load the data (or take `corpus`), cut the chunks, place the evidence, pair, add the pool, and name the rows."""
     corpus, name, split = (corpus, corpus.name, "given") if corpus else load_corpus(config)
-    chunked = chunk_corpus(corpus, config.chunk.chunking())
-    table = add_pool(build_pairs(chunked, config.evidence.threshold, config.evidence.rule), chunked, config.pool)
+    return _job(config, name, split, corpus)
+
+
+def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
+    chunking, evidence = config.chunk.chunking(), config.evidence
+    if config.unit == "page":
+        table = replace(page_pairs(corpus, chunking, evidence.threshold), pool=config.pool)
+    elif config.unit == "evidence":
+        table = replace(evidence_pairs(corpus, chunking, evidence.threshold, evidence.window), pool=config.pool)
+    else:
+        chunked = chunk_corpus(corpus, chunking)
+        table = add_pool(build_pairs(chunked, evidence.threshold, evidence.rule), chunked, config.pool)
     return Job(config, name, split, corpus, table, unit_rows(table, config.unit))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
+from metaeval.experiment.answers import answer_rows, expected_texts, reading
 from metaeval.experiment.columns import (
     FILE_PREFIX,
     Column,
@@ -23,7 +24,7 @@ from metaeval.experiment.columns import (
 from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import evaluate, find_protocols, readable_protocols
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
-from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in, score_metrics
+from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import (
     Job,
     RatedSet,
@@ -150,7 +151,6 @@ def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
     check_names(config)
     job = prepare(config, corpus)
     readable_protocols(config, partial(from_job, job))
-    unique = {pair_key(*pair): pair for pair in job.texts}
     names = [name for name in dict.fromkeys(config.metrics) if not name.startswith(FILE_PREFIX)]
     members = [
         member for name in names if isinstance(one := load_metric(name, config), Combination) for member in one.members
@@ -161,9 +161,11 @@ def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
             if isinstance(metric, Combination):
                 continue
             state = readiness(name, metric)
+            unique = {pair_key(*pair): pair for pair in expected_texts(job, metric)}
             with plug_in(name):
                 known = state.state is not State.DOWNLOAD
-                answers = store.find(job_identity(metric, unique.values()), list(unique)) if known else {}
+                identity = job_identity(metric, reading(job, metric).texts)
+                answers = store.find(identity, list(unique)) if known else {}
                 left = [pair for key, pair in unique.items() if key not in answers]
                 cost = metric.estimate([source for source, _ in left], [statement for _, statement in left])
             yield Planned(name, state, len(unique), len(answers) if known else None, "" if cost is None else str(cost))
@@ -200,15 +202,19 @@ def export_scores(
         parquet_library()  # refused here, before hours of scoring
     job = prepare(config)
     with ScoreStore(config.store_path) as store:
-        for name, metric, scored in score_metrics(job.texts, config.metrics, config, store, progress):
+        for name, metric, found in answer_rows(job, config.metrics, store, progress):
             path = folder / (safe_name(name.replace(":", ".")) + f".{suffix}")
+            # Rows, where they hold what the scores of the job's pairs do not: joined chunks, or chunks of a page.
+            by_row = found.joined is not None or reading(job, metric) is not job
+            ids = [row.id for row in job.rows] if by_row else [pair.pair_id for pair in job.pairs]
+            answers = found.rows if by_row else found.pairs
             manifest = {
                 "metric": name,
-                "direction": metric.card.direction,
-                "identity": scored.identity,
-                "pairs": len(job.pairs),
+                "direction": 1 if by_row else metric.card.direction,
+                "identity": found.identity,
+                "pairs": len(ids),
                 "job": {key: str(value) for key, value in job.fields.items()},
             }
-            write_scores(path, [pair.pair_id for pair in job.pairs], scored.answers, manifest)
-            missing = sum(answer.score is None for answer in scored.answers)
-            yield f"{path}: {len(scored.answers):,} pairs, {missing:,} without a score"
+            write_scores(path, ids, answers, manifest)
+            missing = sum(answer.score is None for answer in answers)
+            yield f"{path}: {len(answers):,} pairs, {missing:,} without a score"

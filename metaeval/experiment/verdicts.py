@@ -14,7 +14,7 @@ from metaeval.citation.model import Entails, Pair, Verdict
 from metaeval.config import RunConfig
 from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
-from metaeval.corpus.pairs import UnitRow
+from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import FILE_PREFIX, ledger_of, signed_as
 from metaeval.experiment.executing import executed
@@ -213,7 +213,7 @@ def entailment(
             rows.append(UnitRow("", "", "", None, False, tuple(range(first, len(asked))), "", 0, 0))
         with plug_in(name):
             found = score_pairs(metric, asked, store, report, execute).answers
-        best = aggregate(found, rows, "max", card.direction)
+        best = aggregate(found, rows, Aggregation("max"), card.direction)
         answers.update(zip(pairs, best, strict=True))
         return [_verdict(answer, cutoff, card.direction) for answer in best]
 

@@ -19,7 +19,7 @@ from metaeval.reading import read_json
 SCHEMA = "metaeval-result/2"
 SCHEMAS = ("metaeval-result/1", SCHEMA)
 
-Unit = Literal["chunk", "citation", "rating"]
+Unit = Literal["chunk", "citation", "page", "evidence", "rating"]
 Model = TypeVar("Model", bound=BaseModel)
 
 

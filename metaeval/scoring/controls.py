@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.corpus.pairs import UnitRow
+from metaeval.corpus.units import UnitRow
 
 Values = NDArray[np.float64]
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from metaeval.corpus.pairs import UnitRow
+from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.files import sha256_json
 from metaeval.scoring.claims import Claims, claims_beside
 from metaeval.scoring.contract import Metric, PairScore, Status
@@ -183,27 +183,38 @@ class _Job:
             share.computed += len(new)
 
 
-Aggregate = Literal["max", "mean"]
-AGGREGATES: tuple[str, ...] = get_args(Aggregate)
-
 # A chunk that could have held the support and was not judged leaves the document unjudged. A chunk in which there was
 # nothing to judge does not.
 _SPOILS = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED, Status.NOT_FINITE)
 
 
 def aggregate(
-    answers: Sequence[PairScore], rows: Sequence[UnitRow], how: Aggregate, direction: Literal[1, -1]
+    answers: Sequence[PairScore], rows: Sequence[UnitRow], how: Aggregation, direction: Literal[1, -1]
 ) -> list[PairScore]:
-    """One answer per row, oriented so that higher is more support: the best of the row's chunks, or their mean."""
+    """One answer per row, oriented so that higher is more support: the best of the row's chunks, or a mean of them.
+
+    Of a union, it is the best too: the joined chunks (`best_members`) have still to be scored.
+    """
     return [_combine([answers[number] for number in row.members], how, direction) for row in rows]
 
 
-def _combine(members: list[PairScore], how: Aggregate, direction: Literal[1, -1]) -> PairScore:
+def best_members(
+    answers: Sequence[PairScore], members: Iterable[int], most: int | None, direction: Literal[1, -1]
+) -> list[int]:
+    """The numbers of the best answers among a row's members, at most `most`, in their order; the first of equals."""
+    scored = [(number, score) for number in members if (score := answers[number].score) is not None]
+    best = sorted(scored, key=lambda member: -direction * member[1])[:most]
+    return sorted(number for number, _ in best)
+
+
+def _combine(members: list[PairScore], how: Aggregation, direction: Literal[1, -1]) -> PairScore:
     tokens, cut = sum(member.tokens for member in members), sum(member.cut for member in members)
-    scores = [direction * member.score for member in members if member.score is not None]
+    best = best_members(members, range(len(members)), how.most if how.kind == "mean" else None, direction)
+    scores = [direction * score for number in best if (score := members[number].score) is not None]
     status = next((member.status for member in members if member.status in _SPOILS), None)
     if status is None and not scores:
         status = members[0].status
     if status is not None:
         return PairScore(None, status, tokens, cut)
-    return PairScore(max(scores) if how == "max" else sum(scores) / len(scores), tokens=tokens, cut=cut)
+    score = sum(scores) / len(scores) if how.kind == "mean" else max(scores)
+    return PairScore(score, tokens=tokens, cut=cut)

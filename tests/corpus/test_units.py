@@ -1,12 +1,13 @@
-"""Units: a row per chunk or a row per citation."""
+"""Units: a row per chunk, or a row per citation over its chunks, its page or its marked evidence."""
 
 from dataclasses import replace
 
 import pytest
 
 from metaeval.corpus.chunks import Chunking
-from metaeval.corpus.model import SupportLevel
-from metaeval.corpus.pairs import Pair, PairTable, UnitRow, unit_rows
+from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+from metaeval.corpus.pairs import GIVEN, UNMATCHED, Pair, PairTable
+from metaeval.corpus.units import NEAREST, UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError
 
 NONE, PARTIAL, FULL = SupportLevel.NONE, SupportLevel.PARTIAL, SupportLevel.FULL
@@ -53,3 +54,83 @@ def test_two_citations_of_one_document_by_one_statement_stay_two_rows():
 def test_chunks_that_nobody_cites_need_the_chunk_unit():
     with pytest.raises(UserError, match=r"pool=bm25:1 adds chunks that nobody cites, so it needs unit=chunk"):
         unit_rows(replace(TABLE, pairs=(*TABLE.pairs, POOL), pool="bm25:1"), "citation")
+
+
+SENTENCES = ("Rain  fell.", "The river rose.", "Nobody slept.", "The bridge held.", "Morning came.")
+
+
+def corpus(*citations, sentences=SENTENCES, text=""):
+    """One statement and one document, cited at a level with evidence."""
+    return Corpus(
+        "made",
+        {"d": Document("d", text, sentences=sentences), "empty": Document("empty", " ")},
+        {"s": Statement("s", "The river rose and the bridge held.", "g"), "blank": Statement("blank", " ", "g")},
+        tuple(
+            Citation(f"c{n}", statement, document, level, evidence)
+            for n, (level, evidence, statement, document) in enumerate(citations)
+        ),
+    )
+
+
+def test_a_page_is_one_source_whatever_its_chunks():
+    table = page_pairs(corpus((FULL, Evidence((1,)), "s", "d"), (NONE, Evidence(), "s", "d")), Chunking(3), 0.5)
+
+    whole = "Rain fell. The river rose. Nobody slept. The bridge held. Morning came."
+    assert [(pair.pair_id, pair.source, pair.level) for pair in table.pairs] == [
+        ("c0#page", whole, FULL),
+        ("c1#page", whole, NONE),
+    ]
+    assert str(table.chunking) == "sentences-3"
+    assert [*table.evidence] == [GIVEN, UNMATCHED]
+    assert [(row.id, row.members, row.words) for row in unit_rows(table, "page")] == [
+        ("c0", (0,), 12),
+        ("c1", (1,), 12),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("window", "source"),
+    [
+        (0, "The river rose. The bridge held."),
+        (1, "Rain fell. The river rose. Nobody slept. The bridge held. Morning came."),
+    ],
+)
+def test_evidence_is_what_was_marked_with_its_neighbours(window, source):
+    table = evidence_pairs(corpus((PARTIAL, Evidence((1, 3)), "s", "d")), Chunking(), 0.5, window)
+
+    (pair,) = table.pairs
+    assert (pair.pair_id, pair.source, pair.level) == ("c0#evidence", source, PARTIAL)
+
+
+def test_copied_evidence_is_found_in_the_page_or_stands_for_itself():
+    copied = [Evidence(texts=("The river rose",)), Evidence(texts=("A flood took the mill away.",))]
+    table = evidence_pairs(corpus(*((FULL, one, "s", "d") for one in copied)), Chunking(), 0.5, 0)
+
+    assert [pair.source for pair in table.pairs] == ["The river rose.", "A flood took the mill away."]
+    assert table.evidence["of them found in no document sentence"] == 1
+
+
+def test_what_supports_nothing_reads_the_nearest_sentences_and_a_mark_that_is_missing_is_counted():
+    cited = [
+        (FULL, Evidence((1, 3)), "s", "d"),
+        (NONE, Evidence(), "s", "d"),
+        (NONE, Evidence((0,)), "s", "d"),
+        (PARTIAL, Evidence(), "s", "d"),
+        (FULL, Evidence(), "s", "empty"),
+        (FULL, Evidence((1,)), "blank", "d"),
+    ]
+    table = evidence_pairs(corpus(*cited), Chunking(), 0.5, 0)
+
+    # Sets of 2, 1 and 1 sentences: the median is 1, and the second sentence shares most words with the statement.
+    assert [pair.source for pair in table.pairs] == [
+        "The river rose. The bridge held.",
+        "The river rose.",
+        "Rain fell.",
+    ]
+    assert table.evidence[NEAREST] == 1
+    assert table.dropped == {"no marked evidence": 1, "no document text": 1, "no statement text": 1}
+
+
+def test_without_marked_evidence_there_is_none_to_read():
+    with pytest.raises(UserError, match=r"marks no evidence, which unit=evidence reads\. Try unit=page\."):
+        evidence_pairs(corpus((FULL, Evidence(), "s", "d")), Chunking(), 0.5, 0)

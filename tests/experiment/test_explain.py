@@ -68,7 +68,7 @@ def test_every_field_of_a_real_signature_has_a_sentence(results, protocol):
         ("evidence", "touched,jaccard-0.25", "lowest Jaccard similarity", "evidence.rule, evidence.threshold"),
         ("evidence", "jaccard-0.25", "the base paper's rule", "evidence.rule, evidence.threshold"),
         ("pool", "bm25:20", "the K best chunks of all other documents", "pool"),
-        ("over-chunks", "mean", "the max or the mean over the chunks", "aggregate"),
+        ("over-chunks", "mean", "max, mean, mean:K, or union:K", "aggregate"),
         ("metric", "mine@scores", "read from a file", "metrics"),
         ("gains", "exponential", "2^level - 1", "protocol_options.retrieval.gains"),
         (

@@ -77,7 +77,7 @@ def test_a_wrong_axis_is_refused(axis, said):
 
 @pytest.mark.parametrize(
     ("axis", "said"),
-    [("chunk.sise=1,2", "Did you mean 'size'"), ("unit=chunk,page", "'page'"), ("pool=bm25:0", "bm25:K")],
+    [("chunk.sise=1,2", "Did you mean 'size'"), ("unit=chunk,pages", "'pages'"), ("pool=bm25:0", "bm25:K")],
 )
 def test_an_axis_that_no_run_takes_is_refused_before_anything_is_scored(settings, tmp_path, axis, said):
     config = load_run(None, {**settings, "results": tmp_path / "untouched"})

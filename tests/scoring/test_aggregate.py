@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.corpus.pairs import UnitRow
+from metaeval.corpus.units import UnitRow, read_aggregation
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.engine import aggregate
+from metaeval.scoring.engine import aggregate, best_members
 
 SPOILING = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED, Status.NOT_FINITE)
 HARMLESS = (Status.EMPTY, Status.NOTHING_TO_SCORE)
@@ -18,7 +18,7 @@ def row(*members):
 
 def one(answers, how="max", direction=1):
     """The answer of a row of all these pairs."""
-    (result,) = aggregate(answers, [row(*range(len(answers)))], how, direction)
+    (result,) = aggregate(answers, [row(*range(len(answers)))], read_aggregation(how), direction)
     return result
 
 
@@ -34,6 +34,11 @@ def missing(status):
         # Less is more support: the best chunk is the one of -0.5, and the row's score is turned round.
         ("max", -1, 0.5),
         ("mean", -1, -0.25),
+        ("mean:1", 1, 0.75),
+        ("mean:2", 1, 0.625),  # (0.75 + 0.5) / 2
+        ("mean:2", -1, 0.0),  # the best are -0.5 and 0.5
+        ("mean:3", 1, 0.25),
+        ("mean:9", 1, 0.25),  # there are no more than three
     ],
 )
 def test_a_row_takes_its_best_chunk_or_their_mean_turned_to_more_is_better(how, direction, expected):
@@ -43,7 +48,7 @@ def test_a_row_takes_its_best_chunk_or_their_mean_turned_to_more_is_better(how, 
 def test_rows_take_their_own_members_in_the_order_of_the_rows():
     answers = [PairScore(float(number)) for number in range(4)]
     rows = [row(3), row(0, 2), row(1)]
-    assert [answer.score for answer in aggregate(answers, rows, "mean", 1)] == [3.0, 1.0, 1.0]
+    assert [answer.score for answer in aggregate(answers, rows, read_aggregation("mean"), 1)] == [3.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("how", ["max", "mean"])
@@ -75,6 +80,14 @@ def test_every_status_is_either_a_score_spoiling_or_harmless():
 def test_tokens_and_cuts_add_up_scored_or_not(last):
     result = one([PairScore(0.25, tokens=10, cut=4), PairScore(None, Status.EMPTY, 2, 0), last])
     assert (result.tokens, result.cut) == (15, 5)
+
+
+def test_the_best_chunks_are_named_in_the_order_of_the_page_and_the_first_of_equals_is_taken():
+    answers = [PairScore(0.5), PairScore(0.1), missing(Status.EMPTY), PairScore(0.9), PairScore(0.5)]
+    assert best_members(answers, range(5), 2, 1) == [0, 3]
+    assert best_members(answers, range(5), 2, -1) == [0, 1]
+    assert best_members(answers, [4, 3, 2], 9, 1) == [3, 4]
+    assert best_members(answers, range(5), None, 1) == [0, 1, 3, 4]
 
 
 SCORES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaeval.corpus.pairs import UnitRow
+from metaeval.corpus.units import UnitRow
 from metaeval.scoring import controls
 from metaeval.scoring.controls import CONTROLS, GOLD_CONTROLS
 

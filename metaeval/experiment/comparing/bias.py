@@ -120,12 +120,15 @@ def bias_sheet(panel: Panel, asked: Asked) -> Sheet:
     )
 
 
+_SOURCE = {"chunk": "chunk", "evidence": "evidence"}
+
+
 def _properties(panel: Panel, frame: Frame) -> dict[str, Floats]:
     found = {"statement length": statement_words(panel, frame).astype(np.float64)}
     source = panel.source
     if not isinstance(source, RatedSet):
         rows = [source.rows[number] for number in frame.numbers]
-        length = "chunk length" if frame.unit == "chunk" else "document length"
+        length = f"{_SOURCE.get(frame.unit, 'document')} length"
         found[length] = np.array([float(row.words) for row in rows])
         if frame.unit == "chunk":
             found["chunk position"] = np.array([float(row.position) for row in rows])

@@ -232,6 +232,8 @@ def _rows(made: Recipe, fields: Mapping[str, str]) -> None:
         made.setting("evidence.rule", rule.strip(",") or "touched", standard.evidence.rule)
         made.setting("evidence.threshold", threshold, standard.evidence.threshold)
     made.setting("aggregate", fields.get("over-chunks", standard.aggregate), standard.aggregate)
+    made.setting("evidence.window", fields.get("window", standard.evidence.window), standard.evidence.window)
+    made.setting("over_limit", fields.get("over-limit", standard.over_limit), standard.over_limit)
 
 
 def _citations(made: Recipe, fields: Mapping[str, str]) -> None:

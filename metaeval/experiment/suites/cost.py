@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metaeval.config import RunConfig
+from metaeval.experiment.answers import expected_texts
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.prepared_run import prepare
@@ -48,10 +49,11 @@ def measure(config: RunConfig, clock: Clock = time.process_time) -> Iterator[Cos
     Nothing is read from the score store or written to it. A first pair is scored outside the clock: it loads the
     model. What is paid for is never asked: its cost is estimated. Score files cost nothing here and are passed over.
     """
-    texts = sample(prepare(config).texts, config.interval.seed)
+    job = prepare(config)
     for name in dict.fromkeys(config.metrics):
         if not name.startswith(FILE_PREFIX):
-            yield _measured(name, load_metric(name, config), texts, clock)
+            metric = load_metric(name, config)
+            yield _measured(name, metric, sample(expected_texts(job, metric), config.interval.seed), clock)
 
 
 def sample(texts: Sequence[Texts], seed: int, size: int = SAMPLE) -> list[Texts]:

@@ -30,7 +30,12 @@ _POOL = "pool"
 _EARLIER = {"evidence_threshold": "evidence.threshold"}
 _PLAIN = ("controls=false", "interval.resamples=0", "comparison.permutations=0")  # values alone
 _RULE, _THRESHOLD = "evidence.rule", "evidence.threshold"
-_EVIDENCE = (_RULE, _THRESHOLD)  # of no use with unit=citation: a citation has its level without evidence
+_IDLE: Mapping[str, tuple[str, ...]] = {
+    "citation": (_RULE, _THRESHOLD),  # a citation has its level without evidence
+    "page": (_RULE, _THRESHOLD),
+    "evidence": ("chunk.size", "chunk.mode", _RULE),
+}
+"""Axes that make no difference with a unit; the pool makes one with chunks alone."""
 
 
 def read_axes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -103,12 +108,11 @@ def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]
     names = [name for name in axes if name != TIES]
     for values in product(*(axes[name] for name in names)):
         choices = dict(zip(names, values, strict=True))
-        if choices.get("unit") == "citation":
-            if choices.get("pool", "own") != "own":
-                continue  # a pool adds chunks that nobody cites
-            if any(choices[axis] != axes[axis][0] for axis in _EVIDENCE if axis in axes):
-                continue
-        yield choices
+        unit = choices.get("unit", "chunk")
+        if unit != "chunk" and choices.get(_POOL, "own") != "own":
+            continue  # a pool adds chunks that nobody cites
+        if all(choices[name] == axes[name][0] for name in _IDLE.get(unit, ()) if name in axes):
+            yield choices
 
 
 def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mapping[str, Protocol]) -> RunConfig:
@@ -131,7 +135,7 @@ def _outlooks(
     said = {
         name: value
         for name, value in choices.items()
-        if (protocol.uses_pool or name != _POOL) and (choices.get("unit") != "citation" or name not in _EVIDENCE)
+        if (protocol.uses_pool or name != _POOL) and name not in _IDLE.get(choices.get("unit", "chunk"), ())
     }
     for policy in axes[TIES] if protocol.tie_orders else ("",):
         values = {row.metric: _value(row.values.get(measure), policy) for row in result.rows}

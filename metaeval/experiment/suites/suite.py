@@ -12,11 +12,12 @@ from typing import Any
 
 from metaeval.config import RunConfig, load_run, read_experiment
 from metaeval.errors import UserError
+from metaeval.experiment.answers import answer_rows, reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
 from metaeval.experiment.doctor import State, readiness
 from metaeval.experiment.evaluation import find_protocols, named_protocols, readable_protocols
 from metaeval.experiment.job_folder import job_folder
-from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in, score_metrics
+from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, from_job, prepare
 from metaeval.experiment.run import Evaluated, run, write_run
 from metaeval.files import safe_name, write_text
@@ -63,7 +64,7 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
 
             def exhaust(name: str, store: ScoreStore) -> None:
                 if not name.startswith(FILE_PREFIX):
-                    list(score_metrics(job.texts, [name], config, store, progress))
+                    list(answer_rows(job, [name], store, progress))
 
             # Each metric scores alone, into the store: those that end well are run.
             able, failed = _sort_out(config, able, exhaust)
@@ -104,7 +105,7 @@ def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
             _check(member, config, job, store)
         return
     with plug_in(name):
-        unique = {pair_key(*pair): pair for pair in job.texts}
+        unique = {pair_key(*pair): pair for pair in reading(job, metric).texts}
         identity = job_identity(metric, unique.values())
         state = readiness(name, metric)
         if state.state is State.KEY and len(store.find(identity, list(unique))) < len(unique):

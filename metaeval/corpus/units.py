@@ -1,0 +1,173 @@
+"""Units of analysis: what one row of a protocol's input is, and how a row's score is made of those of its chunks."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Literal, NamedTuple, get_args
+
+from metaeval.corpus.chunks import Chunk, Chunking, chunk_corpus, document_sentences
+from metaeval.corpus.model import Corpus, SupportLevel
+from metaeval.corpus.pairs import (
+    GIVEN,
+    UNMATCHED,
+    Alignment,
+    Pair,
+    PairTable,
+    align_evidence,
+    build_pairs,
+    lacking,
+    pair_of,
+    united,
+    word_set,
+)
+from metaeval.errors import UserError
+
+Unit = Literal["chunk", "citation", "page", "evidence"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+"""chunk: a row per statement and chunk. The others have a row per citation: its document's chunks, the whole document,
+or the sentences that the annotator marked."""
+
+
+class Aggregation(NamedTuple):
+    """How the scores of a row's chunks become one; most: how many of the best chunks take part (None: all)."""
+
+    kind: Literal["max", "mean", "union"]
+    most: int | None = None
+
+
+_AGGREGATION = re.compile(r"(max|mean)|(mean|union):([1-9]\d*)")
+
+
+def read_aggregation(text: str) -> Aggregation:
+    """Read max, mean (of all chunks), mean:K (of the K best), or union:K (the K best, joined and scored again).
+
+    Raises `UserError` for anything else.
+    """
+    match = _AGGREGATION.fullmatch(text)
+    if match is None:
+        raise UserError(
+            f"aggregate is {text!r}; allowed: max, mean, mean:K, or union:K with K of 1 or more (for example union:3)."
+        )
+    if match[1]:
+        return Aggregation("max" if match[1] == "max" else "mean")
+    return Aggregation("mean" if match[2] == "mean" else "union", int(match[3]))
+
+
+def page_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTable:
+    """One pair per citation, whose source is the whole document. chunking: what metrics that cannot read it read."""
+    table = build_pairs(chunk_corpus(corpus, Chunking(sys.maxsize)), threshold)
+    pages = tuple(pair._replace(pair_id=f"{pair.citation_id}#page") for pair in table.pairs)
+    counts = {name: table.evidence[name] for name in (GIVEN, UNMATCHED)}  # the others are about chunks
+    return replace(table, pairs=pages, chunking=chunking, evidence=counts)
+
+
+NEAREST = "citations at level none without marked evidence: they read the sentences nearest to the statement"
+UNMARKED = "no marked evidence"
+
+
+def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window: int) -> PairTable:
+    """One pair per citation, whose source is what annotators marked in any set, `window` sentences on either side too.
+
+    Evidence that was copied and is found in no sentence stands for itself. Where a page supports nothing there is
+    nothing to mark: such a citation reads the sentences that share most words with the statement, as many as a citation
+    has marked at the median, which is the best that a retriever would find. A supported citation without marked
+    evidence is dropped and counted.
+
+    Raises `UserError` where no evidence is marked at all.
+    """
+    documents = {id: document_sentences(document) for id, document in corpus.documents.items()}
+    placed = {
+        citation.id: align_evidence(
+            united(citation.evidence), list(map(word_set, documents[citation.document_id])), threshold
+        )
+        for citation in corpus.citations
+        if citation.evidence
+    }
+    if not placed:
+        raise UserError(f"Corpus {corpus.name!r} marks no evidence, which unit=evidence reads. Try unit=page.")
+    usual = max(1, round(median(len(found.sentences) for found in placed.values())))
+    pairs, dropped = [], Counter[str]()
+    counts = {GIVEN: 0, UNMATCHED: 0, NEAREST: 0}
+    for citation in corpus.citations:
+        statement, sentences = corpus.statements[citation.statement_id], documents[citation.document_id]
+        found = placed.get(citation.id, Alignment(frozenset(), 0, 0))
+        counts[GIVEN] += found.given
+        counts[UNMATCHED] += found.unmatched
+        nearest = citation.level is SupportLevel.NONE and not citation.evidence
+        chosen = _nearest(statement.text, sentences, usual) if nearest else found.sentences
+        source = _passage(sentences, chosen, window) or " ".join(united(citation.evidence).texts)
+        if reason := lacking(statement, any(map(str.split, sentences))) or ("" if source else UNMARKED):
+            dropped[reason] += 1
+            continue
+        counts[NEAREST] += nearest
+        chunk = Chunk(citation.document_id, 0, source, tuple(sorted(chosen)))
+        pairs.append(pair_of(statement, chunk, f"{citation.id}#evidence", citation.level, citation, 1.0))
+    return PairTable(tuple(pairs), chunking, threshold, evidence=counts, dropped=dropped)
+
+
+def _nearest(statement: str, sentences: Sequence[str], most: int) -> frozenset[int]:
+    words = word_set(statement)
+    shared = [len(words & word_set(sentence)) for sentence in sentences]
+    return frozenset(sorted(range(len(sentences)), key=lambda index: -shared[index])[:most])
+
+
+def _passage(sentences: Sequence[str], chosen: Collection[int], window: int) -> str:
+    kept = {near for index in chosen for near in range(index - window, index + window + 1)}
+    return " ".join(word for index in sorted(kept & {*range(len(sentences))}) for word in sentences[index].split())
+
+
+class UnitRow(NamedTuple):
+    """One judged row: its gold level (None: not known), and the pairs whose scores it is made of.
+
+    id: the pair id (unit chunk) or the citation id (the other units). members: row numbers in the pair table.
+    words: words of the members' sources. position: the chunk's place in its document, from 0. held: share of an
+    evidence set that the chunk holds (`Pair.held`); None for a citation.
+    """
+
+    id: str
+    statement_id: str
+    group: str
+    level: int | None
+    cited: bool
+    members: tuple[int, ...]
+    statement: str
+    words: int
+    position: int
+    held: float | None = None
+
+
+def unit_rows(table: PairTable, unit: Unit) -> list[UnitRow]:
+    """Rows in table order: one per pair, or one per citation over all its pairs."""
+    if unit == "chunk":
+        return [
+            _row(pair, pair.pair_id, pair.level, (number,), table)._replace(held=pair.held)
+            for number, pair in enumerate(table.pairs)
+        ]
+    if table.pool != "own":
+        raise UserError(f"pool={table.pool} adds chunks that nobody cites, so it needs unit=chunk (unit is {unit!r}).")
+    members: dict[str, list[int]] = {}
+    for number, pair in enumerate(table.pairs):
+        members.setdefault(pair.citation_id, []).append(number)
+    return [
+        _row(table.pairs[numbers[0]], citation_id, table.pairs[numbers[0]].citation_level, tuple(numbers), table)
+        for citation_id, numbers in members.items()
+    ]
+
+
+def _row(pair: Pair, id: str, level: int | None, members: tuple[int, ...], table: PairTable) -> UnitRow:
+    return UnitRow(
+        id=id,
+        statement_id=pair.statement_id,
+        group=pair.group,
+        level=level,
+        cited=pair.cited,
+        members=members,
+        statement=pair.statement,
+        words=sum(len(table.pairs[number].source.split()) for number in members),
+        position=pair.chunk,
+    )
