@@ -129,16 +129,20 @@ class EvidenceConfig(Strict):
 
 
 class IntervalConfig(Strict):
-    """The cluster bootstrap, which draws whole groups of rows."""
+    """Cluster intervals, which take whole groups of rows as what was sampled."""
 
     resamples: int = Field(default=1000, ge=0, le=1_000_000)
-    """Resamples of the bootstrap (0: no intervals)."""
+    """Resamples of the bootstrap, for the methods that draw (0: no intervals)."""
     seed: int = Field(default=0, ge=0)
     """Seed from which resamples are drawn."""
     level: float = Field(default=0.95, gt=0, lt=1)
     """Level of the intervals."""
-    method: Literal["percentile", "bca"] = "percentile"
-    """Method of the intervals: percentile, or bca (bias-corrected and accelerated)."""
+    method: Literal["t", "bootstrap-t", "percentile", "bca"] = "t"
+    """Method of the intervals: t (a cluster standard error, and Student's t at the effective number of groups),
+    bootstrap-t (the same, with quantiles of a studentised cluster bootstrap), percentile, or bca (bias-corrected and
+    accelerated)."""
+    fewest: float = Field(default=6, ge=2)
+    """Effective groups that an interval of t or bootstrap-t needs."""
 
     def drawn(self) -> dict[str, int | float]:
         """The resampling as settings of a sheet, whose intervals are percentiles."""

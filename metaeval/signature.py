@@ -32,6 +32,7 @@ OF_RUN: Mapping[str, str] = {
     "alpha": "comparison.alpha",
     "permutations": "comparison.permutations",
     "interval": "interval.method interval.level",
+    "fewest": "interval.fewest",
     "B": "interval.resamples",
     "resamples": "interval.resamples",
     "level": "interval.level",
@@ -100,9 +101,12 @@ def signature(fields: Mapping[str, object]) -> str:
     return "|".join(f"{name}:{_clean(value)}" for name, value in fields.items())
 
 
-def resampled_fields(level: float, resamples: int, seed: int, method: str = "percentile") -> dict[str, object]:
-    """The fields that pin cluster intervals."""
-    return {"interval": f"cluster-{method}-{level}", "by": "group", "B": resamples, "seed": seed}
+def resampled_fields(
+    level: float, resamples: int, seed: int, method: str = "percentile", fewest: float = 6
+) -> dict[str, object]:
+    """The fields that pin cluster intervals; fewest: effective groups that one needs, where the method counts them."""
+    least = {"fewest": f"{fewest:g}"} if method in ("t", "bootstrap-t") else {}
+    return {"interval": f"cluster-{method}-{level}", **least, "by": "group", "B": resamples, "seed": seed}
 
 
 def versions(*packages: str) -> dict[str, str]:

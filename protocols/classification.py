@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.bounds import extreme_ranks
-from metaeval.stats.classification import average_precision, roc_auc
+from metaeval.stats.classification import auc_influence, average_precision, average_precision_influence, roc_auc
 from metaeval.stats.correlations import concordance
+from metaeval.stats.influence import Influence, mean_of, of_left_out
 from metaeval.stats.rank_counts import count_wins
-from metaeval.stats.resampling import Draws, replicate, value
+from metaeval.stats.resampling import Draws, jackknife, replicate, value
 from metaeval.stats.significance import delong
-from protocols.contract import Floats, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, opened, outcome, pair_of_bounds
 
 LEVELS = {2.0: "FULL", 1.0: "PARTIAL", 0.0: "NONE"}
@@ -40,8 +41,36 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     used = judgements.rows(known & ~missing)
     qualities = (_of_levels if judgements.levels else _of_ratings)(judgements, n_groups)
     run = partial(replicates, used, n_groups, options=options, keys=tuple(qualities))
+    moved = partial(influence, used, n_groups, options, tuple(qualities))
     excluded = {OTHER_LEVEL: int((~known).sum())}
-    return outcome(judgements, used, known & missing, run, qualities, n_groups, resampling, excluded=excluded)
+    return outcome(
+        *(judgements, used, known & missing, run, qualities, n_groups, resampling),
+        excluded=excluded,
+        influence=moved,
+    )
+
+
+def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
+    """What each group contributes to the areas; every row must have a score."""
+    rows = rows.rows(_known(rows))
+    columns = rows.score, rows.gold, rows.group, n_groups
+    found: dict[str, Influence | None] = dict.fromkeys(keys)
+    levels = np.unique(rows.gold).tolist()
+    if any(key in PAIRS or key in ("overall", "auc") for key in keys) and rows.score.size:
+        area = auc_influence(*columns)
+        for key, pair in PAIRS.items():
+            if set(pair) <= set(levels):
+                found[key] = area(*map(levels.index, pair))
+        parts = [one for key in PAIRS if (one := found.get(key))]
+        found["overall"] = mean_of(parts) if len(parts) == len(PAIRS) else None
+        found["auc"] = area(1, 0) if len(levels) == 2 else None
+    full = rows.gold == 2
+    if "ap_full" in keys and full.any() and not full.all():
+        found["ap_full"] = average_precision_influence(rows.score, full, rows.group, n_groups)
+    if "concordance" in keys:
+        values = replicate(concordance(*columns), jackknife(n_groups))
+        found["concordance"] = of_left_out(values, np.bincount(rows.group, minlength=n_groups), (0.0, 1.0))
+    return {key: found[key] for key in keys}
 
 
 def replicates(
@@ -209,5 +238,6 @@ PROTOCOL = Protocol(
     shown=_shown,
     evaluate=evaluate,
     replicate=replicates,
+    influence=influence,
     table_number=3,
 )

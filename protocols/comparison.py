@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from metaeval.stats.arrays import Bools
+from metaeval.stats.influence import Influence
 from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
 from metaeval.stats.significance import equivalent_within, required_groups, tost
-from protocols.contract import Judgements, Measure, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import ONE_GROUP, interval_of, regroup
+from protocols.contract import Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import ONE_GROUP, interval_of, jackknifed, regroup, studentised_interval
 
 Floats = NDArray[np.float64]
 
@@ -26,8 +28,8 @@ NOT_BOTH = "no rows that both metrics scored"
 class Difference:
     """One measure of one metric less that of the other, over the `rows` that both scored.
 
-    low, high: the interval of the difference over the resamples that both tables rest on. p: two-sided. None where
-    undefined, and `note` says why.
+    low, high: the interval of the difference, from the influence values or the resamples that both tables rest on.
+    p: two-sided. None where undefined, and `note` says why.
     """
 
     rows: int
@@ -50,31 +52,64 @@ def compare(
     """Hold one metric against another under the measures `keys` of a protocol.
 
     given: the two metrics' scores on the same rows. outcomes: what the protocol's `evaluate` made of each, whose
-    replicates are used again when both scored the same rows. The interval is that of the paired differences, always
-    by percentiles. The test exchanges the two metrics' scores group by group: scores brought to one scale first, as
-    ranks over all rows for measures that read order only, as z-scores for Pearson's r;
-    p = (1 + exchanges at least as far apart as the input) / (1 + permutations), so never 0. Measures that are not
-    tested (`Measure.normal`) have no p.
+    replicates and influence values are used again when both scored the same rows. The interval is that of the paired
+    differences, by the method of the tables; by percentiles where that is BCa. The test exchanges the two metrics'
+    scores group by group: scores brought to one scale first, as ranks over all rows for measures that read order only,
+    as z-scores for Pearson's r; p = (1 + exchanges at least as far apart as the input) / (1 + permutations), so never
+    0. Measures that are not tested (`Measure.normal`) have no p.
     """
     one, other = given
     both = _both(one, other)
     if not both.any():
         return {key: Difference(0, None, note=NOT_BOTH) for key in keys}
     pair = _judged(protocol, one, both, options), _judged(protocol, other, both, options)
+    codes = np.unique(one.group)
+    moved: tuple[Influences, ...] = ({}, {})
     if (np.isnan(one.score) ^ np.isnan(other.score)).any():
-        codes = np.unique(one.group)
         mine, theirs = (_replicates(protocol, rows, codes, resampling, options, keys) for rows in pair)
+        if resampling.studentised and resampling.n:
+            moved = tuple(influence_of(protocol, rows, codes, options, keys) for rows in pair)
     else:
         mine, theirs = (outcome.replicates for outcome in outcomes)
+        moved = tuple(outcome.influence for outcome in outcomes)
     p_values = _permute(protocol, pair, permutations, resampling.seed, options, keys)
     groups = np.unique(one.group[both]).size
     # Rows of a measure may come from one group where those of others do not.
     lone = {key for outcome in outcomes for key, estimate in outcome.estimates.items() if estimate.note == ONE_GROUP}
-    rows, level = int(both.sum()), resampling.level
-    return {
-        key: _difference(mine[key] - theirs[key], p_values.get(key, np.nan), rows, 1 if key in lone else groups, level)
-        for key in keys
-    }
+    found: dict[str, Difference] = {}
+    for key in keys:
+        value, n = float(mine[key][0] - theirs[key][0]), 1 if key in lone else groups
+        if np.isnan(value):
+            found[key] = Difference(int(both.sum()), None, note="undefined for one of the two")
+            continue
+        if resampling.studentised:
+            apart = minus(moved[0].get(key), moved[1].get(key))
+            interval, note, _ = studentised_interval(apart, n, codes.size, resampling)
+        else:
+            interval, note = interval_of(mine[key] - theirs[key], None, n, resampling.level)
+        p = p_values.get(key, np.nan)
+        low, high = interval or (None, None)
+        found[key] = Difference(int(both.sum()), value, low, high, None if np.isnan(p) else p, note)
+    return found
+
+
+def influence_of(
+    protocol: Protocol,
+    rows: Judgements,
+    codes: NDArray[np.int64],
+    options: Mapping[str, str],
+    keys: Collection[str],
+) -> Influences:
+    """What each of the groups `codes` contributes to the measures; every row must have a score."""
+    rows, n_groups = rows.with_group(np.searchsorted(codes, rows.group)), codes.size
+    if protocol.influence:
+        return protocol.influence(rows, n_groups, options, keys)
+    return jackknifed(lambda draws: protocol.replicate(rows, n_groups, draws, options, keys), rows, n_groups)
+
+
+def minus(one: Influence | None, other: Influence | None) -> Influence | None:
+    """The influence values of a difference; None where one of the two has none."""
+    return one - other if one and other else None
 
 
 def _permute(
@@ -134,14 +169,6 @@ def _p_value(values: Floats) -> float:
     return float((1 + hits.sum()) / (1 + permuted.size))
 
 
-def _difference(differences: Floats, p: float, rows: int, groups: int, level: float) -> Difference:
-    if np.isnan(differences[0]):
-        return Difference(rows, None, note="undefined for one of the two")
-    interval, note = interval_of(differences, None, groups, level)
-    low, high = interval or (None, None)
-    return Difference(rows, float(differences[0]), low, high, None if np.isnan(p) else p, note)
-
-
 def _both(one: Judgements, other: Judgements) -> Bools:
     return ~(np.isnan(one.score) | np.isnan(other.score))
 
@@ -161,30 +188,29 @@ def _replicates(
     keys: Collection[str],
 ) -> Replicates:
     """codes: the groups of the whole input, which are resampled as in the table of each metric."""
-    draws = bootstrap(codes.size, resampling.n, resampling.seed)
+    draws = bootstrap(codes.size, 0 if resampling.studentised else resampling.n, resampling.seed)
     return protocol.replicate(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, draws, options, keys)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A difference of two metrics on the input, `observed`, and its cluster bootstrap.
+    """A difference of two metrics on the input, `observed`, and how far it varies.
 
-    replicates: (R,) resampled differences, NaN where undefined. standard_error: their standard deviation, None where
-    fewer than half are defined or all are equal. groups: resampled.
+    standard_error: None where it is undefined or 0. groups: of the input. interval: of the difference at a level.
     """
 
     observed: float
-    replicates: Floats
     standard_error: float | None
     groups: int
+    interval: Callable[[float], tuple[float, float] | None]
 
 
 @dataclass(frozen=True)
 class Contrast:
     """`one` less `other` under one measure, beside the permutation test; None where undefined or without such a test.
 
-    tost: p of "they differ by the margin or more". equivalent: whether the 1 - 2 alpha interval of the resampled
-    differences lies within the margin. equal_within: the smallest margin for which it would. delong, williams,
+    tost: p of "they differ by the margin or more". equivalent: whether the 1 - 2 alpha interval of the
+    difference lies within the margin. equal_within: the smallest margin for which it would. delong, williams,
     steiger: p of the closed forms, which take rows as independent. needed: groups that show a difference of this size
     at 80 % power.
     """
@@ -210,12 +236,12 @@ def spreads(
     metrics: Mapping[str, Judgements],
     keys: Collection[str],
 ) -> dict[tuple[str, str], dict[str, Spread]]:
-    """The resampled differences of every two metrics (by name, on the same rows) under each measure.
+    """The differences of every two metrics (by name, on the same rows) under each measure, and how far they vary.
 
     They are those of the table, on the rows that both scored; empty without a row that both scored.
     """
-    # A metric that scored the same rows in several pairs is resampled once for them all.
-    kept: dict[tuple[str, bytes], Replicates] = {}
+    # A metric that scored the same rows in several pairs is evaluated once for them all.
+    kept: dict[tuple[str, bytes], tuple[Replicates, Influences]] = {}
     found: dict[tuple[str, str], dict[str, Spread]] = {}
     for pair in combinations(metrics, 2):
         both, codes = _both(metrics[pair[0]], metrics[pair[1]]), np.unique(metrics[pair[0]].group)
@@ -223,18 +249,33 @@ def spreads(
         for name, rows in names:
             if (name, rows) not in kept:
                 used = _judged(protocol, metrics[name], both, options)
-                kept[name, rows] = _replicates(protocol, used, codes, resampling, options, keys)
-        mine, theirs = (kept[name] for name in names) if names else ({}, {})
-        found[pair] = {key: spread_of(mine[key] - theirs[key], codes.size) for key in mine}
+                values = _replicates(protocol, used, codes, resampling, options, keys)
+                moved = influence_of(protocol, used, codes, options, keys) if resampling.studentised else {}
+                kept[name, rows] = values, moved
+        (mine, own), (theirs, others) = (kept[name] for name in names) if names else (({}, {}), ({}, {}))
+        found[pair] = {
+            key: spread_of(mine[key] - theirs[key], minus(own.get(key), others.get(key)), codes.size, resampling)
+            for key in mine
+        }
     return found
 
 
-def spread_of(differences: Floats, groups: int) -> Spread:
-    """From differences (1 + R,), the first of them that of the input."""
-    defined = differences[1:][~np.isnan(differences[1:])]
-    enough = defined.size > 1 and 2 * defined.size >= differences.size - 1
-    error = float(defined.std(ddof=1)) if enough else 0.0
-    return Spread(float(differences[0]), differences[1:], error if error > 0 else None, groups)
+def spread_of(differences: Floats, influence: Influence | None, groups: int, resampling: Resampling) -> Spread:
+    """From differences (1 + R,), the first of them that of the input, or from the influence values of the difference.
+
+    Resampled differences vary as their standard deviation, where at least half are defined.
+    """
+    if resampling.studentised:
+        error = influence.standard_error() if influence else np.nan
+
+        def interval(level: float) -> tuple[float, float] | None:
+            return studentised_interval(influence, groups, groups, replace(resampling, level=level))[0]
+    else:
+        defined = differences[1:][~np.isnan(differences[1:])]
+        enough = defined.size > 1 and 2 * defined.size >= differences.size - 1
+        error = float(defined.std(ddof=1)) if enough else 0.0
+        interval = partial(percentile_interval, differences[1:])
+    return Spread(float(differences[0]), error if error > 0 else None, groups, interval)
 
 
 def contrasts(
@@ -250,6 +291,8 @@ def contrasts(
 
     Raises ValueError unless margin is positive and 0 < alpha < 0.5.
     """
+    if not 0 < alpha < 0.5:
+        raise ValueError(f"alpha must lie between 0 and 0.5, got {alpha}")
     found = spreads(protocol, options, resampling, metrics, keys)
     return [
         _contrast(measure, pair, spread.get(measure.key), metrics, margin, alpha)
@@ -275,9 +318,9 @@ def _contrast(
 ) -> Contrast:
     forms = closed_forms(measure, metrics[pair[0]], metrics[pair[1]])
     if spread is None:  # no row that both scored
-        spread = spread_of(np.array([math.nan]), 0)
+        spread = Spread(math.nan, None, 0, lambda level: None)
     error, observed = spread.standard_error, spread.observed
-    ends = percentile_interval(spread.replicates, 1 - 2 * alpha)
+    ends = spread.interval(1 - 2 * alpha)
     told = not math.isnan(observed) and observed != 0
     return Contrast(
         measure=measure.key,
@@ -285,7 +328,7 @@ def _contrast(
         other=pair[1],
         standard_error=error,
         groups=spread.groups,
-        equivalent=equivalent_within(spread.replicates, margin, alpha),
+        equivalent=equivalent_within(ends, margin),
         equal_within=max(abs(end) for end in ends) if ends else None,
         tost=None if error is None else _known(tost(observed, error, margin)),
         **forms,

@@ -9,12 +9,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.stats.influence import Influence
 from metaeval.stats.resampling import Draws
 
 Floats = NDArray[np.float64]
 
 Replicates = Mapping[str, Floats]
 """Of each measure, its value on the input and then under each weighting of the groups; NaN where undefined."""
+
+Influences = Mapping[str, Influence | None]
+"""Of each measure, what each group contributes to it; None where that is undefined."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,22 @@ class Judgements:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Cluster bootstrap: `n` resamples of whole groups, interval at `level` by `method`. n = 0: no interval."""
+    """Cluster intervals at `level` by `method`, from `n` resamples of whole groups. n = 0: no interval.
+
+    method: "t", from a cluster standard error without resamples; "bootstrap-t", the same with studentised resamples;
+    "percentile" and "bca". fewest: effective groups that the first two need for an interval.
+    """
 
     n: int = 1000
     seed: int = 0
     level: float = 0.95
-    method: Literal["percentile", "bca"] = "percentile"
+    method: Literal["t", "bootstrap-t", "percentile", "bca"] = "t"
+    fewest: float = 6.0
+
+    @property
+    def studentised(self) -> bool:
+        """Whether intervals come from influence values and their standard error."""
+        return self.method in ("t", "bootstrap-t")
 
 
 @dataclass(frozen=True)
@@ -80,6 +94,7 @@ class Estimate:
     ties: (worst, best) value over all orders of tied scores, for rank measures that depend on them.
     bounds: (worst, best) value that the unscored pairs could have led to; None when every pair has a score.
     ceiling: the most that these scores could reach in any arrangement, for measures that ties hold below 1.
+    effective: effective groups behind the interval, where it comes from a standard error.
     """
 
     value: float | None
@@ -89,6 +104,7 @@ class Estimate:
     bounds: tuple[float, float] | None = None
     ceiling: float | None = None
     note: str = ""
+    effective: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +114,8 @@ class Outcome:
     `unscored_rows` are the numbers of the rows that lack a score and would have counted; `excluded` counts rows that
     the protocol cannot use, scored or not, by reason. `warnings` are whole sentences. `ceilings` holds, for each
     measure that ties in the gold hold below 1, what a perfect metric of each kind reaches on this gold. `replicates`
-    are what the estimates and their intervals are made of.
+    are what the estimates and their intervals are made of, without resamples where the method draws none; `influence`
+    holds each measure's influence values where the method reads them.
     """
 
     estimates: Mapping[str, Estimate]
@@ -109,6 +126,7 @@ class Outcome:
     warnings: tuple[str, ...] = ()
     ceilings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     replicates: Replicates = field(default_factory=dict, compare=False, repr=False)
+    influence: Influences = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def unscored(self) -> int:
@@ -163,7 +181,9 @@ class Protocol:
     measures: all that it computes. shown: the keys of the table's measures for an input; they depend on its gold alone.
     evaluate: the estimates of one metric. replicate: `replicate(rows, n_groups, draws, options, keys)` gives the
     measures of these keys under every weighting, from rows that all have a score and group codes below `n_groups`.
-    judge: turns scores into what two metrics are compared by, where that is not the score itself.
+    judge: turns scores into what two metrics are compared by, where that is not the score itself. influence:
+    `influence(rows, n_groups, options, keys)` gives the influence values of these measures, of the same rows; None:
+    they are the jackknife's over groups, made with `replicate`.
 
     about: what it measures, in one plain sentence. headline: the key of the measure that metrics are ranked by; "": the
     first of the table. options: by name. usual: whether "all" asks for it.
@@ -188,6 +208,7 @@ class Protocol:
     uses_pool: bool = False
     usual: bool = True
     judge: Callable[[Judgements, Mapping[str, str]], Judgements] | None = None
+    influence: Callable[[Judgements, int, Mapping[str, str], Collection[str]], Influences] | None = None
     about: str = ""
     headline: str = ""
     tie_orders: bool = False

@@ -10,11 +10,20 @@ from scipy.stats import rankdata
 
 from metaeval.stats.bounds import attainable, extreme_scores, perfect
 from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
-from metaeval.stats.resampling import Draws, replicate
+from metaeval.stats.influence import Influence, of_left_out
+from metaeval.stats.resampling import Draws, jackknife, replicate
 from metaeval.stats.significance import steiger, williams
-from protocols.contract import Floats, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
+from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, opened, outcome, pair_of_bounds
 
+MOST_BLOCKS = 1000
+"""Groups up to which a measure without a one-pass jackknife is made anew without each."""
+
+OF_COPIES = (
+    "Percentile and BCa intervals of Pearson's r and Spearman's rho are too narrow with few or unequal groups, since a "
+    "resample compares rows with their copies; interval.method=t has no resamples."
+)
+BY_RANKS = ("partial_spearman", "residual_spearman")
 PLAIN = ("pearson", "spearman", "kendall")
 PARTIAL = ("partial_pearson", "partial_spearman", "residual_spearman")
 
@@ -36,7 +45,34 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     keys = [*PLAIN, *(PARTIAL if _systems(judgements) > 1 else ())]
     qualities = _qualities(judgements, used, keys, n_groups, options)
     run = partial(replicates, used, n_groups, options=options, keys=keys)
-    return outcome(judgements, used, ~scored, run, qualities, n_groups, resampling, ceilings=_ceilings(used))
+    return outcome(
+        *(judgements, used, ~scored, run, qualities, n_groups, resampling),
+        warnings=() if resampling.studentised or not resampling.n else (OF_COPIES,),
+        ceilings=_ceilings(used),
+        influence=partial(influence, used, n_groups, options, keys),
+    )
+
+
+def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
+    """What each group contributes to the coefficients; every row must have a score.
+
+    Partial coefficients of ranks are taken anew without each group; more than `MOST_BLOCKS` groups are left out
+    several at a time.
+    """
+    plain = [key for key in keys if key not in BY_RANKS]
+    found = _left_out(rows, n_groups, options, plain)
+    if len(plain) < len(keys):
+        blocks = min(n_groups, MOST_BLOCKS)
+        found |= _left_out(rows.with_group(rows.group % max(blocks, 1)), blocks, options, set(keys) - set(plain))
+    return found
+
+
+def _left_out(
+    rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]
+) -> dict[str, Influence | None]:
+    held = np.bincount(rows.group, minlength=n_groups)
+    values = replicates(rows, n_groups, jackknife(n_groups), options, keys)
+    return {key: of_left_out(values[key], held, (-1.0, 1.0)) for key in keys}
 
 
 def replicates(
@@ -150,6 +186,7 @@ PROTOCOL = Protocol(
     shown=_shown,
     evaluate=evaluate,
     replicate=replicates,
+    influence=influence,
     table_number=2,
     table_measures=PLAIN,
 )

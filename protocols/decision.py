@@ -11,12 +11,29 @@ from functools import partial
 
 import numpy as np
 
-from metaeval.stats.arrays import weighted_sums
-from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, macro_f1, quadratic_kappa
+from metaeval.stats.classification import (
+    accuracy,
+    balanced_accuracy,
+    decision_counts,
+    macro_f1,
+    quadratic_kappa,
+    resampled,
+)
 from metaeval.stats.decisions import Objective, nested_decisions
-from metaeval.stats.resampling import Draws
+from metaeval.stats.influence import of_left_out
+from metaeval.stats.resampling import Draws, jackknife, replicate
 from protocols.classification import LEVELS, OTHER_LEVEL
-from protocols.contract import Floats, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
+from protocols.contract import (
+    Floats,
+    Influences,
+    Judgements,
+    Measure,
+    Option,
+    Outcome,
+    Protocol,
+    Replicates,
+    Resampling,
+)
 from protocols.estimation import NO_SCORES, Qualities, opened, outcome
 
 MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
@@ -39,9 +56,20 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     used = judgements.rows(known & ~missing)
     groups = np.unique(used.group).size
     qualities = {key: Qualities(groups, _why_undefined(used, options) or "undefined") for key in MEASURES}
-    run = partial(replicates, decide(used, options), n_groups, options=options, keys=MEASURES)
-    excluded = {OTHER_LEVEL: int((~known).sum())}
-    return outcome(judgements, used, known & missing, run, qualities, n_groups, resampling, excluded=excluded)
+    decided = decide(used, options)
+    run = partial(replicates, decided, n_groups, options=options, keys=MEASURES)
+    return outcome(
+        *(judgements, used, known & missing, run, qualities, n_groups, resampling),
+        excluded={OTHER_LEVEL: int((~known).sum())},
+        influence=partial(influence, decided, n_groups, options, tuple(MEASURES)),
+    )
+
+
+def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
+    """What each group contributes to the measures of decisions (`rows.score` holds levels)."""
+    held = np.bincount(rows.group, minlength=n_groups)
+    values = replicates(rows, n_groups, jackknife(n_groups), options, keys)
+    return {key: of_left_out(values[key], held, (-1.0 if key == "kappa" else 0.0, 1.0)) for key in keys}
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
@@ -65,9 +93,7 @@ def replicates(
 ) -> Replicates:
     """The measures of decisions (`rows.score` holds levels) under every weighting."""
     counts = decision_counts(rows.score.astype(np.int64), rows.gold.astype(np.int64), rows.group, n_groups)
-    moments = counts.reshape(n_groups, N_LEVELS * N_LEVELS)
-    tables = [weighted_sums(moments, tile).T.reshape(-1, N_LEVELS, N_LEVELS) for tile in draws]
-    return {key: np.concatenate([MEASURES[key](table) for table in tables]) for key in keys}
+    return {key: replicate(resampled(counts, MEASURES[key]), draws) for key in keys}
 
 
 def _folds(options: Mapping[str, str]) -> int:
@@ -121,4 +147,5 @@ PROTOCOL = Protocol(
     },
     usual=False,
     judge=decide,
+    influence=influence,
 )

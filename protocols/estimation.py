@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.stats.influence import Influence, bootstrap_t_interval, of_left_out, t_interval
 from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval
 from metaeval.stats.ties import float32_collapse
-from protocols.contract import Estimate, Judgements, Outcome, Replicates, Resampling
+from protocols.contract import Estimate, Influences, Judgements, Outcome, Replicates, Resampling
 
 # Chance alone makes some of many continuous scores coincide in float32: about 4 % of 300,000 within one octave.
 _COLLAPSE_ALARM = 0.05
@@ -18,6 +19,8 @@ _COLLAPSE_ALARM = 0.05
 NO_SCORES = "no scored pairs"
 ONE_LEVEL = "one gold level only"
 ONE_GROUP = "no interval: all pairs come from one group"
+ONE_GROUP_OF_LEVEL = "no interval: all pairs of one level come from one group"
+LOST_WITHOUT_A_GROUP = "no interval: undefined without one of the groups"
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,25 @@ def outcome(
     excluded: Mapping[str, int] | None = None,
     warnings: tuple[str, ...] = (),
     ceilings: Mapping[str, Mapping[str, float]] | None = None,
+    influence: Callable[[], Influences] | None = None,
 ) -> Outcome:
     """A protocol's outcome from its measures under every weighting of the groups (`run`) and what goes with each.
 
     judgements: (n rows) all that was given. used: the rows that have a score and count. unscored: (n,) those that
     would count and have none. excluded: the other rows by reason; a reason without rows is left out. warnings: beside
-    those on one group and on scores that collapse in float32.
+    those on one group and on scores that collapse in float32. influence: the measures' influence values, by default
+    the jackknife's.
     """
-    values = run(bootstrap(n_groups, resampling.n, resampling.seed))
+    drawn = 0 if resampling.studentised else resampling.n
+    values = run(bootstrap(n_groups, drawn, resampling.seed))
     left_out = run(jackknife(n_groups)) if resampling.method == "bca" and resampling.n else {}
+    moved: Influences = {}
+    if resampling.studentised and resampling.n:
+        moved = influence() if influence else jackknifed(run, used, n_groups)
     return Outcome(
         estimates={
-            key: _estimate(values[key], left_out.get(key), one, resampling.level) for key, one in qualities.items()
+            key: _estimate(values[key], left_out.get(key), moved.get(key), one, n_groups, resampling)
+            for key, one in qualities.items()
         },
         total=judgements.score.size,
         scored=used.score.size,
@@ -73,7 +83,14 @@ def outcome(
         warnings=(*warnings, *warnings_for(used, resampling)),
         ceilings=ceilings or {},
         replicates=values,
+        influence=moved,
     )
+
+
+def jackknifed(run: Callable[[Draws], Replicates], used: Judgements, n_groups: int) -> Influences:
+    """The jackknife's influence values of any measures, from their values under a weighting of groups."""
+    rows = np.bincount(used.group, minlength=n_groups)
+    return {key: of_left_out(values, rows) for key, values in run(jackknife(n_groups)).items()}
 
 
 def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, int]:
@@ -98,13 +115,47 @@ def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, 
 
 
 def _estimate(
-    values: NDArray[np.float64], left_out: NDArray[np.float64] | None, quality: Qualities, level: float
+    values: NDArray[np.float64],
+    left_out: NDArray[np.float64] | None,
+    influence: Influence | None,
+    quality: Qualities,
+    n_groups: int,
+    resampling: Resampling,
 ) -> Estimate:
     if np.isnan(values[0]):
         return Estimate(None, bounds=quality.bounds, note=quality.undefined)
-    interval, note = interval_of(values, left_out, quality.groups, level)
+    effective = None
+    if resampling.studentised:
+        interval, note, effective = studentised_interval(influence, quality.groups, n_groups, resampling)
+    else:
+        interval, note = interval_of(values, left_out, quality.groups, resampling.level)
     low, high = interval or (None, None)
-    return Estimate(float(values[0]), low, high, quality.ties, quality.bounds, quality.ceiling, note)
+    return Estimate(float(values[0]), low, high, quality.ties, quality.bounds, quality.ceiling, note, effective)
+
+
+def studentised_interval(
+    influence: Influence | None, groups: int, n_groups: int, resampling: Resampling
+) -> tuple[tuple[float, float] | None, str, float | None]:
+    """Interval from influence values, a note on what is amiss, and the effective groups.
+
+    groups: of the measure's rows. n_groups: of all rows, which a studentised bootstrap draws.
+    """
+    if not resampling.n:
+        return None, "", None
+    if groups < 2:
+        return None, ONE_GROUP, None
+    if influence is None:
+        return None, LOST_WITHOUT_A_GROUP, None
+    if np.isnan(influence.standard_error()):
+        return None, ONE_GROUP_OF_LEVEL, None
+    effective = influence.effective_groups()
+    if effective < resampling.fewest:
+        return None, f"no interval: fewer than {resampling.fewest:g} effective groups", effective
+    if resampling.method == "t":
+        return t_interval(influence, resampling.level), "", effective
+    draws = bootstrap(n_groups, resampling.n, resampling.seed)
+    interval = bootstrap_t_interval(influence, draws, resampling.level)
+    return interval, "" if interval else "no interval: the resamples have no spread", effective
 
 
 def interval_of(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.bounds import extreme_ranks
+from metaeval.stats.influence import of_left_out
 from metaeval.stats.pools import (
     Gains,
     RankedPools,
@@ -23,8 +24,18 @@ from metaeval.stats.pools import (
     recall_at,
     reciprocal_rank,
 )
-from metaeval.stats.resampling import Draws, replicate, value
-from protocols.contract import Floats, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
+from metaeval.stats.resampling import Draws, jackknife, replicate, value
+from protocols.contract import (
+    Floats,
+    Influences,
+    Judgements,
+    Measure,
+    Option,
+    Outcome,
+    Protocol,
+    Replicates,
+    Resampling,
+)
 from protocols.estimation import NO_SCORES, Qualities, opened, outcome, pair_of_bounds
 
 NO_SUPPORT = "pool without a supporting candidate"
@@ -74,15 +85,30 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     qualities = {key: Qualities(groups, why, ties=ties[key], bounds=bounds.get(key)) for key in MEASURES}
     run = partial(replicates, used.rows, n_groups, options=options, keys=MEASURES)
     left = {NO_SUPPORT: int((~answerable).sum()), SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum())}
-    rows, unscored, warnings = used.rows, answerable & missing, _foregone(used)
-    return outcome(judgements, rows, unscored, run, qualities, n_groups, resampling, excluded=left, warnings=warnings)
+    return outcome(
+        *(judgements, used.rows, answerable & missing, run, qualities, n_groups, resampling),
+        excluded=left,
+        warnings=_foregone(used),
+        influence=partial(influence, used.rows, n_groups, options, MEASURES),
+    )
+
+
+def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
+    """What each group contributes to the means over pools; every row must have a score."""
+    held = np.bincount(_answerable(rows).pool_group, minlength=n_groups)
+    values = replicates(rows, n_groups, jackknife(n_groups), options, keys)
+    return {key: of_left_out(values[key], held, (0.0, 1.0)) for key in keys}
+
+
+def _answerable(rows: Judgements) -> _Candidates:
+    return _candidates(rows, np.isin(rows.pool, rows.pool[rows.gold >= 1]))
 
 
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
     """The means over pools with a supporting row under every weighting; every row must have a score."""
-    candidates = _candidates(rows, np.isin(rows.pool, rows.pool[rows.gold >= 1]))
+    candidates = _answerable(rows)
     orders: Mapping[str, Order] = {"worst": "worst", "best": "best"}
     ties = orders.get(options.get("ties", ""), "expected")
     values = _pool_values(candidates.rows, _gains(options), ties, keys)
@@ -199,6 +225,7 @@ PROTOCOL = Protocol(
     shown=lambda judgements: tuple(CUTOFFS),
     evaluate=evaluate,
     replicate=replicates,
+    influence=influence,
     options={
         "gains": Option(
             "NDCG's gain of a candidate",

@@ -79,9 +79,9 @@ class ProtocolSubject:
         return {name: option.default for name, option in self.protocol.options.items()}
 
     def run(self, given: Judgements, n: int = 20, seed: int = 0, options: Mapping[str, str] | None = None) -> Outcome:
-        """Its outcome, whatever comes."""
+        """Its outcome with intervals of resamples, whatever comes."""
         asked = self.options if options is None else options
-        return self.protocol.evaluate(copied(given), Resampling(n=n, seed=seed), asked)
+        return self.protocol.evaluate(copied(given), Resampling(n=n, seed=seed, method="percentile"), asked)
 
 
 def declares_itself(subject: ProtocolSubject) -> None:
@@ -123,11 +123,11 @@ def declares_itself(subject: ProtocolSubject) -> None:
 def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
     """On every edge of its input, with and without resamples: counts that add up, numbers or a note, no exception."""
     for edge, given in EDGES.items():
-        for n in (0, 20):
+        for resampling in (Resampling(0), Resampling(20), Resampling(20, method="percentile")):
             mine = copied(given)
             outcome = runs(
                 f"evaluate on the input {edge!r}",
-                partial(subject.protocol.evaluate, mine, Resampling(n), subject.options),
+                partial(subject.protocol.evaluate, mine, resampling, subject.options),
             )
             _check_outcome(subject.protocol, given, outcome, edge)
             changed = any(

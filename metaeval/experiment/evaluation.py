@@ -180,7 +180,7 @@ def evaluate(
     beside = Beside()
     if frame.as_published:
         beside = published_for(frame.name, frame.split, frame.unit, protocol.name)
-    resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method)
+    resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
     compared = {"permutations": config.comparison.permutations, "alpha": config.comparison.alpha}
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
     rows = {column: _row(frame, column, outcomes[column], signed, beside) for column in columns}
@@ -246,7 +246,7 @@ def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, ob
 def resampling_of(config: RunConfig) -> Resampling:
     """How a run's intervals are made."""
     interval = config.interval
-    return Resampling(interval.resamples, interval.seed, interval.level, interval.method)
+    return Resampling(interval.resamples, interval.seed, interval.level, interval.method, interval.fewest)
 
 
 def _flag(column: Column, rows: Mapping[Column, results.Row], placed: Mapping[str, int]) -> results.Row:

@@ -31,7 +31,7 @@ from metaeval.experiment.prepared_run import (
 from metaeval.report.cells import units
 from metaeval.report.grid import Block, Grid, Group, Note, plain
 from metaeval.report.notes import footer
-from metaeval.report.result import Data, Interval, Result
+from metaeval.report.result import Data, Interval, IntervalMethod, Result
 from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.contract import Judgements, Measure, Protocol, Resampling
@@ -134,12 +134,13 @@ def make_sheet(
     data: Data | None = None,
     groups: Sequence[Group] = (),
     intervals: bool = True,
+    method: IntervalMethod = "percentile",
 ) -> Sheet:
     """A sheet about a panel.
 
     chosen: the analysis's own settings, which go into its signatures. table: heading of the names, headings of the
     columns, blocks of lines; groups: headings over those. data: what was judged, where that is more than the frame.
-    intervals: the numbers depend on resampling.
+    intervals: the numbers depend on resampling. method: of the intervals.
     """
     data = data or frame.summary
     where = ", ".join(part for part in (plain(data.name), plain(data.split), units(frame.unit)) if part)
@@ -148,8 +149,8 @@ def make_sheet(
     made: dict[str, object] = {**chosen}
     if intervals:
         interval = panel.config.interval
-        settings |= interval.drawn()
-        made |= resampled_fields(interval.level, interval.resamples, interval.seed)
+        settings |= interval.drawn() | ({} if method == "percentile" else {"method": method})
+        made |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
     made |= versions("metaeval", "numpy", "scipy")
     return Sheet(
         name=name,
@@ -164,7 +165,7 @@ def make_sheet(
             blocks=tuple(blocks),
             legend="",
             footnotes=tuple(footnotes),
-            footer=(*notes, *_standard(panel, frame, data, intervals)),
+            footer=(*notes, *_standard(panel, frame, data, intervals, method)),
             signatures=tuple(signature({**frame.fields, **column.fields, **made}) for column in panel.columns),
             stub=stub,
             groups=tuple(groups),
@@ -172,7 +173,7 @@ def make_sheet(
     )
 
 
-def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool) -> tuple[Note, ...]:
+def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool, method: IntervalMethod) -> tuple[Note, ...]:
     """The report's own lines on data, settings and resampling."""
     interval = panel.config.interval
     labels = ("data", "settings", *(["uncertainty"] if intervals else []))
@@ -182,7 +183,7 @@ def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool) -> tuple[
         unit=frame.unit,
         settings={key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields},
         data=data,
-        interval=Interval(resamples=interval.resamples, seed=interval.seed, level=interval.level),
+        interval=Interval(resamples=interval.resamples, seed=interval.seed, level=interval.level, method=method),
         columns=[],
         rows=[],
     )

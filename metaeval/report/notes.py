@@ -168,7 +168,10 @@ def _perfect(ceilings: dict[str, dict[str, float]], columns: Sequence[Column]) -
 
 _LEVELS = ("full", "partial", "none")
 
-_METHODS = {"percentile": "percentile", "bca": "BCa"}
+_METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
+
+_FEW_GROUPS = 30
+"""Effective groups below which intervals are known to cover less often than they say (docs/inference.md)."""
 
 # A longer list of names that share an account is "all others".
 _NAMED = 3
@@ -183,7 +186,8 @@ def footer(result: Result) -> tuple[Note, ...]:
         Note("data", _data(result.data)),
         Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
         _pairs(rows, plural(result.unit)),
-        Note("uncertainty", _interval(result.interval, result.data.groups)),
+        Note("uncertainty", _interval(result)),
+        Note("few groups", _few_groups(result)),
         *aside_notes(result),
         standing(result),
         Note("truncation", "", _truncation(rows, plural(result.unit))),
@@ -261,13 +265,46 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number:,} {plain(name)}" for name, number in order if number)
 
 
-def _interval(interval: Interval, groups: int) -> str:
+def _interval(result: Result) -> str:
+    interval, groups = result.interval, count(result.data.groups, "group")
     if interval.resamples == 0:
         return "no intervals (0 resamples)"
-    return (
-        f"{100 * interval.level:g} % {_METHODS[interval.method]} intervals, {count(interval.resamples, 'resample')} of "
-        f"{count(groups, 'group')}, seed {interval.seed}"
-    )
+    made = intervals_of(interval)
+    drawn = f"{count(interval.resamples, 'resample')} of {groups}, seed {interval.seed}"
+    if interval.method not in ("t", "bootstrap-t"):
+        return f"{made}, {drawn}"
+    effective = _effective(result, result.columns)
+    said = f"{_range(effective)} effective of {groups}" if effective else groups
+    return f"{made}, {said}" if interval.method == "t" else f"{made}, {said}, {drawn}"
+
+
+def intervals_of(interval: Interval) -> str:
+    """The level and the method of the intervals."""
+    return f"{100 * interval.level:g} % {_METHODS[interval.method]} intervals"
+
+
+def _effective(result: Result, columns: Sequence[Column]) -> list[float]:
+    """Effective groups of the metrics under these measures."""
+    values = [value_of(row, column) for row in result.rows if row.kind == "metric" for column in columns]
+    return [value.effective for value in values if value.effective is not None]
+
+
+def _range(numbers: Sequence[float]) -> str:
+    """Whole numbers from the smallest to the largest, rounded down: too few groups are never said to be enough."""
+    low, high = int(min(numbers)), int(max(numbers))
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _few_groups(result: Result) -> str:
+    few = {}
+    for column in result.columns:
+        below = [effective for effective in _effective(result, [column]) if effective < _FEW_GROUPS]
+        if below:
+            few[plain(column.label)] = _range(below)
+    if not few:
+        return ""
+    named = ", ".join(f"{label} {numbers}" for label, numbers in few.items())
+    return f"{named} effective groups, below {_FEW_GROUPS}: intervals may hold the true value less often than they say"
 
 
 def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:

@@ -32,6 +32,7 @@ class Value(_Strict):
 
     ceiling: the most that these scores could reach with their own ties and the gold's, where the measure has one.
     published: what the data set's or the base paper's authors report for the same metric on the same data.
+    effective: effective groups behind the interval, where it comes from a standard error.
     """
 
     value: float | None
@@ -42,6 +43,7 @@ class Value(_Strict):
     ceiling: float | None = None
     published: float | None = None
     note: str = ""
+    effective: float | None = None
 
 
 class Column(_Strict):
@@ -111,19 +113,26 @@ class Data(_Strict):
     evidence: dict[str, int] = Field(default_factory=dict)
 
 
+IntervalMethod = Literal["t", "bootstrap-t", "percentile", "bca"]
+
+
 class Interval(_Strict):
-    """The settings of the intervals: whole groups drawn `resamples` times from `seed`, ends at `level`."""
+    """The settings of the intervals: whole groups drawn `resamples` times from `seed`, ends at `level`.
+
+    fewest: effective groups that an interval of method t or bootstrap-t needs.
+    """
 
     resamples: int
     seed: int
     level: float
-    method: Literal["percentile", "bca"] = "percentile"
+    method: IntervalMethod = "percentile"
+    fewest: float = 6
 
 
 class Comparison(_Strict):
     """Two metrics under one measure: `one` less `other` over the rows that both scored.
 
-    low, high: the interval of the difference from the resamples of the table. p: two-sided, from a paired permutation
+    low, high: the interval of the difference, as those of the table are made. p: two-sided, from a paired permutation
     that exchanges the two metrics' normalised scores group by group; holm, bh: p adjusted over all pairs of metrics
     of the measure. None where undefined, and `note` says why.
     """

@@ -115,6 +115,12 @@ def weighted_sums(moments: Floats, tile: Weights | Floats) -> Floats:
     return total
 
 
+def left_out_sums(moments: Floats) -> Floats:
+    """Sum of moments (n_groups, K) over all groups but each in turn; (K, n_groups)."""
+    total = weighted_sums(moments, np.ones((len(moments), 1), dtype=np.uint8))
+    return np.asarray(total - moments.T)
+
+
 def group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floats]:
     """Lowest and highest of `values` (n,) in each group, (n_groups,) each; inf and -inf in a group without rows."""
     lowest, highest = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
@@ -128,6 +134,15 @@ def varies(ends: tuple[Floats, Floats], drawn: Bools) -> Bools:
     lowest = np.where(drawn, ends[0][:, None], np.inf).min(axis=0, initial=np.inf)
     highest = np.where(drawn, ends[1][:, None], -np.inf).max(axis=0, initial=-np.inf)
     return np.asarray(lowest < highest)
+
+
+def varies_without(ends: tuple[Floats, Floats]) -> Bools:
+    """Whether the other groups hold two different values, for each group in turn, (n_groups,), from `group_ends`."""
+    lowest, highest = np.sort(ends[0]), np.sort(ends[1])[::-1]
+    second = (lowest[1], highest[1]) if lowest.size > 1 else (np.inf, -np.inf)
+    low = np.where(ends[0] == lowest[0], second[0], lowest[0]) if lowest.size else lowest
+    high = np.where(ends[1] == highest[0], second[1], highest[0]) if lowest.size else highest
+    return np.asarray(low < high)
 
 
 def group_totals(values: Floats, group: Ints, n_groups: int) -> Floats:

@@ -21,12 +21,15 @@ from metaeval.stats.arrays import (
     check_rows,
     column_sum,
     compiled,
+    group_totals,
     in_strips,
     ratio,
 )
+from metaeval.stats.group_counts import level_wins
+from metaeval.stats.influence import Influence
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Prepared, Tile
-from metaeval.stats.ties import block_sizes, run_starts
+from metaeval.stats.ties import block_sizes, run_starts, sorted_entries, tie_blocks
 
 
 def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
@@ -42,6 +45,32 @@ def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepa
         return wins(tile).auc(1, 0) if both else np.full(tile.shape[1], np.nan)
 
     return Prepared(evaluate, np.unique(group).size)
+
+
+def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[int, int], Influence]:
+    """Prepare the function from two gold levels, the higher first, to the influence values of their ROC-AUC.
+
+    score, gold, group: (n,). Levels are numbered from the lowest, and are the parts of the values. The contribution of
+    a row is the share of the other level that it is on the right side of, less the AUC; their cluster standard error
+    is Obuchowski's (1997). Raises ValueError as `roc_auc` does.
+    """
+    check_rows(score, gold, group, n_groups)
+    level, n_levels = tie_blocks(gold)
+    entries = sorted_entries(score, level, group, n_levels, n_groups)
+    members, wins = level_wins(entries, n_levels, n_groups)
+    size = members.sum(axis=1)
+
+    def of(higher: int, lower: int) -> Influence:
+        pairs = 2.0 * size[higher] * size[lower]
+        value = wins[higher, lower].sum() / pairs
+        parts, rows = np.zeros(members.shape), np.zeros_like(members)
+        rows[[higher, lower]] = members[[higher, lower]]
+        parts[higher] = wins[higher, lower] / pairs - value * members[higher] / size[higher]
+        won = 2 * size[higher] * members[lower] - wins[lower, higher]
+        parts[lower] = won / pairs - value * members[lower] / size[lower]
+        return Influence(float(value), parts, rows, (0.0, 1.0))
+
+    return of
 
 
 def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
@@ -88,6 +117,21 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
     return Prepared(evaluate, np.unique(group).size)
 
 
+def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Influence:
+    """Influence values of `average_precision`: its derivative in each group's weight. Arguments as there."""
+    block, n_blocks = tie_blocks(-score)
+    found = np.bincount(block[positive], minlength=n_blocks)
+    seen = np.bincount(block, minlength=n_blocks).cumsum()
+    precision = found.cumsum() / seen
+    value = float(found @ precision / positive.sum())
+    # A row adds to what is found and seen from its own block on.
+    gain = (found / seen)[::-1].cumsum()[::-1]
+    loss = (found / seen * precision)[::-1].cumsum()[::-1]
+    rows = np.where(positive, precision[block] + gain[block] - value, 0.0) - loss[block]
+    part = group_totals(rows / positive.sum(), group, n_groups)
+    return Influence(value, part[None], np.bincount(group, minlength=n_groups)[None], (0.0, 1.0))
+
+
 def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_levels: int = 3) -> Floats:
     """Count rows by group, gold level and predicted level: (n_groups, K, K) from predicted, gold, group (n,).
 
@@ -104,13 +148,14 @@ def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_l
 
 def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
     """A measure of counts (G, K, K) under group weights, for `replicate`."""
-    flat = counts.reshape(counts.shape[0], -1)
+    flat = counts.reshape(counts.shape[0], counts.shape[1] * counts.shape[2])
 
     def evaluate(tile: Tile) -> Floats:
         # Counts are whole numbers, so their sums are exact in whatever order a matrix product takes them.
         return measure((tile.T.astype(np.float64) @ flat).reshape(-1, *counts.shape[1:]))
 
-    return Prepared(evaluate, int(np.count_nonzero(counts.sum(axis=(1, 2)))))
+    groups = int(np.count_nonzero(counts.sum(axis=(1, 2))))
+    return Prepared(evaluate, groups, lambda: measure(counts.sum(axis=0) - counts))
 
 
 def level_precision(counts: Floats) -> Floats:

@@ -23,11 +23,13 @@ from metaeval.stats.arrays import (
     group_ends,
     group_totals,
     in_strips,
+    left_out_sums,
     ratio,
     varies,
+    varies_without,
     weighted_sums,
 )
-from metaeval.stats.rank_counts import MAX_LEVELS, Orders, count_orders, count_wins
+from metaeval.stats.rank_counts import MAX_LEVELS, Orders, count_orders, count_wins, orders_left_out
 from metaeval.stats.resampling import Prepared, Tile
 from metaeval.stats.ties import block_sizes, centred_midranks, tie_blocks
 
@@ -51,7 +53,11 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
         sums = [total[None] for total in weighted_sums(moments, tile)]
         return _of_moments(sums, lambda some: varies(x_ends, tile[:, some] > 0) & varies(y_ends, tile[:, some] > 0))
 
-    return Prepared(evaluate, np.unique(group).size)
+    def left_out() -> Floats:
+        sums = [total[None] for total in left_out_sums(moments)]
+        return _of_moments(sums, lambda some: (varies_without(x_ends) & varies_without(y_ends))[some])
+
+    return Prepared(evaluate, np.unique(group).size, left_out)
 
 
 def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Floats:
@@ -94,10 +100,12 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
     orders = _orders(score, gold, group, n_groups)
 
     def evaluate(tile: Tile) -> Floats:
-        counted = orders(tile)
+        return both(orders(tile))
+
+    def both(counted: Orders) -> Floats:
         return np.stack((counted.spearman(), counted.kendall()))
 
-    return Prepared(evaluate, np.unique(group).size)
+    return Prepared(evaluate, np.unique(group).size, lambda: both(orders_left_out(score, gold, group, n_groups)))
 
 
 def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -107,7 +115,11 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
     Undefined where the gold is constant. Raises ValueError on NaN, infinity or columns of unlike length.
     """
     orders = _orders(score, gold, group, n_groups)
-    return Prepared(lambda tile: orders(tile).concordance(), np.unique(group).size)
+    return Prepared(
+        lambda tile: orders(tile).concordance(),
+        np.unique(group).size,
+        lambda: orders_left_out(score, gold, group, n_groups).concordance(),
+    )
 
 
 def _orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[Tile], Orders]:

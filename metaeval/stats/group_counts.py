@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from metaeval.stats.arrays import Bools, Ints
+from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.ties import Entries, run_starts
 
 
@@ -49,8 +50,7 @@ def inside_groups(entries: Entries, n_levels: int, n_groups: int, apart: bool = 
     A tie counts one. apart: the first two for each two levels, level h over level l < h at h (h - 1) / 2 + l:
     (n_groups, L (L - 1) + 1).
     """
-    members = np.zeros((n_levels, n_groups), dtype=np.int64)
-    np.add.at(members, (entries.level, entries.group), entries.count)
+    members = _by_level(entries.count, entries, n_levels, n_groups)
     pairs = n_levels * (n_levels - 1) // 2
     won = np.zeros((pairs if apart else 1, n_groups), dtype=np.int64)
     unlike = np.zeros_like(won)
@@ -75,3 +75,71 @@ def _tied(entries: Entries, n_groups: int) -> Ints:
     tied = np.zeros(n_groups, dtype=np.int64)
     np.add.at(tied, cells % max(n_groups, 1), rows * rows)
     return tied
+
+
+def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, Ints]:
+    """Rows of each level in each group, (L, G), and twice the rows of each level that they outrank, (L, L, G).
+
+    The second by the level of the group's rows, then by the level that they outrank, a tie counting one.
+    """
+    members = _by_level(entries.count, entries, n_levels, n_groups)
+    wins = [
+        _by_level(entries.count * everyone, entries, n_levels, n_groups) for everyone, _ in outranked(entries, n_levels)
+    ]
+    return members, np.stack(wins, axis=1) if wins else np.zeros((0, 0, n_groups), dtype=np.int64)
+
+
+def _by_level(values: Ints, entries: Entries, n_levels: int, n_groups: int) -> Ints:
+    """Sum of `values` (m,) over the entries of each level and group, (L, G)."""
+    total = np.zeros((n_levels, n_groups), dtype=np.int64)
+    np.add.at(total, (entries.level, entries.group), values)
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Counts without each group in turn, as `rank_counts.Orders` names them; (L, G) or (G,)."""
+
+    rows: Ints
+    over: Ints
+    upward: Ints
+    squares: Ints
+    cubes: Floats
+
+
+def left_out_counts(entries: Entries, n_levels: int, n_groups: int) -> LeftOut:
+    """The counts of `LeftOut` in one pass; all are whole numbers.
+
+    What goes with a group is what its rows outrank, and are outranked by, less what is both: the pairs inside it.
+    """
+    group, level, count = entries.group, entries.level, entries.count
+    members = _by_level(count, entries, n_levels, n_groups)
+    size = members.sum(axis=1)
+    everything, own, lower, own_lower, higher = (np.zeros_like(count) for _ in range(5))
+    beaten_by = np.zeros_like(members)
+    for below, (everyone, inside) in enumerate(outranked(entries, n_levels)):
+        everything += everyone
+        own += inside
+        lower += np.where(below < level, everyone, 0)
+        own_lower += np.where(below < level, inside, 0)
+        higher += np.where(below > level, 2 * size[below] - everyone, 0)
+        # Twice the rows of this level that outrank the group's.
+        np.add.at(beaten_by[below], group, count * (2 * size[below] - everyone))
+    over = _by_level(count * everything, entries, n_levels, n_groups)
+    lost = over - _by_level(count * own, entries, n_levels, n_groups) + beaten_by
+    upward = np.zeros(n_groups, dtype=np.int64)
+    np.add.at(upward, group, count * (lower + higher - own_lower))
+    tied = np.bincount(entries.block, weights=count, minlength=entries.n_blocks)
+    cells, cell = np.unique(entries.block * max(n_groups, 1) + group, return_inverse=True)
+    mine = np.bincount(cell, weights=count, minlength=cells.size)
+    cell_block, cell_group = np.divmod(cells, max(n_groups, 1))
+    rest = tied[cell_block] - mine
+    squares, cubes = (
+        (tied**power).sum()
+        + np.bincount(cell_group, weights=rest**power - tied[cell_block] ** power, minlength=n_groups)
+        for power in (2, 3)
+    )
+    won = int((count * lower).sum())
+    return LeftOut(
+        size[:, None] - members, over.sum(axis=1)[:, None] - lost, won - upward, squares.astype(np.int64), cubes
+    )

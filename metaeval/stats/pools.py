@@ -29,10 +29,11 @@ from metaeval.stats.arrays import (
     check_lengths,
     compiled,
     group_totals,
+    left_out_sums,
     ratio,
     weighted_sums,
 )
-from metaeval.stats.resampling import Prepared, Tile
+from metaeval.stats.resampling import Prepared
 from metaeval.stats.ties import run_starts
 
 Ties = Literal["expected", "worst", "best"]
@@ -120,12 +121,15 @@ def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
     counts = [np.bincount(group[known], minlength=n_groups).astype(np.float64) for known in defined]
     moments = np.stack([*sums, *counts], axis=1)
 
-    def evaluate(tile: Tile) -> Floats:
-        total = weighted_sums(moments, tile)
-        means = ratio(total[: len(measures)], total[len(measures) :])
-        return means if values.ndim > 1 else means[0]
+    def means(total: Floats) -> Floats:
+        found = ratio(total[: len(measures)], total[len(measures) :])
+        return found if values.ndim > 1 else found[0]
 
-    return Prepared(evaluate, np.unique(group[defined.any(axis=0)]).size)
+    return Prepared(
+        lambda tile: means(weighted_sums(moments, tile)),
+        np.unique(group[defined.any(axis=0)]).size,
+        lambda: means(left_out_sums(moments)),
+    )
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,14 @@ _BOOTSTRAP, _SWAPS = 0, 1
 class Draws:
     """`n` weightings of `n_groups` groups, the first of them the input itself.
 
-    make: number of a tile -> counts (n_groups, R), R <= TILE, the same for the same number.
+    make: number of a tile -> counts (n_groups, R), R <= TILE, the same for the same number. jackknife: they are the
+    input, then the input without each group in turn.
     """
 
     n: int
     n_groups: int
     make: Callable[[int], Tile]
+    jackknife: bool = False
 
     def __iter__(self) -> Iterator[Tile]:
         """The tiles in order."""
@@ -61,11 +63,13 @@ class Prepared:
     """A measure, or several on the same rows, sorted and counted and ready for any weighting.
 
     evaluate: tile (n_groups, R) -> values (R,), or (K, R) for K measures; NaN where undefined.
-    groups: number of distinct groups that hold a row of the measure.
+    groups: number of distinct groups that hold a row of the measure. left_out: the values without each group in turn,
+    (n_groups,) or (K, n_groups), in one pass and equal to those of `evaluate`; None where a measure has no such way.
     """
 
     evaluate: Callable[[Tile], Floats]
     groups: int
+    left_out: Callable[[], Floats] | None = None
 
 
 def value(prepared: Prepared, n_groups: int) -> float:
@@ -75,6 +79,9 @@ def value(prepared: Prepared, n_groups: int) -> float:
 
 def replicate(prepared: Prepared, draws: Draws) -> Floats:
     """Value of a measure under each weighting, (n,), or (K, n) for K measures; NaN where undefined."""
+    if draws.jackknife and prepared.left_out:
+        itself = prepared.evaluate(np.ones((draws.n_groups, 1), dtype=np.uint8))
+        return np.concatenate((itself, prepared.left_out()), axis=-1)
     return np.concatenate([prepared.evaluate(tile) for tile in draws], axis=-1)
 
 
@@ -109,7 +116,7 @@ def jackknife(n_groups: int) -> Draws:
         counts[left_out[columns], columns] = 0
         return _tile(counts, number, n_groups + 1, first=1)
 
-    return Draws(n_groups + 1, n_groups, make)
+    return Draws(n_groups + 1, n_groups, make, jackknife=True)
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,6 @@ import numpy as np
 from scipy.stats import norm, rankdata, t
 
 from metaeval.stats.arrays import Bools, Floats, Ints, check_finite, check_lengths
-from metaeval.stats.resampling import percentile_interval
 
 
 @dataclass(frozen=True)
@@ -136,19 +135,14 @@ def tost(difference: float, standard_error: float, margin: float) -> float:
     return float(max(above, below))
 
 
-def equivalent_within(replicates: Floats, margin: float, alpha: float = 0.05) -> bool | None:
-    """Return whether the 1 - 2 alpha percentile interval of bootstrap differences (R,) lies inside -margin .. margin.
+def equivalent_within(interval: tuple[float, float] | None, margin: float) -> bool | None:
+    """Return whether the interval of a difference at level 1 - 2 alpha lies inside -margin .. margin.
 
-    The interval form of two one-sided tests at alpha. None where the interval is undefined. Raises ValueError unless
-    margin is positive and 0 < alpha < 0.5.
+    The interval form of two one-sided tests at alpha. None without an interval. Raises ValueError unless margin is
+    positive.
     """
     _check_margin(margin)
-    if not 0 < alpha < 0.5:
-        raise ValueError(f"alpha must lie between 0 and 0.5, got {alpha}")
-    interval = percentile_interval(replicates, 1 - 2 * alpha)
-    if interval is None:
-        return None
-    return -margin < interval[0] and interval[1] < margin
+    return None if interval is None else -margin < interval[0] and interval[1] < margin
 
 
 def _check_margin(margin: float) -> None:

@@ -1,6 +1,7 @@
-"""What stands beside the permutation test: the same resamples as the table's, the rows of the closed forms."""
+"""What stands beside the permutation test: the same intervals as the table's, the rows of the closed forms."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,19 +37,31 @@ def metrics(missing=0, seed=0):
 
 
 @pytest.mark.parametrize("missing", [0, 10], ids=["all scored", "ten of each without a score"])
+@pytest.mark.parametrize("method", ["t", "bootstrap-t", "percentile"])
 @pytest.mark.parametrize("name", OPTIONS)
-def test_the_resampled_differences_are_those_of_the_table_of_pairs(name, missing):
+def test_the_differences_are_those_of_the_table_of_pairs(name, method, missing):
     protocol, options, key = registry.find("protocol", name), OPTIONS[name], KEYS[name]
-    pair = metrics(missing)
-    outcomes = [protocol.evaluate(one, RESAMPLING, options) for one in pair]
-    tabled = compare(protocol, tuple(pair), tuple(outcomes), RESAMPLING, 10, options, [key])[key]
+    pair, resampling = metrics(missing), replace(RESAMPLING, method=method)
+    outcomes = [protocol.evaluate(one, resampling, options) for one in pair]
+    tabled = compare(protocol, tuple(pair), tuple(outcomes), resampling, 10, options, [key])[key]
 
-    spread = spreads(protocol, options, RESAMPLING, dict(zip("ab", pair, strict=True)), [key])["a", "b"][key]
+    spread = spreads(protocol, options, resampling, dict(zip("ab", pair, strict=True)), [key])["a", "b"][key]
 
     assert spread.observed == tabled.value
-    assert np.quantile(spread.replicates, [0.025, 0.975]) == pytest.approx([tabled.low, tabled.high], abs=1e-12)
-    assert spread.standard_error == pytest.approx(np.std(spread.replicates, ddof=1), abs=1e-15)
+    assert spread.interval(0.95) == pytest.approx((tabled.low, tabled.high), abs=1e-12)
     assert spread.groups == 30
+
+
+def test_both_standard_errors_of_a_difference_are_alike():
+    # 30 groups: the bootstrap of 2,000 resamples has a standard error of 1.6 % itself.
+    protocol, pair = registry.find("protocol", "correlation"), dict(zip("ab", metrics(), strict=True))
+    errors = [
+        spreads(protocol, {}, Resampling(n=2000, method=method), pair, ["spearman"])["a", "b"][
+            "spearman"
+        ].standard_error
+        for method in ("t", "percentile")
+    ]
+    assert errors[0] == pytest.approx(errors[1], rel=0.1)
 
 
 def test_two_metrics_without_a_common_row_have_no_spread():
@@ -66,17 +79,18 @@ def test_two_metrics_without_a_common_row_have_no_spread():
 
 
 def test_a_spread_with_most_resamples_undefined_has_no_standard_error():
+    resampled = replace(RESAMPLING, method="percentile")
     # Two of five resamples are defined: fewer than half.
-    assert spread_of(np.array([0.1, 0.1, 0.3, np.nan, np.nan, np.nan]), 9).standard_error is None
+    assert spread_of(np.array([0.1, 0.1, 0.3, np.nan, np.nan, np.nan]), None, 9, resampled).standard_error is None
     # Three of five: sd of 1, 2, 3 with n - 1 is 1.
-    assert spread_of(np.array([0.1, 1.0, 2.0, 3.0, np.nan, np.nan]), 9).standard_error == 1.0
+    assert spread_of(np.array([0.1, 1.0, 2.0, 3.0, np.nan, np.nan]), None, 9, resampled).standard_error == 1.0
 
 
 def test_needed_equal_within_and_tost_follow_from_the_spread():
     protocol = registry.find("protocol", "correlation")
     pair = metrics()
     spread = spreads(protocol, {}, RESAMPLING, dict(zip("ab", pair, strict=True)), ["spearman"])["a", "b"]["spearman"]
-    low, high = np.quantile(spread.replicates, [0.05, 0.95])
+    low, high = spread.interval(0.9)
 
     named = dict(zip("ab", pair, strict=True))
     (wide,) = contrasts(protocol, {}, RESAMPLING, named, ["spearman"], 0.9, 0.05)

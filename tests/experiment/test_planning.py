@@ -18,7 +18,7 @@ AUC = registry.find("protocol", "classification")
 def test_groups_rows_and_citations_follow_from_the_pilot():
     # se 0.01 over 100 groups, difference 0.02: (1.959964 + 0.841621)^2 * (0.01 / 0.02)^2 * 100 = 196.2 -> 197 groups;
     # at 90 % (1.959964 + 1.281552)^2 / 4 * 100 = 262.7 -> 263. 5 rows and 1.5 citations a group.
-    pilot = Spread(0.05, np.array([0.0]), 0.01, 100)
+    pilot = Spread(0.05, 0.01, 100, lambda level: None)
 
     found = needs(pilot, 500, 150, [0.02], 0.05)
 
@@ -31,7 +31,7 @@ def test_groups_rows_and_citations_follow_from_the_pilot():
 
 
 def test_data_without_citations_have_no_number_of_them():
-    found = needs(Spread(0.05, np.array([0.0]), 0.01, 100), 500, 0, [0.02], 0.05)
+    found = needs(Spread(0.05, 0.01, 100, lambda level: None), 500, 0, [0.02], 0.05)
 
     assert [one.citations for one in found] == [None, None]
 

@@ -65,7 +65,7 @@ def test_the_interval_is_that_of_the_decisions_of_resampled_groups() -> None:
     # Decisions stay as they are, groups are drawn: scikit-learn on rows repeated by the weights of their group.
     given = sample()
     decided = decide(given, {})
-    outcome = evaluate(given, Resampling(n=40, seed=2), {})
+    outcome = evaluate(given, Resampling(n=40, seed=2, method="percentile"), {})
     weightings = np.concatenate(list(bootstrap(40, 40, 2)), axis=1).T[1:]
     for key, official in OFFICIAL.items():
         values = []

@@ -153,17 +153,18 @@ EDGES = {
 
 @every_protocol
 @pytest.mark.parametrize("edge", list(EDGES))
-@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("method", ["t", "bootstrap-t", "percentile", "bca"])
 @pytest.mark.parametrize("levels", [False, True], ids=["ratings", "levels"])
 def test_edge_matrix(protocol: Protocol, edge: str, method: str, levels: bool) -> None:
     # RuntimeWarnings are errors in this suite, so that this says too: no 0 / 0 and no mean of NaN on the way.
     given = dataclasses.replace(EDGES[edge], levels=levels)
-    outcome = protocol.evaluate(given, Resampling(n=20, method=method), {})  # type: ignore[arg-type]
+    resampling = Resampling(n=20, method=method)  # type: ignore[arg-type]
+    outcome = protocol.evaluate(given, resampling, {})
     check(outcome)
     keys = [key for key in protocol.shown(given) if key in outcome.estimates]
     mirrored = given.with_score(-given.score)
-    outcomes = outcome, protocol.evaluate(mirrored, Resampling(n=20), {})
-    for key, found in compare(protocol, (given, mirrored), outcomes, Resampling(n=20), 19, {}, keys).items():
+    outcomes = outcome, protocol.evaluate(mirrored, resampling, {})
+    for key, found in compare(protocol, (given, mirrored), outcomes, resampling, 19, {}, keys).items():
         numbers = [number for number in (found.value, found.low, found.high, found.p) if number is not None]
         assert all(math.isfinite(number) for number in numbers)
         assert (found.value is None) <= bool(found.note), key

@@ -75,6 +75,7 @@ def compare_pairs(panel: Panel, asked: Asked, margin: float) -> Pairs:
             "power": POWER,
             "permutations": tested.permutations,
             **panel.config.interval.drawn(),
+            "method": panel.config.interval.method,
         },
         records=[
             {**pair.model_dump(mode="json"), **{k: v for k, v in asdict(contrast).items() if k not in _NAMES}}
@@ -159,7 +160,7 @@ def _notes(found: Sequence[Contrast], tests: Mapping[str, str], alpha: float, as
     groups = max((one.groups for one in found), default=0)
     closed = " and ".join(label.removesuffix(" p") for label in tests.values())
     equal = (
-        f"two one-sided tests at {alpha:g}: whether the {100 * (1 - 2 * alpha):g} % interval of resampled differences "
+        f"two one-sided tests at {alpha:g}: whether the {100 * (1 - 2 * alpha):g} % interval of the difference "
         f"lies within {asked}, and the smallest margin that it lies in"
     )
     needed = f"groups for {100 * POWER:g} % power if the true difference were the one found; here are {groups:,}"

@@ -126,7 +126,7 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     error = spread.standard_error
     if error is None:
         raise UserError(
-            f"{one.name} and {other.name} do not differ in any resample under {measure.label}: nothing to plan."
+            f"{one.name} and {other.name} do not differ in any group under {measure.label}: nothing to plan."
         )
     if not all(asked_for):
         raise UserError(f"{one.name} and {other.name} are equal in {measure.label} here: name a --difference.")
@@ -175,6 +175,7 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
                 "like these, and the standard error to fall with the root of their number",
             ),
         ],
+        method=panel.config.interval.method,
     )
 
 

@@ -18,8 +18,8 @@ from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.files import sha256_json
 from metaeval.report.cells import cell
 from metaeval.report.grid import Block, Cell, Line, Note, count, plain
-from metaeval.report.notes import letters
-from metaeval.report.result import Column, Data, Value
+from metaeval.report.notes import intervals_of, letters
+from metaeval.report.result import Column, Data, Interval, Value
 from metaeval.report.sheet import Record, Sheet
 from metaeval.stats.arrays import Bools
 from protocols.contract import Estimate, Protocol
@@ -191,6 +191,7 @@ def _sheet(panels: Sequence[Panel], asked: Asked, by: Division, parts: Sequence[
         records,
         footnotes=(*(warned if few else ()), *(Note(letter, reason) for reason, letter in reasons.items())),
         data=_together([part.frame.summary for part in parts]) if by == "dataset" else None,
+        method=panels[0].config.interval.method,
     )
     return replace(sheet, grid=replace(sheet.grid, footer=tuple(_own(note, panels[0]) for note in sheet.grid.footer)))
 
@@ -200,9 +201,11 @@ def _own(note: Note, panel: Panel) -> Note:
     interval = panel.config.interval
     if note.label != "uncertainty" or not interval.resamples:
         return note
-    how = "BCa" if interval.method == "bca" else interval.method
+    made = intervals_of(Interval(**interval.model_dump()))
+    if interval.method == "t":
+        return Note(note.label, f"{made}, from each part's own groups")
     resampled = f"{count(interval.resamples, 'resample')} of each part's own groups, seed {interval.seed}"
-    return Note(note.label, f"{100 * interval.level:g} % {how} intervals, {resampled}")
+    return Note(note.label, f"{made}, {resampled}")
 
 
 def _records(part: Part, asked: Asked, by: str, key: str) -> list[Record]:

@@ -24,7 +24,7 @@ _SETTINGS = "settings"
 APART = (NUMBERS, _SETTINGS)
 """Names of no row."""
 
-_ELSEWHERE = frozenset({"resamples", "level"})  # settings of a sheet that signatures name otherwise
+_ELSEWHERE = frozenset({"resamples", "level", "method"})  # settings of a sheet that signatures name otherwise
 _NONE = frozenset({"as the profile", "paper"})  # options of a pipeline of which none was changed
 
 

@@ -134,7 +134,10 @@ class Recipe:
         self.setting("interval.seed", fields.get("seed", interval.seed), interval.seed)
         how, _, level = fields.get("interval", fields.get("level", "")).rpartition("-")
         self.setting("interval.level", level or interval.level, interval.level)
-        self.setting("interval.method", how.removeprefix("cluster-") or interval.method, interval.method)
+        # Sheets have percentile intervals, whatever the setting.
+        method = interval.method if "protocol" in fields else "percentile"
+        self.setting("interval.method", how.removeprefix("cluster-") or method, method)
+        self.setting("interval.fewest", fields.get("fewest", f"{interval.fewest:g}"), f"{interval.fewest:g}")
         for name in ("permutations", "alpha"):
             usual = getattr(comparison, name)
             self.setting(f"comparison.{name}", fields.get(name, usual), usual)

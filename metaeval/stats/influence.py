@@ -1,0 +1,202 @@
+"""Cluster standard errors and intervals of a measure from what each group contributes to it.
+
+The influence values of a measure say how far each group moves it. Their spread gives the standard error, in one pass:
+Obuchowski's for ROC-AUC ("Nonparametric analysis of clustered ROC curve data", 1997), the jackknife over groups for the
+rest. The interval is taken on a scale on which it cannot leave the measure's range, with a quantile of Student's t at
+the effective number of groups: the number of equal groups that would tell the standard error as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, stdtrit
+
+from metaeval.stats.arrays import Floats, Ints, weighted_sums
+from metaeval.stats.resampling import Draws
+
+Ends = tuple[float, float]
+"""Lowest and highest value that a measure can have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """A measure's value and the contributions of P parts of the rows (of an AUC: its two levels) in G groups.
+
+    parts: (P, G), in the measure's own units, each part summing to 0. rows: (P, G) rows of each part in each group.
+    ends: the measure's range, within which its interval is taken on the logit scale (of a correlation: Fisher's z);
+    None: the interval is taken as it stands.
+    """
+
+    value: float
+    parts: Floats
+    rows: Ints
+    ends: Ends | None = None
+
+    @property
+    def groups(self) -> int:
+        """Groups that hold a row."""
+        return int(np.count_nonzero(self.rows.any(axis=0)))
+
+    def standard_error(self) -> float:
+        """Cluster standard error; NaN where a part lies in fewer than two groups.
+
+        With the two levels of an AUC as parts it is equation 7 of Obuchowski (1997), with one part the jackknife's.
+        """
+        lies_in = np.count_nonzero(self.rows, axis=1)
+        if lies_in[lies_in > 0].min(initial=self.groups) < 2:
+            return math.nan
+        shared = self.groups / (self.groups - 1)
+        own = np.where(lies_in > 1, lies_in / np.maximum(lies_in - 1, 1) - shared, 0.0)
+        whole = self.parts.sum(axis=0)
+        return math.sqrt(shared * (whole**2).sum() + (own * (self.parts**2).sum(axis=1)).sum())
+
+    def effective_groups(self) -> float:
+        """(sum q)**2 / sum q**2, where q is the squared influence that a group's numbers of rows lead to expect.
+
+        A part with n rows in a group is expected to have a n + b n (n - 1) squared, two parts with n and m rows have
+        c n m as their product; a, b and c are fitted to all groups. The squares observed would give far too few groups:
+        they vary by chance alone.
+        """
+        if np.abs(self.parts).max(initial=0) < _NOISE:
+            return float(self.groups)
+        expected = np.zeros(self.parts.shape[1])
+        for part, n in zip(self.parts, self.rows, strict=True):
+            if part.any():
+                expected += _expected_square(part, n.astype(np.float64))
+        for one in range(len(self.parts)):
+            for other in range(one):
+                together = (self.rows[one] * self.rows[other]).astype(np.float64)
+                if together.any():
+                    c = (self.parts[one] * self.parts[other]).sum() / together.sum()
+                    expected += 2 * c * together
+        expected = np.maximum(expected, 0)
+        squares = (expected**2).sum()
+        return float(expected.sum() ** 2 / squares) if squares > 0 else float(self.groups)
+
+    def __sub__(self, other: Influence) -> Influence:
+        """That of the difference of one measure of the same rows under two metrics."""
+        ends = self.ends and (self.ends[0] - self.ends[1], self.ends[1] - self.ends[0])
+        return Influence(self.value - other.value, self.parts - other.parts, self.rows, ends)
+
+
+def mean_of(some: Sequence[Influence]) -> Influence:
+    """Influence values of the mean of several measures with the same parts and range."""
+    rows = np.max([one.rows for one in some], axis=0)
+    parts = np.mean([one.parts for one in some], axis=0)
+    return Influence(float(np.mean([one.value for one in some])), parts, rows, some[0].ends)
+
+
+def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influence | None:
+    """The jackknife's influence values: of a measure on the input, then without each group in turn, (1 + G,).
+
+    rows: (G,) rows of each group; a group without rows is not one of the sample. The standard error is the jackknife's.
+    None where the measure is undefined on the input or without some group.
+    """
+    held = rows > 0
+    left_out = values[1:][held]
+    if left_out.size < 2 or np.isnan(values[0]) or np.isnan(left_out).any():
+        return None
+    part = np.zeros(rows.size)
+    part[held] = (1 - 1 / left_out.size) * (left_out.mean() - left_out)
+    return Influence(float(values[0]), part[None], rows[None], ends)
+
+
+def t_interval(given: Influence, level: float) -> tuple[float, float] | None:
+    """Interval at `level` with Student's t at one degree of freedom less than there are effective groups.
+
+    At an end of the range no spread is seen: there the interval is that of the rule of three, and leaves out the
+    values that would have led elsewhere with chance `level`. A measure that no group moves, such as the AUC of a
+    constant, is its own interval. None where the standard error is undefined.
+    """
+    effective = given.effective_groups()
+    freedom = max(effective - 1, 1.0)
+    quantile = float(stdtrit(freedom, (1 + level) / 2))
+    return _around(given, given.standard_error(), (-quantile, quantile), level)
+
+
+def bootstrap_t_interval(given: Influence, draws: Draws, level: float) -> tuple[float, float] | None:
+    """As `t_interval`, with quantiles of the resampled value, studentised by its own resample's standard error.
+
+    Both come from the influence values: a resample adds up those of the groups that it draws (Hall, "Theoretical
+    comparison of bootstrap confidence intervals", 1988).
+    """
+    error, whole, ends = given.standard_error(), given.parts.sum(axis=0), given.ends
+    if not error > 0:
+        return t_interval(given, level)
+    moments = np.stack((whole, whole**2), axis=1)
+    shifts, squares = np.concatenate([weighted_sums(moments, tile) for tile in draws], axis=1)[:, 1:]
+    spread = np.sqrt(np.maximum(squares - shifts**2 / given.groups, 0) * given.groups / max(given.groups - 1, 1))
+    if ends:
+        at = np.clip(_share(given.value + shifts, ends), _NEAR, 1 - _NEAR)
+        shifts = (logit(at) - logit(np.clip(_share(given.value, ends), _NEAR, 1 - _NEAR))) * at * (1 - at)
+        spread = spread / (ends[1] - ends[0])
+    studentised = shifts[spread > 0] / spread[spread > 0]
+    if 2 * studentised.size < shifts.size:
+        return None
+    low, high = np.quantile(studentised, [(1 - level) / 2, (1 + level) / 2])
+    return _around(given, error, (float(low), float(high)), level)
+
+
+_NOISE = 1e-13
+"""A contribution this small is rounding: no group moves the measure."""
+
+_NEAR = 1e-12
+"""A value this close to an end of its range, as a share of the range, lies at it."""
+
+
+def _share(values: Any, ends: Ends) -> Any:
+    return (values - ends[0]) / (ends[1] - ends[0])
+
+
+def _around(given: Influence, error: float, quantiles: tuple[float, float], level: float) -> tuple[float, float] | None:
+    ends = given.ends
+    if math.isnan(error):
+        return None
+    if ends is None:
+        return given.value - quantiles[1] * error, given.value - quantiles[0] * error
+    width, at = ends[1] - ends[0], _share(given.value, ends)
+    if not _NEAR < at < 1 - _NEAR:
+        # Each part counts as the number of equal groups that is worth as much as its own.
+        rows = given.rows[given.rows.any(axis=1)].astype(np.float64)
+        least = (1 - level) ** (1 / float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min()))
+        return (ends[0] + width * least, ends[1]) if at > 0.5 else (ends[0], ends[1] - width * least)
+    if error == 0:
+        return given.value, given.value
+    unit = error / (width * at * (1 - at))
+    low, high = expit(logit(at) - np.array(quantiles)[::-1] * unit)
+    return float(ends[0] + width * low), float(ends[0] + width * high)
+
+
+def _expected_square(part: Floats, n: Floats) -> Floats:
+    """a n + b n (n - 1) with a, b >= 0 fitted to the squares of `part` (G,), each weighed by its own expectation."""
+    held = n > 0
+    one, two, square = n[held], n[held] * (n[held] - 1), part[held] ** 2
+    square /= square.mean()
+    a, b = square.sum() / one.sum(), 0.0
+    if np.ptp(one) > 0:
+        for _ in range(_ROUNDS):
+            mean = np.maximum(a * one + b * two, 1e-9)
+            a, b = _two_slopes(one / mean, two / mean, square / mean)
+    return np.asarray((a * n + b * n * (n - 1)) * (part[held] ** 2).mean())
+
+
+_ROUNDS = 8
+
+
+def _two_slopes(x: Floats, y: Floats, z: Floats) -> tuple[float, float]:
+    """a, b >= 0 of the least squares of z on a x + b y."""
+    # Sums and not matrix products, whose last digit depends on the machine's threads.
+    xx, yy, xy, xz, yz = (float((a * b).sum()) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
+    determinant = xx * yy - xy * xy
+    if determinant > 1e-12 * xx * yy:
+        a, b = (yy * xz - xy * yz) / determinant, (xx * yz - xy * xz) / determinant
+        if a >= 0 and b >= 0:
+            return float(a), float(b)
+    if yy > 0 and yz * yz * xx > xz * xz * yy:
+        return 0.0, float(yz / yy)
+    return float(xz / xx), 0.0

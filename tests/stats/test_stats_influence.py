@@ -1,0 +1,244 @@
+"""Influence values: standard errors against Obuchowski's formula and brute force, intervals at the edges of a range."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from metaeval.stats.classification import (
+    accuracy,
+    auc_influence,
+    average_precision,
+    average_precision_influence,
+    balanced_accuracy,
+    decision_counts,
+    macro_f1,
+    quadratic_kappa,
+    resampled,
+    roc_auc,
+)
+from metaeval.stats.correlations import concordance, pearson, rank_correlations
+from metaeval.stats.influence import Influence, bootstrap_t_interval, mean_of, of_left_out, t_interval
+from metaeval.stats.pools import pool_mean
+from metaeval.stats.resampling import Prepared, bootstrap, jackknife, replicate, value
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def sample(seed: int, groups: int, levels: int = 3, decimals: int = 1, rows: int = 6) -> tuple[Floats, Floats, Ints]:
+    """Groups of 1 to 2 * rows rows that share a part of their score; levels from 0."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(groups), rng.integers(1, 2 * rows, groups))
+    gold = rng.integers(0, levels, group.size).astype(float)
+    gold[:levels] = np.arange(min(levels, group.size))
+    score = np.round(gold / levels + rng.normal(size=groups)[group] + rng.normal(size=group.size), decimals)
+    return score, gold, group
+
+
+def obuchowski(score: Floats, positive: NDArray[np.bool_], group: Ints) -> float:
+    """Standard error of ROC-AUC by equations 1 to 7 of Obuchowski (1997), pair by pair and cluster by cluster."""
+
+    def psi(x: float, y: float) -> float:
+        return 1.0 if x > y else 0.5 if x == y else 0.0
+
+    clusters = [np.flatnonzero(group == code) for code in np.unique(group)]
+    abnormal = [[score[row] for row in rows if positive[row]] for rows in clusters]
+    normal = [[score[row] for row in rows if not positive[row]] for rows in clusters]
+    every_x, every_y = [x for xs in abnormal for x in xs], [y for ys in normal for y in ys]
+    big_m, big_n = len(every_x), len(every_y)
+    area = sum(psi(x, y) for x in every_x for y in every_y) / (big_m * big_n)
+    v10 = [sum(psi(x, y) for x in xs for y in every_y) / big_n for xs in abnormal]
+    v01 = [sum(psi(x, y) for x in every_x for y in ys) / big_m for ys in normal]
+    own10 = [total - len(xs) * area for total, xs in zip(v10, abnormal, strict=True)]
+    own01 = [total - len(ys) * area for total, ys in zip(v01, normal, strict=True)]
+    i10, i01, i = sum(map(bool, abnormal)), sum(map(bool, normal)), len(clusters)
+    s10 = i10 / ((i10 - 1) * big_m) * sum(one**2 for one in own10)
+    s01 = i01 / ((i01 - 1) * big_n) * sum(one**2 for one in own01)
+    s11 = i / (i - 1) * sum(one * other for one, other in zip(own10, own01, strict=True))
+    return math.sqrt(s10 / big_m + s01 / big_n + 2 * s11 / (big_m * big_n))
+
+
+@pytest.mark.parametrize("decimals", [0, 12], ids=["ties", "no ties"])
+@pytest.mark.parametrize("groups", [3, 10, 40])
+def test_auc_has_obuchowskis_standard_error(groups: int, decimals: int) -> None:
+    for seed in range(4):
+        score, gold, group = sample(seed, groups, levels=2, decimals=decimals)
+        found = auc_influence(score, gold, group, groups)(1, 0)
+        assert found.value == pytest.approx(value(roc_auc(score, gold == 1, group, groups), groups), abs=1e-14)
+        assert found.standard_error() == pytest.approx(obuchowski(score, gold == 1, group), abs=1e-10)
+        np.testing.assert_allclose(found.parts.sum(axis=1), 0, atol=1e-14)
+
+
+@pytest.mark.parametrize("levels", [(2, 0), (2, 1), (1, 0)])
+def test_auc_of_two_levels_among_three_reads_those_rows_alone(levels: tuple[int, int]) -> None:
+    score, gold, group = sample(5, 30)
+    kept = np.isin(gold, levels)
+    found = auc_influence(score, gold, group, 30)(*levels)
+    expected = obuchowski(score[kept], gold[kept] == levels[0], group[kept])
+    assert found.standard_error() == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("groups", [100, 300])
+def test_aucs_standard_error_is_near_the_jackknifes(groups: int) -> None:
+    for seed in range(5):
+        score, gold, group = sample(seed, groups, levels=2)
+        left_out = replicate(roc_auc(score, gold == 1, group, groups), jackknife(groups))
+        by_jackknife = of_left_out(left_out, np.bincount(group, minlength=groups))
+        assert by_jackknife
+        found = auc_influence(score, gold, group, groups)(1, 0).standard_error()
+        assert found == pytest.approx(by_jackknife.standard_error(), rel=0.02)
+
+
+PREPARED: dict[str, Callable[[Floats, Floats, Ints, int], Prepared]] = {
+    "pearson": pearson,
+    "spearman and kendall": rank_correlations,
+    "concordance": concordance,
+    "pool means": lambda score, gold, group, n: pool_mean(
+        np.stack((score, np.where(gold > 0, score, np.nan))), group, n
+    ),
+    **{
+        measure.__name__: lambda score, gold, group, n, measure=measure: resampled(
+            decision_counts((score > 0).astype(int) + (score > 1), np.minimum(gold, 2).astype(int), group, n), measure
+        )
+        for measure in (accuracy, balanced_accuracy, macro_f1, quadratic_kappa)
+    },
+}
+
+
+@pytest.mark.parametrize("name", PREPARED)
+@pytest.mark.parametrize("levels", [2, 3, 8, 9, 40])
+@pytest.mark.parametrize("decimals", [0, 12], ids=["ties", "no ties"])
+def test_the_one_pass_jackknife_is_the_brute_one(name: str, levels: int, decimals: int) -> None:
+    # Also with a group that holds no row, and with fewer rows than a level needs.
+    for groups in (2, 15, 130):
+        prepared = PREPARED[name](*sample(levels, groups, levels, decimals), groups + 1)
+        found = replicate(prepared, jackknife(groups + 1))
+        brute = replicate(dataclasses.replace(prepared, left_out=None), jackknife(groups + 1))
+        np.testing.assert_allclose(found, brute, rtol=0, atol=1e-10)
+
+
+def test_the_jackknife_of_a_constant_is_undefined() -> None:
+    gold, group = np.arange(12) % 3.0, np.arange(12) // 3
+    for prepared in (pearson(np.ones(12), gold, group, 4), rank_correlations(np.ones(12), gold, group, 4)):
+        assert np.isnan(replicate(prepared, jackknife(4))).all()
+
+
+def test_a_left_out_group_can_take_all_variation_with_it() -> None:
+    # Only group 2 holds another score: without it the correlation is undefined, and no interval can be given.
+    score, gold, group = np.array([1.0, 1, 1, 1, 5, 1]), np.arange(6.0), np.repeat([0, 1, 2], 2)
+    values = replicate(pearson(score, gold, group, 3), jackknife(3))
+    assert np.isnan(values).tolist() == [False, False, False, True]
+    assert of_left_out(values, np.full(3, 2)) is None
+
+
+def test_influence_of_average_precision_is_its_derivative() -> None:
+    # A group's weight raised by a millionth, the others' kept.
+    score, gold, group = sample(1, 20, levels=2)
+    prepared = average_precision(score, gold == 1, group, 20)
+    weights = np.full((20, 21), 10**6, dtype=np.uint32)
+    weights[:, 1:] += np.eye(20, dtype=np.uint32)
+    values = prepared.evaluate(weights)
+    found = average_precision_influence(score, gold == 1, group, 20)
+    assert found.value == pytest.approx(values[0], abs=1e-12)
+    np.testing.assert_allclose(found.parts[0], (values[1:] - values[0]) * 1e6, atol=1e-7)
+
+
+def test_influence_of_a_mean_and_of_a_difference() -> None:
+    score, gold, group = sample(2, 50)
+    area, worse = (auc_influence(scores, gold, group, 50) for scores in (score, score + np.arange(score.size) % 7))
+    parts = [area(2, 0), area(2, 1), area(1, 0)]
+    overall = mean_of(parts)
+    np.testing.assert_allclose(overall.parts, sum(one.parts for one in parts) / 3)
+    apart = area(2, 0) - worse(2, 0)
+    assert apart.ends == (-1, 1)
+    assert apart.value == pytest.approx(area(2, 0).value - worse(2, 0).value)
+    assert (area(2, 0) - area(2, 0)).standard_error() == 0
+    assert t_interval(area(2, 0) - area(2, 0), 0.95) == (0, 0)
+
+
+def flat(parts: Floats, ends: tuple[float, float] | None = None, middle: float = 0.5) -> Influence:
+    return Influence(middle, parts[None], np.ones((1, parts.size), dtype=np.int64), ends)
+
+
+def test_equal_groups_give_students_interval() -> None:
+    # One row a group: the jackknife of a mean is s / sqrt(n), with n - 1 degrees of freedom, whatever was observed.
+    values = np.random.default_rng(0).exponential(size=12)
+    found = of_left_out(replicate(pool_mean(values, np.arange(12), 12), jackknife(12)), np.ones(12, dtype=np.int64))
+    assert found
+    assert found.effective_groups() == pytest.approx(12)
+    expected = student.interval(0.9, 11, values.mean(), values.std(ddof=1) / math.sqrt(12))
+    assert t_interval(found, 0.9) == pytest.approx(expected, abs=1e-12)
+
+
+def test_effective_groups_follow_sizes_and_correlation() -> None:
+    # Sizes 1 (90 groups) and 50 (10 groups). Rows alike in nothing: q = n, so (90 + 500)**2 / (90 + 25,000) = 13.9;
+    # in everything: q = n**2, so (90 + 25,000)**2 / (90 + 10 * 50**4) = 10.07. Means over 400 samples.
+    n = np.repeat([1, 50], [90, 10])
+    rng = np.random.default_rng(1)
+    alone = [Influence(0.5, (np.sqrt(n) * rng.normal(size=100))[None], n[None]) for _ in range(400)]
+    alike = [Influence(0.5, (n * rng.normal(size=100))[None], n[None]) for _ in range(400)]
+    assert np.mean([one.effective_groups() for one in alone]) == pytest.approx(13.9, rel=0.08)
+    assert np.mean([one.effective_groups() for one in alike]) == pytest.approx(10.07, rel=0.02)
+
+
+def test_intervals_stay_inside_the_range_and_have_width_at_its_ends() -> None:
+    rng = np.random.default_rng(2)
+    wide = t_interval(flat(rng.normal(size=9) / 100, (0.0, 1.0), 0.98), 0.95)
+    assert wide
+    assert 0 < wide[0] < 0.98 < wide[1] < 1
+    # Nothing lost in 5 groups: what loses with chance p stays unseen with chance (1 - p)**5, which is .05 at 1 - .549.
+    assert t_interval(flat(np.zeros(5), (0.0, 1.0), 1.0), 0.95) == pytest.approx((0.05 ** (1 / 5), 1.0))
+    assert t_interval(flat(np.zeros(300), (0.0, 1.0), 0.0), 0.95) == pytest.approx((0.0, 3 / 300), rel=0.01)
+    assert t_interval(flat(np.zeros(5), (-1.0, 1.0), 1.0), 0.95) == pytest.approx((2 * 0.05 ** (1 / 5) - 1, 1.0))
+    # Away from the ends a measure that no group moves is known: the AUC of a constant.
+    assert t_interval(flat(np.zeros(5), (0.0, 1.0), 0.5), 0.95) == (0.5, 0.5)
+
+
+def test_correlations_take_fishers_z() -> None:
+    parts = np.random.default_rng(3).normal(size=40) / 100
+    found = flat(parts, (-1.0, 1.0), 0.8)
+    unit = student.ppf(0.975, 39) * found.standard_error() / (1 - 0.8**2)
+    expected = np.tanh(np.arctanh(0.8) + np.array([-unit, unit]))
+    assert t_interval(found, 0.95) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_a_level_in_one_group_has_no_standard_error() -> None:
+    score, gold, group = np.arange(6.0), np.array([1.0, 1, 0, 0, 0, 0]), np.array([0, 0, 0, 1, 1, 2])
+    found = auc_influence(score, gold, group, 3)(1, 0)
+    assert math.isnan(found.standard_error())
+    assert t_interval(found, 0.95) is None
+
+
+def test_the_studentised_bootstrap_of_a_mean() -> None:
+    # Against the bootstrap-t written out: resampled mean less the mean, by the resample's own standard error.
+    values = np.random.default_rng(4).exponential(size=25)
+    found = of_left_out(replicate(pool_mean(values, np.arange(25), 25), jackknife(25)), np.ones(25, dtype=np.int64))
+    draws = bootstrap(25, 400, seed=7)
+    studentised = []
+    for weights in np.concatenate(list(draws), axis=1).T[1:]:
+        drawn = np.repeat(values, weights)
+        studentised.append((drawn.mean() - values.mean()) / (drawn.std(ddof=1) / 5))
+    low, high = np.quantile(studentised, [0.025, 0.975])
+    error = values.std(ddof=1) / 5
+    assert found
+    ends = bootstrap_t_interval(found, draws, 0.95)
+    assert ends == pytest.approx((values.mean() - high * error, values.mean() - low * error), abs=1e-12)
+    inside = bootstrap_t_interval(dataclasses.replace(found, ends=(0.0, 10.0)), draws, 0.95)
+    assert inside
+    assert 0 < inside[0] < found.value < inside[1] < 10
+
+
+def test_order_of_rows_and_names_of_groups_are_irrelevant() -> None:
+    score, gold, group = sample(6, 40)
+    order = np.random.default_rng(0).permutation(score.size)
+    one = auc_influence(score, gold, group, 40)(2, 0)
+    other = auc_influence(score[order], gold[order], 39 - group[order], 40)(2, 0)
+    assert other.parts[:, ::-1].tobytes() == one.parts.tobytes()
+    assert t_interval(other, 0.95) == pytest.approx(t_interval(one, 0.95), abs=1e-14)
