@@ -18,6 +18,7 @@ ALLOWED = {
     "metaeval.database": ("metaeval.errors",),
     "metaeval.files": ("metaeval.errors", "metaeval.shown"),
     "metaeval.reading": ("metaeval.errors", "metaeval.files"),
+    "metaeval.tables": ("metaeval.errors", "metaeval.files", "metaeval.reading"),
     "metaeval.signature": (),
     "metaeval.cache": (),
     "metaeval.llm": (
@@ -84,6 +85,7 @@ ALLOWED = {
         "metaeval.errors",
         "metaeval.files",
         "metaeval.reading",
+        "metaeval.tables",
         "metaeval.stats",
         "protocols.contract",
         "protocols.comparison",
@@ -97,6 +99,7 @@ ALLOWED = {
         "metaeval.errors",
         "metaeval.files",
         "metaeval.reading",
+        "metaeval.tables",
     ),
     "metaeval.cli": (
         "metaeval",
@@ -112,6 +115,7 @@ ALLOWED = {
         "metaeval.errors",
         "metaeval.files",
         "metaeval.reading",
+        "metaeval.tables",
         "metaeval.shown",
     ),
     "metaeval.conformance": (

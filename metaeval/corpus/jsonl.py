@@ -210,12 +210,18 @@ _LINE_BREAKS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": 
 _HEADER = f'a first line {{"type": "corpus", "format": "{FORMAT}", "name": "..."}}'
 
 
-def read_corpus(path: Path) -> Corpus:
-    """Read a corpus file.
+UNJUDGED = "unjudged"
+"""The field of a citation's `meta` that says, once it is read, that the file gives no level."""
+
+
+def read_corpus(path: Path, unjudged: bool = False) -> Corpus:
+    """Read a corpus file. unjudged: citations may lack a level; such a one is NONE, and its `meta` says `UNJUDGED`.
 
     Raises `UserError` when the file cannot be read, or with its first problem and the number of others.
     """
     numbered, problems = _check(read_text(path))
+    if unjudged:
+        problems = [one for one in problems if (one.field, one.value) != ("level", "missing")]
     if problems:
         others = len(problems) - 1
         more = f" ({others} more problem{'s' if others > 1 else ''})" if others else ""
@@ -307,9 +313,9 @@ def _citation(record: Record) -> Citation:
         id=citation_id(record),
         statement_id=record["statement"],
         document_id=record["document"],
-        level=LEVELS[record["level"]],
+        level=LEVELS[record.get("level", SupportLevel.NONE.label)],
         evidence=tuple(Evidence(tuple(one.get("sentences", ())), tuple(one.get("texts", ()))) for one in sets),
-        **_chosen(record, "meta"),
+        **(_chosen(record, "meta") if "level" in record else {"meta": {**record.get("meta", {}), UNJUDGED: True}}),
     )
 
 

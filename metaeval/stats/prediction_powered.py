@@ -9,9 +9,10 @@ labels on one side Wald's covers far less than it says.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from metaeval.stats.arrays import Floats, Ints, check_codes, check_finite, check_lengths
@@ -93,7 +94,7 @@ class Share:
     high: float
     variance: float
     lam: float
-    df: int
+    df: float
     parts: Floats
 
 
@@ -181,8 +182,8 @@ def _lambdas(label: Floats, predictor: Floats, weight: Floats, unit: Ints, n_uni
 
 def _design_parts(
     rest: Floats, value: float, weight: Floats, sample: Sample, unit: Ints, units: Ints
-) -> tuple[Floats, int]:
-    """What each sampling unit adds to the error (K,), by its code, and the degrees of freedom: units less strata."""
+) -> tuple[Floats, float]:
+    """What each sampling unit adds to the error (K,), by its code, and the degrees of freedom."""
     n_units = units.size
     stratum = np.zeros(n_units, dtype=np.int64)
     stratum[unit] = np.unique(sample.stratum, return_inverse=True)[1]
@@ -204,10 +205,18 @@ def _design_parts(
     chance[unit] = sample.probability
     parts = np.zeros(int(units[-1]) + 1)
     parts[units] = np.sqrt((k - 1) / k * (1 - chance)) * (value - without)
-    return parts, n_units - counts.size
+    return parts, _freedom(heavy, counts.size) if n_units > counts.size else 0
 
 
-def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, own: Floats) -> tuple[Floats, int]:
+def _freedom(heavy: NDArray[Any], strata: int = 1) -> float:
+    """Degrees of freedom of a variance over units of these weights: as many as equal units would have (Satterthwaite).
+
+    Units that weigh much less than others tell little about the variance; their number alone would promise too much.
+    """
+    return max(1.0, float(heavy.sum() ** 2 / np.sum(heavy**2)) - strata)
+
+
+def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, own: Floats) -> tuple[Floats, float]:
     """What each cluster adds to the error (K,), by its code. own: (K,) its part in the mean of the scores."""
     heavy = np.bincount(cluster, weight, own.size)
     labelled = heavy > 0
@@ -215,7 +224,8 @@ def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, ow
     if k < 2:
         return own, 0
     error = np.bincount(cluster, weight * (rest - value), own.size)
-    return np.sqrt((k - 1) / k) * (error / (weight.sum() - heavy) + own), k - 1
+    parts = np.sqrt((k - 1) / k) * (error / (weight.sum() - heavy) + own)
+    return parts, _freedom(heavy[labelled])
 
 
 def difference(one: Share, other: Share, level: float = 0.95) -> tuple[float, float, float]:

@@ -1,0 +1,1 @@
+"""From people's labels of some citations to a decision: estimate, label, gate."""

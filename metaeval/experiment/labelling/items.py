@@ -1,0 +1,356 @@
+"""Items: the citations that people label and metrics score, read from answers, a corpus, judged pairs or a table."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metaeval.citation.alce.citations import statements
+from metaeval.citation.alce.options import PAPER
+from metaeval.citation.model import Answer, Passage, check_ids
+from metaeval.citation.premises import premise
+from metaeval.citation.readers.answers import file_stem, read_answers, writable
+from metaeval.config import RunConfig
+from metaeval.corpus.jsonl import UNJUDGED, read_corpus
+from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
+from metaeval.errors import UserError, shown, unknown
+from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, column_of, scored_columns
+from metaeval.experiment.job_folder import PAIRS_SCHEMA
+from metaeval.experiment.metrics import MetricProgress
+from metaeval.experiment.prepared_run import prepare
+from metaeval.files import sha256_json
+from metaeval.reading import json_objects
+from metaeval.report.result import Data
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.stats.arrays import Floats, Ints
+from metaeval.tables import TABLES, Row, Table, read_table, table_of
+
+ROLES: Mapping[str, Sequence[str]] = {
+    "id": ("id", "item", "item_id", "citation_id", "pair_id", "citation", "key", "nr", "no", "number"),
+    "statement": ("statement", "claim", "sentence", "hypothesis", "assertion", "fact"),
+    "source": ("source", "passage", "document", "evidence", "context", "reference", "page", "premise", "snippet"),
+    "answer": ("answer_id", "response_id", "answer", "group", "question_id", "question", "query", "prompt", "topic"),
+    "system": ("system", "model", "generator"),
+}
+"""What the columns of a table are for, with their usual names."""
+
+HINT = "answers in JSON or JSONL, a corpus (metaeval-corpus/1), pairs.jsonl of a job, or a table (.csv, .tsv, .xlsx)"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One citation: a statement and what it cites. group: the answer, whose items are not independent of each other.
+
+    level: what the file itself says of it, 2 full, 1 partial, 0 none.
+    """
+
+    id: str
+    statement_id: str
+    statement: str
+    source: str
+    group: str
+    system: str = ""
+    level: int | None = None
+
+
+@dataclass(frozen=True)
+class Items:
+    """The citations of one file, in its order.
+
+    scores: that the file holds, by column. uncited: statements without a citation. notes: how the file was read.
+    """
+
+    name: str
+    rows: tuple[Item, ...]
+    scores: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    uncited: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise UserError(f"{self.name} holds no citation to judge: give {HINT}.")
+        counts = Counter(row.id for row in self.rows)
+        name, times = counts.most_common(1)[0]
+        if times > 1:
+            raise UserError(
+                f"{self.name}: {times} items have the id {shown(name)}; allowed: an id of its own for each."
+            )
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The place of each item, by id."""
+        return {row.id: number for number, row in enumerate(self.rows)}
+
+    @cached_property
+    def groups(self) -> Ints:
+        """(N,) codes of the answers, in the order of their names."""
+        return codes([row.group for row in self.rows])
+
+    @property
+    def with_texts(self) -> bool:
+        """Whether a metric can read the items."""
+        return any(row.statement for row in self.rows)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over the items, in any order; not over the levels that the file holds."""
+        return sha256_json(sorted([row.id, row.statement, row.source, row.group, row.system] for row in self.rows))
+
+    @property
+    def data(self) -> Data:
+        """What was judged, as results keep it."""
+        levels = Counter(row.level for row in self.rows if row.level is not None)
+        return Data(
+            name=self.name,
+            split="given",
+            fingerprint=self.fingerprint,
+            statements=len({row.statement_id for row in self.rows}) + self.uncited,
+            documents=len({row.source for row in self.rows}),
+            citations=len(self.rows),
+            groups=len({row.group for row in self.rows}),
+            levels={level.label: levels[level] for level in sorted(SupportLevel, reverse=True)} if levels else {},
+        )
+
+
+def codes(names: Sequence[str]) -> Ints:
+    """Codes from 0, numbered in the order of the names."""
+    numbers = {name: number for number, name in enumerate(sorted(set(names)))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
+
+
+def items_of(given: Any, mapping: Mapping[str, str] | None = None) -> Items:
+    """Items from a file, a corpus, a data frame, or mappings with the fields of a table.
+
+    mapping: the column of each role (see `ROLES`), where its name does not say it. Raises `UserError` for what is none
+    of these, and for two items of one id.
+    """
+    if isinstance(given, Items):
+        return given
+    if isinstance(given, Corpus):
+        return _of_corpus(given)
+    if not isinstance(given, str | Path):
+        return _of_table(table_of("the items", given), "items", mapping or {})
+    path = Path(given)
+    name = file_stem(path)
+    if path.suffix.lower() in (*TABLES, ".parquet"):
+        return _of_table(read_table(path), name, mapping or {})
+    first = next((fields for _, fields in islice(json_objects(path, f"give {HINT}", True), 1)), {})
+    if first.get("type") == "corpus":
+        return _of_corpus(read_corpus(path, unjudged=True))
+    if first.get("schema") == PAIRS_SCHEMA:
+        return _of_pairs(path, name)
+    if not {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys():
+        return _of_table(read_table(path), name, mapping or {})
+    return _of_answers(read_answers(path), name)
+
+
+def _of_corpus(corpus: Corpus) -> Items:
+    rows = []
+    for citation in corpus.citations:
+        statement, document = corpus.statements[citation.statement_id], corpus.documents[citation.document_id]
+        level = None if citation.meta.get(UNJUDGED) else int(citation.level)
+        rows.append(
+            Item(citation.id, statement.id, statement.text, document.text, statement.group, statement.system, level)
+        )
+    cited = {row.statement_id for row in rows}
+    return Items(corpus.name, tuple(rows), uncited=len(corpus.statements.keys() - cited))
+
+
+def _of_answers(answers: Sequence[Answer], name: str) -> Items:
+    rows: list[Item] = []
+    uncited = astray = 0
+    for answer in answers:
+        for statement in statements(answer, PAPER):
+            own = f"{answer.id}/{statement.number or statement.claim.sentence}"
+            cited = [one for one in statement.cited if one.state == "judged" and one.place is not None]
+            astray += sum(one.state == "fails" for one in statement.cited)
+            uncited += statement.counts and not cited
+            for one in cited:
+                passage = answer.passages[one.place or 0]
+                told = (statement.claim.text, premise([passage]), answer.group or answer.id)
+                text, source, group = map(writable, told)
+                cited_as = writable(f"{own}[{(one.place or 0) + 1}]")
+                rows.append(Item(cited_as, writable(own), text, source, group, writable(answer.system)))
+    notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
+    notes += [f"{astray:,} marks point at no passage, and are no items"] if astray else []
+    return Items(name, tuple(rows), uncited=uncited, notes=tuple(notes))
+
+
+def _of_pairs(path: Path, name: str) -> Items:
+    """The rows of a job's pairs.jsonl, with the scores of its columns; their texts are elsewhere."""
+    (_, head), *lines = json_objects(path, "give a job's pairs.jsonl as it was written")
+    columns = [str(one) for one in head.get("columns", ())]
+    rows, scores = [], []
+    for where, one in lines:
+        known = one.get("scores")
+        if "statement" not in one or not isinstance(known, list) or len(known) != len(columns):
+            raise UserError(
+                f"{where} is no judged citation with {len(columns)} scores: give the file as it was written."
+            )
+        level = one.get("level")
+        own = [str(one.get(name) or "") for name in ("id", "statement", "group", "system")]
+        rows.append(Item(own[0], own[1], "", "", own[2] or own[1], own[3], level if level in (0, 1, 2) else None))
+        scores.append(known)
+    return Items(name, tuple(rows), {column: [one[n] for one in scores] for n, column in enumerate(columns)})
+
+
+def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items:
+    """A row is a citation; or, where no column holds statements, an answer with marks, and its passages."""
+    given = {role: heading for role, heading in mapping.items() if role in ROLES or role == "text"}
+    columns = table.find({**ROLES, "text": ()}, given)
+    sources, numbered = _sources(table, columns)
+    if "statement" not in columns:
+        marked = next((one for one in (columns.get("text"), *_TEXTS) if one and _has_marks(table, one)), None)
+        if marked is None:
+            table.find(ROLES, given, ["statement"])
+        answers = [
+            _answer(row, str(number), marked or "", columns, sources) for number, row in enumerate(table.rows, 1)
+        ]
+        check_ids((answer.id for answer in answers), "answers", table.name)
+        return _of_answers(answers, name)
+    rows = []
+    for number, row in enumerate(table.rows, start=1):
+        statement = row.text(columns["statement"])
+        if not statement:
+            raise row.wrong(columns["statement"], "is blank: write the statement, or delete the row")
+        texts = [text for one in sources if (text := row.text(one))]
+        own = row.text(columns["id"]) if "id" in columns else str(number)
+        if not own:
+            raise row.wrong(columns["id"], "is blank: give each row an id")
+        group = (row.text(columns["answer"]) if "answer" in columns else "") or own
+        system = row.text(columns["system"]) if "system" in columns else ""
+        rows.append(Item(own, sha256_json([group, statement])[:16], statement, "\n\n".join(texts), group, system))
+    used = [f"{role}: {shown(heading)}" for role, heading in columns.items()]
+    used += [f"more sources: {', '.join(map(shown, numbered))}"] if numbered else []
+    if "id" not in columns:
+        used.append("id: the row's number, from 1")
+    taken = {*columns.values(), *numbered}
+    return Items(name, tuple(rows), _number_columns(table, taken), notes=(f"read as a table with {', '.join(used)}",))
+
+
+_TEXTS = ("text", "answer", "response", "output", "Text", "Answer", "Response", "Output")
+_MARK = re.compile(r"\[\d+\]")
+_LISTED = re.compile(r"(?m)^\s*\[\d+\]\s*")
+
+
+def _has_marks(table: Table, heading: str) -> bool:
+    return heading in table.headings and any(_MARK.search(row.text(heading)) for row in table.rows)
+
+
+def _sources(table: Table, columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The columns of sources, and which of them were found by a number behind the name of the first."""
+    sources = [columns["source"]] if "source" in columns else []
+    stems = (
+        [sources[0].rstrip("0123456789 _-").casefold()]
+        if sources
+        else [one for name in ROLES["source"] for one in (name, f"{name}s")]
+    )
+    numbered = [
+        one
+        for one in table.headings
+        for stem in stems
+        if one not in columns.values() and one.casefold().startswith(stem) and one[len(stem) :].strip(" _-").isdigit()
+    ]
+    if not sources and not numbered:
+        sources = [one for one in table.headings if one.casefold() in [f"{name}s" for name in ROLES["source"]]]
+        if not sources:
+            table.find({"source": ROLES["source"]}, {}, ["source"])
+    return sources + numbered, numbered
+
+
+def _answer(row: Row, number: str, text: str, columns: Mapping[str, str], sources: Sequence[str]) -> Answer:
+    """The answer of a row. One column of passages lists them as [1] ..., [2] ... at the start of lines."""
+    cells = [row.text(one) for one in sources]
+    if len(cells) == 1 and len(listed := [one for one in _LISTED.split(cells[0]) if one.strip()]) > 1:
+        cells = [one.strip() for one in listed]
+    own = row.text(columns["id"]) if "id" in columns else number
+    group = row.text(columns["answer"]) if "answer" in columns and columns["answer"] != text else ""
+    system = row.text(columns["system"]) if "system" in columns else ""
+    return Answer(own, row.text(text), tuple(map(Passage, cells)), group=group or own, system=system)
+
+
+def _number_columns(table: Table, taken: set[str]) -> dict[str, list[float | None]]:
+    """The other columns that hold numbers alone: scores of metrics, if one is named."""
+    found: dict[str, list[float | None]] = {}
+    for heading in table.headings:
+        values = [row.cells.get(heading) for row in table.rows] if heading not in taken else []
+        numbers = [_number(value) for value in values]
+        blank = [value is None for value in values]
+        if any(one is not None for one in numbers) and all(
+            one is not None or empty for one, empty in zip(numbers, blank, strict=True)
+        ):
+            found[heading] = numbers
+    return found
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
+def as_corpus(items: Items) -> Corpus:
+    """The items as a corpus to score. Its levels say nothing: labels are read apart."""
+    documents: dict[str, Document] = {}
+    found: dict[str, Statement] = {}
+    citations = []
+    for row in items.rows:
+        document = sha256_json(row.source)[:16]
+        documents.setdefault(document, Document(document, row.source))
+        found.setdefault(row.statement_id, Statement(row.statement_id, row.statement, row.group, row.system))
+        citations.append(Citation(row.id, row.statement_id, document, SupportLevel.NONE))
+    return Corpus(items.name, documents, found, tuple(citations))
+
+
+def scored(items: Items, config: RunConfig, progress: MetricProgress | None = None) -> list[Column]:
+    """A column for each metric of the run, aligned with the items; NaN where there is no score.
+
+    A metric that is a column of the file is read from there. Raises `UserError` for a metric that is neither that nor
+    known, and for a metric where the file holds no texts.
+    """
+    found: dict[str, Column] = {}
+    asked = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
+    if asked and not items.with_texts:
+        raise unknown(
+            "column of scores", asked[0].removeprefix(FILE_PREFIX), items.scores, f"{items.name} has no texts."
+        )
+    for name in config.metrics:
+        if name in items.scores:
+            answers = [
+                PairScore(one) if one is not None else PairScore(None, Status.ABSENT) for one in items.scores[name]
+            ]
+            found[name] = column_of(name, answers, {"metric": f"{name}@column"})
+    if asked:
+        run = config.model_copy(update={"metrics": tuple(asked), "unit": "citation", "dataset": "mini"})
+        check_names(run)
+        job = prepare(run, as_corpus(items))
+        places = {row.id: number for number, row in enumerate(job.rows)}
+        for name, column in zip(asked, scored_columns(job, progress), strict=True):
+            order = [places.get(row.id) for row in items.rows]
+            score = np.array([np.nan if at is None else column.score[at] for at in order], dtype=np.float64)
+            status = [Status.EMPTY if at is None else column.statuses[at] for at in order]
+            found[name] = Column(column.name, "metric", score, status, {**job.fields, **column.fields}, column.ledger)
+    columns = [found[name] for name in config.metrics]
+    for column in columns:
+        if np.isnan(column.score).all():
+            raise UserError(
+                f"{column.name} gave no item of {items.name} a score: see 'metaeval metrics show {column.name}'."
+            )
+    return columns
+
+
+def filled(column: Column) -> Floats:
+    """The column's scores with their mean where there is none: such an item says nothing about the others."""
+    return np.where(np.isnan(column.score), np.nanmean(column.score), column.score)

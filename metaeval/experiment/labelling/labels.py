@@ -1,0 +1,328 @@
+"""Labels: what people said of some items, how the items were drawn, and whether the labelled ones can be a sample."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from metaeval.corpus.model import SupportLevel
+from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.experiment.labelling.items import ROLES, Items
+from metaeval.files import sha256_json
+from metaeval.stats.arrays import Floats
+from metaeval.stats.prediction_powered import Sample, share
+from metaeval.tables import Row, Table, read_table, table_of
+
+LABEL_ROLES: Mapping[str, Sequence[str]] = {
+    "id": ROLES["id"],
+    "level": (
+        *("level", "label", "support", "verdict", "judgement", "judgment", "annotation", "rating", "gold", "human"),
+        *("answer", "decision", "supported"),
+    ),
+    "probability": ("probability", "selection_probability", "p_selected", "inclusion_probability", "pi"),
+    "stratum": ("stratum", "strata"),
+    "unit": ("unit", "drawn"),
+    "annotator": ("annotator", "rater", "judge", "coder", "annotator_id", "who"),
+}
+"""What the columns of a table of labels are for, with their usual names."""
+
+Unit = Literal["item", "answer"]
+
+WORDS: Mapping[str, SupportLevel] = {
+    word: level
+    for level, words in {
+        SupportLevel.FULL: "full fully fullysupported supported supports fullsupport complete entailed entailment yes "
+        "true correct y attributable",
+        SupportLevel.PARTIAL: "partial partially partiallysupported partialsupport partly incomplete some",
+        SupportLevel.NONE: "none no notsupported unsupported nosupport notatall contradicted contradiction "
+        "contradictory refuted irrelevant false wrong n notattributable",
+    }.items()
+    for word in words.split()
+}
+"""Words for levels, in small letters and without spaces."""
+
+_NUMBERS: Mapping[frozenset[float], Mapping[float, SupportLevel]] = {
+    frozenset({0.0, 1.0, 2.0}): {0.0: SupportLevel.NONE, 1.0: SupportLevel.PARTIAL, 2.0: SupportLevel.FULL},
+    frozenset({0.0, 0.5, 1.0}): {0.0: SupportLevel.NONE, 0.5: SupportLevel.PARTIAL, 1.0: SupportLevel.FULL},
+}
+_TWO = {0.0: SupportLevel.NONE, 1.0: SupportLevel.FULL}
+_CURE = "write full, partial or none (or 2, 1, 0; or yes, no), or leave it blank"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Levels by item id, one for each annotator, and the design as far as the file says it.
+
+    blank: rows that nobody has judged. notes: how the file was read. unit: what was drawn as one, where the file says.
+    """
+
+    name: str
+    levels: Mapping[str, tuple[int, ...]]
+    probability: Mapping[str, float]
+    stratum: Mapping[str, str]
+    unit: Unit | None = None
+    blank: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the levels and the design."""
+        return sha256_json(
+            [sorted(self.levels.items()), sorted(self.probability.items()), sorted(self.stratum.items())]
+        )
+
+    @property
+    def three(self) -> bool:
+        """Whether anything is partial: without, the levels are two."""
+        return any(level == SupportLevel.PARTIAL for levels in self.levels.values() for level in levels)
+
+
+def labels_of(given: Any, items: Items, mapping: Mapping[str, str] | None = None) -> Labels:
+    """Labels from a file, a data frame, records, or a mapping of ids to levels; None: those that the items hold.
+
+    Raises `UserError` that names cell and cure for an unknown id, a level that is none, labels that contradict each
+    other (two annotators may: their mean counts), and a probability outside 0 .. 1.
+    """
+    if given is None:
+        own = {row.id: (row.level,) for row in items.rows if row.level is not None}
+        if not own:
+            raise UserError(
+                f"{items.name} holds no levels: give labels with --labels FILE ('metaeval label' draws them)."
+            )
+        return Labels(items.name, own, {}, {}, notes=("labels: the levels in the file of items",))
+    if isinstance(given, Labels):
+        return given
+    if isinstance(given, Mapping):
+        given = [{"id": name, "level": level} for name, level in given.items()]
+    table = read_table(Path(given)) if isinstance(given, str | Path) else table_of("the labels", given)
+    return _read(table, items, mapping or {})
+
+
+def _read(table: Table, items: Items, mapping: Mapping[str, str]) -> Labels:
+    columns = table.find(LABEL_ROLES, {role: one for role, one in mapping.items() if role in LABEL_ROLES}, ["level"])
+    _check_header(table)
+    by_number = "id" not in columns
+    if by_number and len(table.rows) != len(items.rows):
+        table.find({"id": LABEL_ROLES["id"]}, {}, ["id"])
+    scale = _scale(table, columns["level"])
+    levels: dict[str, dict[str, tuple[int, Row]]] = {}
+    chances: dict[str, float] = {}
+    strata: dict[str, str] = {}
+    units: set[str] = set()
+    blank = []
+    for number, row in enumerate(table.rows):
+        own = items.rows[number].id if by_number else row.text(columns["id"])
+        if own not in items.numbers:
+            _refuse_id(row, columns["id"], own, items)
+        if "probability" in columns:
+            chances[own] = _probability(row, columns["probability"])
+        if "stratum" in columns:
+            strata[own] = row.text(columns["stratum"])
+        if "unit" in columns and row.text(columns["unit"]):
+            units.add(row.text(columns["unit"]))
+        text = row.text(columns["level"])
+        if not text:
+            blank.append(own)
+            continue
+        who = row.text(columns["annotator"]) if "annotator" in columns else ""
+        known = levels.setdefault(own, {})
+        if who in known and known[who][0] != scale[text]:
+            raise row.wrong(
+                columns["level"],
+                f"says {shown(text)}, and {known[who][1].place(columns['level'])} says "
+                f"{SupportLevel(known[who][0]).label} of the same item {shown(own)}: keep one of the two, or name who "
+                "judged in a column 'annotator'",
+            )
+        known[who] = int(scale[text]), row
+    if not levels:
+        raise UserError(f"{table.name}: column {shown(columns['level'])} is blank in every row: {_CURE}.")
+    if units - {"item", "answer"} or len(units) > 1:
+        raise UserError(
+            f"{table.name}: column {shown(columns['unit'])} holds {', '.join(sorted(units))}; allowed: item or answer."
+        )
+    said = ", ".join(f"{role} in {shown(heading)}" for role, heading in columns.items())
+    meant = ", ".join(
+        f"{shown(text)} is {level.label}" for text, level in sorted(scale.items(), key=lambda one: -one[1])
+    )
+    rows = "; items by the order of rows" if by_number else ""
+    return Labels(
+        table.name,
+        {own: tuple(level for level, _ in known.values()) for own, known in levels.items()},
+        chances,
+        strata,
+        next(iter(units), None),  # type: ignore[arg-type]
+        tuple(own for own in dict.fromkeys(blank) if own not in levels),
+        (f"labels: {said}{rows}", f"levels: {meant}"),
+    )
+
+
+def _check_header(table: Table) -> None:
+    usual = {name for names in LABEL_ROLES.values() for name in names}
+    cells = [
+        str(value).strip().casefold().replace(" ", "_") for value in table.rows[0].cells.values() if value is not None
+    ]
+    if len(cells) > 1 and sum(one in usual for one in cells) > 1 and not any(one in WORDS for one in cells):
+        raise UserError(
+            f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): delete one."
+        )
+
+
+def _refuse_id(row: Row, heading: str, own: str, items: Items) -> None:
+    if not own:
+        raise row.wrong(heading, "is blank: write the item's id, or delete the row")
+    hint = did_you_mean(own, items.numbers)
+    example = shown(items.rows[0].id)
+    raise row.wrong(
+        heading, f"names item {shown(own)}, which is not in {items.name} (an id there: {example}).{hint}".rstrip(".")
+    )
+
+
+def _probability(row: Row, heading: str) -> float:
+    text = row.text(heading)
+    try:
+        chance = float(text)
+    except ValueError:
+        chance = np.nan
+    if not 0 < chance <= 1:
+        raise row.wrong(heading, f"is {shown(text)}: a probability of being drawn is above 0 and at most 1")
+    return chance
+
+
+def _scale(table: Table, heading: str) -> dict[str, SupportLevel]:
+    """What each text in the column of levels means. Words and numbers do not mix: 1 beside "none" could be either."""
+    texts = {row.text(heading): row for row in reversed(table.rows) if row.text(heading)}
+    words: dict[str, SupportLevel] = {}
+    numbers: dict[str, float] = {}
+    for text, row in texts.items():
+        word = "".join(letter for letter in text.casefold() if letter.isalnum())
+        if word in WORDS:
+            words[text] = WORDS[word]
+            continue
+        try:
+            numbers[text] = float(text)
+        except ValueError:
+            raise row.wrong(heading, f"is {shown(text)}, which is no level: {_CURE}") from None
+    if words and numbers:
+        text = next(iter(numbers))
+        raise texts[text].wrong(
+            heading, f"is the number {text}, and other cells hold words ({next(iter(words))}): {_CURE}"
+        )
+    if not numbers:
+        return words
+    values = frozenset(numbers.values())
+    meaning = next((scale for known, scale in _NUMBERS.items() if values <= known and values - {0.0, 1.0}), None)
+    meaning = meaning or (_TWO if values <= {0.0, 1.0} else None)
+    if meaning is None:
+        text = max(numbers, key=lambda one: numbers[one] not in (0.0, 0.5, 1.0, 2.0))
+        raise texts[text].wrong(heading, f"is {text}, which is no level: {_CURE}")
+    return {text: meaning[value] for text, value in numbers.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Labelled items as a sample. shares: (n, 3) the share of its annotators who say none, partial, full of each.
+
+    unit: what was drawn as one. said: how the design is known, for people.
+    """
+
+    sample: Sample
+    shares: Floats
+    unit: Unit
+    said: str
+
+    def label(self, *levels: SupportLevel) -> Floats:
+        """(n,) of each item, the share of annotators who give it one of these levels."""
+        return np.asarray(self.shares[:, [int(level) for level in levels]].sum(axis=1))
+
+    @property
+    def level(self) -> Floats:
+        """(n,) the mean level of each item, 0 to 2."""
+        return np.asarray(self.shares @ np.array([0.0, 1.0, 2.0]))
+
+
+def judged(items: Items, labels: Labels) -> Judged:
+    """The labelled items, with the design that the file gives, or the one that the labels look like.
+
+    Items that were drawn and not judged count as missing at random within their stratum: the probabilities of the
+    judged ones are lowered. Raises `UserError` for fewer than two labelled units.
+    """
+    rows = np.array(sorted(items.numbers[own] for own in labels.levels), dtype=np.int64)
+    ids = [items.rows[row].id for row in rows]
+    shares = np.array([[labels.levels[own].count(level) for level in (0, 1, 2)] for own in ids], dtype=np.float64)
+    shares /= shares.sum(axis=1, keepdims=True)
+    groups, sizes = items.groups, np.bincount(items.groups)
+    held = np.bincount(groups[rows], minlength=sizes.size)
+    whole = bool(((held == 0) | (held == sizes)).all()) and int(sizes[held > 0].max()) > 1
+    unit: Unit = labels.unit or ("answer" if whole else "item")
+    names = [labels.stratum.get(own, "") for own in ids]
+    stratum = np.unique(names, return_inverse=True)[1].astype(np.int64)
+    total, drawn = (sizes.size, int((held > 0).sum())) if unit == "answer" else (len(items.rows), rows.size)
+    if labels.probability:
+        chance = np.array([labels.probability.get(own, np.nan) for own in ids])
+        lost = Counter(labels.stratum.get(own, "") for own in labels.blank)
+        kept = Counter(names)
+        chance *= np.array([kept[name] / (kept[name] + lost[name]) for name in names])
+        said = f"probabilities of the file; {_units(drawn, unit)} drawn"
+    else:
+        chance = np.full(rows.size, drawn / total)
+        said = f"a simple random sample of {_units(drawn, unit)} of {total:,} (the file gives no probabilities)"
+        if unit == "answer" and labels.unit is None:
+            said += ": whole answers, since every labelled answer is labelled whole"
+    codes = groups[rows] if unit == "answer" else rows
+    if np.unique(codes).size < 2:
+        raise UserError(
+            f"{labels.name} labels one {unit} only: an interval takes two at least, and says much from 20 on."
+        )
+    return Judged(Sample(rows, chance, codes, stratum), shares, unit, said)
+
+
+def _units(number: int, unit: Unit) -> str:
+    return f"{number:,} {'item' if unit == 'item' else 'whole answer'}{'' if number == 1 else 's'}"
+
+
+ODDS = 1e-3
+"""The chance at which the labels of a real sample are taken for none."""
+
+
+def check_sample(items: Items, found: Judged, scores: Mapping[str, Floats]) -> None:
+    """Refuse labels whose items cannot be a sample drawn as the design says; `UserError` says how that is seen.
+
+    The mean of what is known of every item is estimated from the labelled ones, and held against its true value:
+    each metric's score, the place in the file, the words of statement and source, the share of each system.
+    """
+    place = np.arange(len(items.rows)) / max(len(items.rows) - 1, 1)
+    known: dict[str, Floats] = {f"score of {name}": score for name, score in scores.items()}
+    known |= {"place in the file (0 first, 1 last)": place, "distance from the middle of the file": np.abs(place - 0.5)}
+    if items.with_texts:
+        known["number of words of the statement"] = np.array([float(len(row.statement.split())) for row in items.rows])
+        known["number of words of the source"] = np.array([float(len(row.source.split())) for row in items.rows])
+    systems = Counter(row.system for row in items.rows)
+    for system, _ in systems.most_common(5) if len(systems) > 1 else ():
+        known[f"share of system {shown(system)}"] = np.array([float(row.system == system) for row in items.rows])
+    cluster = np.arange(len(items.rows))
+    for name, values in known.items():
+        if not values.std() > 0:
+            continue
+        guess = share(
+            values[found.sample.rows], np.zeros(values.size), found.sample, cluster, level=1 - ODDS / len(known)
+        )
+        error = abs(guess.value - values.mean())
+        p = 0.0 if guess.variance == 0 and error > 1e-9 else _p(error, guess.variance, guess.df)
+        if p < ODDS / len(known):
+            raise UserError(
+                f"The {found.sample.size:,} labelled items are no random sample of the {values.size:,}: their mean "
+                f"{name} is {guess.value:.3g}, and that of all items {values.mean():.3g} (p {p:.1g}; design: "
+                f"{found.said}). Draw items with 'metaeval label', give each its chance of being drawn in a column "
+                "'probability', or add --assume-sample if you know better."
+            )
+
+
+def _p(error: float, variance: float, df: float) -> float:
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(df, -error / np.sqrt(variance))) if variance > 0 else 1.0

@@ -1,0 +1,270 @@
+"""Tables of people's own: CSV, TSV, XLSX, JSON lines, Parquet or data frames; columns found by what they are for.
+
+A spreadsheet is read as it looks: what a program would read as something else (a merged cell, a formula, a date that
+was a fraction) ends in one sentence that names the cell and what to do about it.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.files import read_bytes
+from metaeval.reading import json_objects, parquet_rows, read_text
+
+TABLES = (".csv", ".tsv", ".xlsx")
+"""Endings of files that are tables and nothing else."""
+
+_WORDS = re.compile(r"[\W_]+")
+_GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A cell that cannot be taken at its word. why: what it holds, and what to do about it, as a clause."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its cells by heading, and the words for its place."""
+
+    where: str
+    cells: Mapping[str, Any]
+    places: Mapping[str, str]
+
+    def value(self, heading: str) -> Any:
+        """The value of a cell; None where it is blank. Raises `UserError` for a cell that is `Wrong`."""
+        value = self.cells.get(heading)
+        if isinstance(value, Wrong):
+            raise UserError(f"{self.place(heading)} {value.why}.")
+        return value
+
+    def text(self, heading: str) -> str:
+        """The text of a cell, without white space around it; numbers as they are typed; empty where it is blank."""
+        value = self.value(heading)
+        if value is None:
+            return ""
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, list | tuple):
+            return "\n\n".join(str(one) for one in value)
+        text = str(value).strip()
+        return text[1:] if _GUARDED.match(text) else text
+
+    def place(self, heading: str) -> str:
+        """The words for a cell's place."""
+        return self.places.get(heading, f"{self.where}, column {shown(heading)}")
+
+    def wrong(self, heading: str, why: str) -> UserError:
+        """The error for a cell. why: what is wrong with it, and what to do, as a clause without a full stop."""
+        return UserError(f"{self.place(heading)} {why}.")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headings. name: of the file, for messages."""
+
+    name: str
+    headings: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def find(
+        self, roles: Mapping[str, Sequence[str]], given: Mapping[str, str], needed: Iterable[str] = ()
+    ) -> dict[str, str]:
+        """The heading of each role that has one: as given, else the first of its usual names.
+
+        roles: usual names by role, best first. given: headings by role, as the user maps them. Raises `UserError` for
+        an unknown role or heading, and for a role that is needed and has none.
+        """
+        for role, heading in given.items():
+            if role not in roles:
+                raise UserError(
+                    f"--map {role}={heading}: no such role.{did_you_mean(role, roles)} Roles: {_listed(roles)}."
+                )
+            if heading not in self.headings:
+                hint = did_you_mean(heading, self.headings)
+                raise UserError(f"{self.name} has no column {shown(heading)}.{hint} Columns: {_listed(self.headings)}.")
+        found = dict(given)
+        taken = set(given.values())
+        for role, names in roles.items():
+            if role in found:
+                continue
+            known = {_plain(heading): heading for heading in reversed(self.headings) if heading not in taken}
+            match = next((known[_plain(name)] for name in names if _plain(name) in known), None)
+            if match is not None:
+                found[role] = match
+                taken.add(match)
+        for role in needed:
+            if role not in found:
+                usual = ", ".join(roles[role][:4])
+                raise UserError(
+                    f"{self.name} has no column for the {role} ({usual} ...); its columns are "
+                    f"{_listed(self.headings)}: rename one, or add --map {role}=COLUMN."
+                )
+        return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(shown(name, 30) for name in names)
+
+
+def _plain(heading: str) -> str:
+    return _WORDS.sub("", heading.casefold())
+
+
+def read_mapping(pairs: Sequence[str]) -> dict[str, str]:
+    """ROLE=COLUMN texts as headings by role; `UserError` for another text."""
+    found = {}
+    for pair in pairs:
+        role, equals, heading = pair.partition("=")
+        if not equals or not role.strip() or not heading.strip():
+            raise UserError(f"--map {pair}: allowed: ROLE=COLUMN, for example --map level=Verdict.")
+        found[role.strip()] = heading.strip()
+    return found
+
+
+def read_table(path: Path) -> Table:
+    """The table of a file. Raises `UserError` for a file that is no table of one header row and rows."""
+    ending = path.suffix.lower()
+    if ending == ".xlsx":
+        return _sheet(path)
+    if ending in (".csv", ".tsv", ".txt"):
+        return _delimited(path, ending)
+    if ending in (".xls", ".ods", ".numbers"):
+        raise UserError(f"{path} is a spreadsheet of another kind ({ending}): save it as .xlsx or .csv.")
+    if ending == ".parquet":
+        return table_of(str(path), parquet_rows(path))
+    return table_of(str(path), *zip(*((fields, where) for where, fields in json_objects(path, "")), strict=True))
+
+
+def table_of(name: str, records: Any, places: Sequence[str] | None = None) -> Table:
+    """The table of records: mappings, or a data frame (whatever has `to_dict`). places: the words for each."""
+    if hasattr(records, "to_dict"):
+        records = records.to_dict("records")
+    listed = list(records)
+    if not listed or not all(isinstance(one, Mapping) for one in listed):
+        raise UserError(f"{name} holds no rows: give a file, a data frame, or mappings with one field a column.")
+    headings = tuple(dict.fromkeys(str(heading) for one in listed for heading in one))
+    rows = []
+    for number, one in enumerate(listed, start=1):
+        cells = {str(heading): None if _is_blank(value) else value for heading, value in one.items()}
+        rows.append(Row(places[number - 1] if places else f"{name} row {number}", cells, {}))
+    return Table(name, headings, tuple(rows))
+
+
+def _is_blank(value: object) -> bool:
+    return (
+        value is None or (isinstance(value, float) and value != value) or (isinstance(value, str) and not value.strip())
+    )
+
+
+def _delimited(path: Path, ending: str) -> Table:
+    text = read_text(path, "save it as UTF-8 (in a spreadsheet: CSV UTF-8)")
+    first = text.split("\n", 1)[0]
+    delimiter = "\t" if ending == ".tsv" else max(",;\t", key=lambda mark: (first.count(mark), mark == ","))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines: list[tuple[int, list[Any]]] = []
+    try:
+        for cells in reader:
+            lines.append((reader.line_num, [cell if cell.strip() else None for cell in cells]))
+    except csv.Error as error:
+        raise UserError(
+            f"{path} line {reader.line_num} is not CSV ({error}): save it anew from the spreadsheet."
+        ) from error
+    return _from_lines(path, [(f"{path} line {number}", cells, []) for number, cells in lines])
+
+
+def _sheet(path: Path) -> Table:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise UserError(
+            "A .xlsx file needs openpyxl, not installed here: type \"pip install 'metaeval[xlsx]'\", or save it as CSV."
+        ) from error
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(read_bytes(path)))
+    except UserError:
+        raise
+    except Exception as error:  # openpyxl lets out whatever it stumbles over: KeyError, BadZipFile, ParseError ...
+        raise UserError(
+            f"{path} is not a readable .xlsx file ({type(error).__name__}): save it anew, or as .csv."
+        ) from error
+    filled = [sheet for sheet in book.worksheets if sheet.max_row > 1 or sheet.max_column > 1]
+    if not filled:
+        raise UserError(f"{path} holds no rows; allowed: a header row, and rows.")
+    if len(filled) > 1:
+        names = ", ".join(shown(sheet.title) for sheet in filled)
+        raise UserError(f"{path} has {len(filled)} sheets ({names}): save the one that you mean in a file of its own.")
+    (sheet,) = filled
+    if sheet.merged_cells.ranges:
+        merged = min(str(one) for one in sheet.merged_cells.ranges)
+        raise UserError(f"{path} cells {merged} are merged: unmerge them, and write their text in each cell.")
+    lines = []
+    for number, cells in enumerate(sheet.iter_rows(), start=1):
+        values = [_cell(cell) for cell in cells]
+        lines.append((f"{path} row {number}", values, [f"{path} cell {cell.coordinate}" for cell in cells]))
+    return _from_lines(path, lines)
+
+
+def _cell(cell: Any) -> Any:
+    value = cell.value
+    if cell.data_type == "f" or (isinstance(value, str) and value.startswith("=") and not cell.quotePrefix):
+        return Wrong(f"holds a formula ({shown(str(value), 40)}): copy the column, and paste its values over it")
+    if cell.data_type == "e":
+        return Wrong(f"holds the error {value}: mend it, or clear the cell")
+    if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+        what = f"a date ({value:%Y-%m-%d})" if isinstance(value, datetime.date) else f"a time ({value})"
+        return Wrong(f"holds {what}, where text or a number is wanted: format the column as text, and type it again")
+    return None if _is_blank(value) else value
+
+
+def _from_lines(path: Path, lines: Sequence[tuple[str, list[Any], list[str]]]) -> Table:
+    """The table whose first line with text is the header. A line: its place, its cells, and the places of these."""
+    filled = [line for line in lines if any(cell is not None for cell in line[1])]
+    if len(filled) < 2:
+        raise UserError(f"{path} holds no rows; allowed: a header line, and rows.")
+    (where, header, places), *rest = filled
+    headings = []
+    for number, cell in enumerate(header):
+        if isinstance(cell, Wrong):
+            raise UserError(f"{places[number] if places else where} {cell.why}.")
+        headings.append("" if cell is None else str(cell).strip())
+    named = [heading for heading in headings if heading]
+    if len(named) == 1 and len(headings) > 1 and sum(cell is not None for cell in rest[0][1]) > 1:
+        raise UserError(
+            f"{where} holds a title and no headings ({shown(named[0])}): delete the rows above the headings."
+        )
+    if twice := next((one for one in named if named.count(one) > 1), None):
+        raise UserError(f"{where}: column {shown(twice)} stands twice: rename one of the two.")
+    rows = []
+    for place, cells, at in rest:
+        extra = next(
+            (n for n, cell in enumerate(cells) if cell is not None and (n >= len(headings) or not headings[n])), None
+        )
+        if extra is not None:
+            raise UserError(
+                f"{at[extra] if at else place} holds {shown(_said(cells[extra]), 30)} under no heading: two header "
+                "rows, or a cell too many? Leave one header row with a name for each column."
+            )
+        pairs = [(heading, n) for n, heading in enumerate(headings) if heading]
+        rows.append(
+            Row(
+                place,
+                {heading: cells[n] if n < len(cells) else None for heading, n in pairs},
+                {heading: at[n] for heading, n in pairs if n < len(at)},
+            )
+        )
+    return Table(str(path), tuple(named), tuple(rows))
+
+
+def _said(cell: object) -> str:
+    return cell.why if isinstance(cell, Wrong) else str(cell)
