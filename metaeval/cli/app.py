@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import analyses, cite, data, explain, metrics, results, run, store, suite
+from metaeval.cli import analyses, cite, data, explain, labelling, metrics, results, run, store, suite
 from metaeval.cli.output import say
 from metaeval.errors import UserError
 from metaeval.shown import Shown
@@ -105,7 +105,7 @@ app = typer.Typer(
 )
 for command in (
     *(run.run, run.pairs, run.score, run.evaluate, run.table, explain.explain, explain.diff),
-    *(analyses.compare, analyses.power, analyses.decide, analyses.calibrate),
+    *(analyses.compare, analyses.power, analyses.decide, analyses.calibrate, labelling.estimate),
 ):
     app.command(command.__name__)(command)
 app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)

@@ -1,0 +1,217 @@
+"""From files to estimates: items and labels as people have them, and what is refused."""
+
+import json
+import random
+import re
+from dataclasses import replace
+
+import pytest
+
+from metaeval.corpus.model import SupportLevel
+from metaeval.errors import UserError
+from metaeval.experiment.labelling.estimate import estimate
+from metaeval.experiment.labelling.items import items_of
+from metaeval.experiment.labelling.labels import judged, labels_of
+
+
+def citations(n=120, answers=40, seed=0, system=""):
+    """Rows of a table: the score is high where the level is full, with noise."""
+    chance = random.Random(seed)
+    rows = []
+    for number in range(n):
+        level = chance.choice(["full", "full", "partial", "none"])
+        score = round({"full": 0.8, "partial": 0.5, "none": 0.2}[level] + chance.gauss(0, 0.1), 4)
+        text = {"id": f"c{number}", "answer_id": f"a{number % answers}", "statement": f"word{number} is so"}
+        rows.append({**text, "passage": f"They say word{number}", "metric": score, "truth": level, "system": system})
+    return rows
+
+
+def drawn(rows, n, seed=1):
+    return {row["id"]: row["truth"] for row in random.Random(seed).sample(rows, n)}
+
+
+def test_answers_with_marks_are_items(tmp_path):
+    lines = [
+        {"id": "a1", "text": "It rained [1]. It stopped [1][2]. Nobody knows. See [7].", "group": "q1"},
+        {"id": "a2", "text": "No marks here."},
+    ]
+    passages = [{"text": "Rain fell."}, {"title": "Sun", "text": "Then the sun came."}]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps({**line, "passages": passages}) + "\n" for line in lines))
+    items = items_of(path)
+    assert [row.id for row in items.rows] == ["a1/1[1]", "a1/2[1]", "a1/2[2]"]
+    assert items.rows[2].source == "Title: Sun\nThen the sun came."
+    assert {row.group for row in items.rows} == {"q1"}
+    assert items.uncited == 3  # "Nobody knows.", "See [7]." and the whole of a2
+
+
+def test_a_table_with_odd_columns_and_several_passages(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("Claim;Passage 1;Passage 2;Question\nIt rained;Rain fell.;;q\nSun shone;Rain;Sun;q\n")
+    items = items_of(path)
+    assert [row.source for row in items.rows] == ["Rain fell.", "Rain\n\nSun"]
+    assert [row.id for row in items.rows] == ["1", "2"]
+    assert {row.group for row in items.rows} == {"q"}
+
+
+def test_a_table_of_whole_answers_with_marks(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text('nr,Response,Sources\n7,"It rained [1]. Sun shone [2].","[1] Rain fell.\n[2] The sun shone."\n')
+    items = items_of(path)
+    assert [(row.id, row.source) for row in items.rows] == [("7/1[1]", "Rain fell."), ("7/2[2]", "The sun shone.")]
+
+
+def test_a_corpus_may_lack_levels(tmp_path):
+    path = tmp_path / "c.jsonl"
+    lines = [
+        {"type": "corpus", "format": "metaeval-corpus/1", "name": "mine"},
+        {"type": "document", "id": "d", "text": "Rain fell."},
+        {"type": "statement", "id": "s", "text": "It rained."},
+        {"type": "statement", "id": "t", "text": "Sun."},
+        {"type": "citation", "statement": "s", "document": "d"},
+        {"type": "citation", "statement": "t", "document": "d", "level": "none"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [row.level for row in items_of(path).rows] == [None, 0]
+
+
+def test_an_estimate_from_records_holds_the_truth_and_saves_labels():
+    rows = citations(400, 400)
+    found = estimate(rows, drawn(rows, 80), "metric")
+    truth = sum(row["truth"] == "full" for row in rows) / 400
+    assert found["full"].low < truth < found["full"].high
+    assert found["full"].saved > 20
+    assert found["full"].alone[2] - found["full"].alone[1] > found["full"].high - found["full"].low
+    assert found["none"].value + found["precision"].value == pytest.approx(1)
+    process = estimate(rows, drawn(rows, 80), "metric", estimand="process")
+    assert process["full"].high - process["full"].low > found["full"].high - found["full"].low
+
+
+def test_every_item_labelled_is_the_share_itself():
+    rows = citations(60, 60)
+    found = estimate(rows, {row["id"]: row["truth"] for row in rows}, "metric")
+    assert found["full"].value == found["full"].low == sum(row["truth"] == "full" for row in rows) / 60
+
+
+def test_whole_answers_are_seen_and_recall_is_told():
+    rows = citations(120, 40)
+    chosen = set(random.Random(3).sample(range(40), 15))
+    labels = {row["id"]: row["truth"] for row in rows if int(row["answer_id"][1:]) in chosen}
+    items = items_of(rows)
+    assert judged(items, labels_of(labels, items)).unit == "answer"
+    assert estimate(rows, labels, "metric")["recall"].labels == 45
+
+
+def test_recall_is_not_told_where_statements_are_labelled_in_part():
+    rows = [{**row, "statement": f"s{number // 2}", "answer_id": "a"} for number, row in enumerate(citations(80, 40))]
+    found = estimate(rows, drawn(rows, 30), "metric")
+    assert "recall" not in [one.measure for one in found.found]
+    assert any(label == "recall" and "not told" in text for label, text in found.notes)
+
+
+def test_systems_on_the_same_questions_differ_by_what_their_labels_say():
+    one, other = citations(200, 200, 1), citations(200, 200, 2)
+    for row in other:
+        row["id"] = f"b{row['id']}"
+    labels = drawn(one, 60) | drawn(other, 60)
+    found = estimate(items(one, "x"), labels, "metric", other=items(other, "y"))
+    (full,) = [found_ for found_ in found.differences if found_.measure == "full"]
+    true = (sum(r["truth"] == "full" for r in one) - sum(r["truth"] == "full" for r in other)) / 200
+    assert full.low < true < full.high
+
+
+def items(rows, name):
+    return replace(items_of(rows), name=name)
+
+
+def test_labels_that_are_no_sample_are_refused_with_the_reason():
+    rows = citations(200, 200)
+    first = {row["id"]: row["truth"] for row in rows[:50]}
+    with pytest.raises(UserError, match=r"no random sample of the 200: their mean place in the file"):
+        estimate(rows, first, "metric")
+    worst = {row["id"]: row["truth"] for row in sorted(rows, key=lambda row: row["metric"])[:50]}
+    with pytest.raises(UserError, match=r"no random sample of the 200: their mean score of metric"):
+        estimate(rows, worst, "metric")
+    assert estimate(rows, first, "metric", assume_sample=True)["full"].labels == 50
+
+
+def test_real_samples_are_hardly_ever_refused():
+    rows = citations(300, 100)
+    for seed in range(200):
+        estimate(rows, drawn(rows, 50, seed), "metric")
+
+
+def test_probabilities_of_the_file_undo_a_design():
+    rows = citations(600, 600)
+    chance = random.Random(5)
+    labels = []
+    for row in rows:
+        p = 0.6 if row["truth"] == "none" else 0.1
+        if chance.random() < p:
+            labels.append({"id": row["id"], "label": row["truth"], "probability": p})
+    found = estimate(rows, labels, "metric", assume_sample=True)
+    truth = sum(row["truth"] == "none" for row in rows) / 600
+    assert abs(found["none"].value - truth) < 0.06
+    assert sum(one["label"] == "none" for one in labels) / len(labels) > truth + 0.2
+
+
+BAD = {
+    "id,level\nc1,full\nc999,none\n": r"line 3, column \"id\" names item \"c999\", which is not in",
+    "id,level\nc1,full\nc1,none\n": r"says \"none\", and .*line 2.* says full of the same item \"c1\": keep one",
+    "id,level\nc1,full\nc2,2\n": r"line 3.* is the number 2, and other cells hold words \(full\)",
+    "id,level\nc1,3\nc2,2\n": r"is 3, which is no level: write full, partial or none",
+    "id,level\nc1,perhaps\nc2,full\n": r"line 2.* is \"perhaps\", which is no level",
+    "id,level\nItem,Label\nc1,full\n": r"line 2 looks like a second header row",
+    "id,level\nc1,\nc2,\n": r"is blank in every row",
+    "id,level,probability\nc1,full,0\n": r"a probability of being drawn is above 0",
+    "id,what\nc1,full\n": r"no column for the level",
+    "id,level\nc1,full\n": r"labels one item only",
+    "id,level\n,full\nc1,none\n": r"line 2.*is blank: write the item's id",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_labels_end_in_one_sentence(tmp_path, text):
+    path = tmp_path / "labels.csv"
+    path.write_text(text)
+    with pytest.raises(UserError) as caught:
+        estimate(citations(), path, "metric")
+    assert re.search(BAD[text], str(caught.value))
+
+
+def test_levels_are_read_in_many_words():
+    own = items_of(citations())
+    spelled = {
+        ("Fully supported", "partially", "NOT supported"): (2, 1, 0),
+        ("yes", "no", "Yes"): (2, 0, 2),
+        (2, 1, 0): (2, 1, 0),
+        (1, 0, 1): (2, 0, 2),
+        ("1.0", "0.5", "0"): (2, 1, 0),
+    }
+    for words, levels in spelled.items():
+        labels = labels_of([{"id": f"c{n}", "label": word} for n, word in enumerate(words)], own)
+        assert [labels.levels[f"c{n}"] for n in range(3)] == [(level,) for level in levels]
+
+
+def test_annotators_may_disagree():
+    own = items_of(citations())
+    rows = [{"id": "c0", "level": "full", "annotator": "A"}, {"id": "c0", "level": "none", "annotator": "B"}]
+    found = judged(own, labels_of([*rows, {"id": "c1", "level": "full", "annotator": "A"}], own))
+    assert found.label(SupportLevel.FULL).tolist() == [0.5, 1.0]
+
+
+def test_a_metric_that_is_no_column_is_looked_up():
+    own = items_of(citations())
+    with pytest.raises(UserError, match=r"Unknown metric 'overlop'\. Did you mean 'overlap'"):
+        estimate(own, drawn(citations(), 30), "overlop")
+
+
+def test_two_items_of_one_id_are_refused():
+    with pytest.raises(UserError, match=r'2 items have the id "c0"'):
+        items_of([*citations(3), citations(1)[0]])
+
+
+def test_a_table_without_statements_or_sources_says_so():
+    for row, role in (({"id": "a", "passage": "x"}, "statement"), ({"id": "a", "claim": "x"}, "source")):
+        with pytest.raises(UserError, match=f"no column for the {role}"):
+            items_of([row])
