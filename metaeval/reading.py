@@ -13,7 +13,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -367,17 +367,44 @@ def parquet_library() -> Any:
 
 def parquet_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a Parquet file. Raises `UserError` for another file, and for one that holds over `MOST_BYTES`."""
+    return [row for batch in _parquet_batches(path, 1024) for row in batch.to_pylist()]
+
+
+def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
+    """Columns of a Parquet file, one list each. Raises `UserError` as `parquet_rows` does, and for a column less."""
+    columns: list[list[Any]] = [[] for _ in names]
+    for batch in _parquet_batches(path, 65_536):
+        for name, column in zip(names, columns, strict=True):
+            if name not in batch.schema.names:
+                raise UserError(f"{path} has no column {name!r}.")
+            column += batch.column(name).to_pylist()
+    return columns
+
+
+def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
+    """What the footer of a Parquet file says besides; its rows are not read. `UserError` for another file."""
     pyarrow = parquet_library()
-    rows: list[dict[str, Any]] = []
+    try:
+        with path.open("rb") as file:  # a path with a colon in it is an address to pyarrow
+            return dict(pyarrow.parquet.read_schema(file).metadata or {})
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _no_parquet(path, error) from error
+
+
+def _parquet_batches(path: Path, rows: int) -> Iterator[Any]:
+    pyarrow = parquet_library()
     size = 0
     content = read_bytes(path)
     try:
         with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)) as file:
-            for batch in file.iter_batches(batch_size=1024):
+            for batch in file.iter_batches(batch_size=rows):
                 size += batch.nbytes
                 if size > MOST_BYTES:
                     raise UserError(f"{path} holds more than {MOST_BYTES:,} bytes: cut it into several files.")
-                rows += batch.to_pylist()
+                yield batch
     except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{path} is not a Parquet file ({_short(str(error))}).") from error
-    return rows
+        raise _no_parquet(path, error) from error
+
+
+def _no_parquet(path: Path, error: Exception) -> UserError:
+    return UserError(f"{path} is not a Parquet file ({_short(str(error))}).")

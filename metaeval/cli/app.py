@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import analyses, cite, data, explain, labelling, metrics, results, run, store, suite
+from metaeval.cli import analyses, cite, data, explain, labelling, metrics, results, run, shards, store, suite
 from metaeval.cli.output import say
 from metaeval.errors import UserError
 from metaeval.shown import Shown
@@ -111,7 +111,11 @@ for command in (
 app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)
 for command in (suite.tables, suite.figures, suite.multiverse):
     app.command(command.__name__)(command)
-for name, room in (("cite", cite), ("data", data), ("metrics", metrics), ("results", results), ("store", store)):
+app.command("slurm")(shards.slurm)
+for name, room in (
+    *(("cite", cite), ("data", data), ("metrics", metrics), ("results", results), ("shards", shards)),
+    ("store", store),
+):
     app.add_typer(room.app, name=name)
 
 

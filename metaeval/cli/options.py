@@ -63,6 +63,15 @@ class Given(CommandOptions):
         return load_run(self.config, {**self.settings, **named, **more}, self.overrides)
 
     @property
+    def words(self) -> list[str]:
+        """What was typed for the settings of a run, as words of a command."""
+        found = ["--config", str(self.config)] if self.config else []
+        for name, value in self.settings.items():
+            written = f"--{(flag_of(RunConfig.model_fields[name]).name or name).replace('_', '-')}"
+            found += [written] if value is True else [] if value is False else [written, str(value)]
+        return [*found, *(word for one in self.set for word in ("--set", one))]
+
+    @property
     def with_metrics(self) -> bool:
         """Whether the command says which metrics, itself or in a file."""
         return bool(self.names or self.config)

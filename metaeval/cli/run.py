@@ -85,6 +85,12 @@ def score(
     format: Annotated[
         str, typer.Option(help="Format of the score files: jsonl or parquet.", metavar="FORMAT")
     ] = "jsonl",
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            help="Score every N-th block alone, from block I on, into parts for 'metaeval shards'.", metavar="I/N"
+        ),
+    ] = None,
 ) -> None:
     """Score the data and write one score file per metric.
 
@@ -92,16 +98,24 @@ def score(
     Examples:
       metaeval score -m overlap,minilm-cosine -d wice --data ../shared/data --out scores/wice
       metaeval score -m rouge --format parquet
+      metaeval score -m rouge --shard 0/8 -o shards    (one of eight tasks)
       metaeval evaluate results/rouge.jsonl     (the same tables, from the file)
     """
     from metaeval.experiment.metrics import able_defaults
     from metaeval.experiment.run import export_scores
+    from metaeval.experiment.sharding import export_shard, read_shard
 
     if format not in ("jsonl", "parquet"):
         raise unknown("format", format, ("jsonl", "parquet"))
+    task = None if shard is None else read_shard(shard)
     run_config = able_defaults(given.run())
     with scoring_progress(given.quiet) as progress:
-        for line in export_scores(run_config, out, format, progress):
+        lines = (
+            export_scores(run_config, out, format, progress)
+            if task is None
+            else export_shard(run_config, task, out, progress)
+        )
+        for line in lines:
             say(line)
 
 

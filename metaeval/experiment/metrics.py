@@ -157,7 +157,9 @@ def score_metrics(
     members = [member for metric in combined.values() for member in metric.members]
     found: dict[str, tuple[int, Scored]] = {}
     with process_pool(config) as pool:
-        for group in _groups([name for name in dict.fromkeys([*names, *members]) if name not in combined], config):
+        for group in metric_groups(
+            [name for name in dict.fromkeys([*names, *members]) if name not in combined], config
+        ):
             for name, metric, scored in _score_group(group, texts, config, store, progress, pool):
                 if name in members:
                     found[name] = metric.card.direction, scored
@@ -187,7 +189,8 @@ def _score_group(
     yield from zip(group, metrics, scored, strict=True)
 
 
-def _groups(names: Sequence[str], config: RunConfig) -> list[list[str]]:
+def metric_groups(names: Sequence[str], config: RunConfig) -> list[list[str]]:
+    """The metrics in groups that share an observation; most are alone in theirs."""
     groups: dict[str, list[str]] = {}
     for name in names:
         metric = load_metric(name, config)

@@ -132,6 +132,20 @@ class ScoreStore(Database):
                     rows.append((metric, *row, row_checksum(key, *row)))
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
+    def add(self, identity: Mapping[str, Any], rows: Iterable[tuple[Any, ...]]) -> int:
+        """Add rows (pair, score, status, tokens, cut) that are not here yet; how many those are.
+
+        Raises `ValueError`, and adds nothing, for a row that no metric can have answered.
+        """
+        key = sha256_json(dict(identity))
+        with self._transaction() as connection:
+            metric = _metric(connection, key, canonical_json(dict(identity)))
+            checked = [(metric, *row, row_checksum(key, *row)) for row in rows]
+            if any(row[-1] is None for row in checked):
+                raise ValueError("a row that no metric can have answered")
+            query = "INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)"
+            return connection.executemany(query, checked).rowcount
+
     def changed(self) -> bool:
         """Whether another run has written to the file since this was last asked, or since the first `find`."""
         with self._sentences():

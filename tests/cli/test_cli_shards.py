@@ -1,0 +1,300 @@
+"""Shards: every n-th block in files of their own; put together they are what one process stores, or are refused."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
+
+from metaeval.config import RunConfig  # noqa: E402
+from metaeval.experiment import sharding  # noqa: E402
+from metaeval.scoring import shardfile  # noqa: E402
+
+TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
+METRICS = "overlap,bm25,toys:Company,toys:Observed,toys:Doubled"
+KEYS = "score, status, tokens, cut, checksum, identity"
+
+
+@pytest.fixture(autouse=True)
+def corpus(cli, tmp_path, monkeypatch):
+    """Options of a job of 40 documents and some 30 blocks, in a folder with metrics of one's own."""
+    shutil.copy(TOYS, tmp_path)
+    monkeypatch.delitem(sys.modules, "toys", raising=False)
+    rng = random.Random(5)
+    rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "made"}]
+    for number in range(40):
+        text = f"Bridge {number} {'x' * rng.randrange(1, 60)} was opened."
+        rows.append({"type": "document", "id": f"d{number}", "sentences": [text]})
+        rows.append({"type": "statement", "id": f"s{number}", "text": f"It opened{'!' * (number % 5)}"})
+        for other in {number, rng.randrange(number + 1)}:
+            level = {"level": ["none", "partial", "full"][other % 3]}
+            rows.append({"type": "citation", "statement": f"s{number}", "document": f"d{other}", **level})
+    (tmp_path / "made.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ["-d", "jsonl", "--data", "made.jsonl"]
+
+
+@pytest.fixture
+def stored():
+    """The rows of a store without the numbers that it gives to metrics: by pair and identity."""
+
+    def read(path):
+        with closing(sqlite3.connect(path)) as plain:
+            query = f"SELECT pair, {KEYS} FROM scores JOIN metrics ON id = metric"
+            return {(row[0], row[-1]): row[1:-1] for row in plain.execute(query)}
+
+    return read
+
+
+@pytest.fixture
+def score(cli, corpus):
+    """Score shards, and end well."""
+
+    def run(*shards, metrics=METRICS, folder="shards", more=()):
+        for shard in shards:
+            ended = cli("score", "-m", metrics, *corpus, "--shard", shard, "-o", folder, "-q", *more)
+            assert ended.code == 0, ended.err
+
+    return run
+
+
+@pytest.fixture
+def plain(cli, corpus, stored):
+    """What one process stores."""
+
+    def run(metrics=METRICS):
+        assert cli("score", "-m", metrics, *corpus, "-o", "plain", "--store", "plain.sqlite", "-q").code == 0
+        return stored("plain.sqlite")
+
+    return run
+
+
+def part_of(metric, folder="shards"):
+    """The first part of a metric."""
+    notes = {path.parent: json.loads(path.read_text())["metric"] for path in Path(folder).rglob("plan.json")}
+    place = next(place for place, name in notes.items() if name == metric)
+    return sorted(place.glob("part-*"))[0]
+
+
+def changed(path, **columns):
+    """Write a part with other columns."""
+    import pyarrow
+
+    table = pq.read_table(path)
+    for name, change in columns.items():
+        column = table.column(name)
+        values = pyarrow.array([change(value) for value in column.to_pylist()], column.type)
+        table = table.set_column(table.schema.get_field_index(name), table.schema.field(name), values)
+    pq.write_table(table, path)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_shards_put_together_are_a_plain_run(count, cli, score, plain, stored):
+    score(*(f"{index}/{count}" for index in range(count)))
+    assert cli("shards", "status", "shards").code == 0
+    ended = cli("shards", "merge", "shards", "--store", "merged.sqlite")
+    assert ended.code == 0, ended.err
+    assert stored("merged.sqlite") == plain()
+    again = cli("shards", "merge", "shards", "--store", "merged.sqlite")
+    assert again.out.count(" 0 of them new") == 5
+    assert stored("merged.sqlite") == plain()
+
+
+def test_the_status_names_what_is_left(cli, score):
+    score("0/7", "2/7", metrics="toys:Company")
+    ended = cli("shards", "status", "shards")
+    assert ended.code == 1
+    assert "left of 7: --array=1,3-6" in ended.out
+    score("1/7", metrics="toys:Company", more=["--executor", "local", "-s", "executor.workers=2"])
+    score("3/7", "4/7", "5/7", "6/7", metrics="toys:Company")
+    ended = cli("shards", "status", "shards")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.endswith("Complete: metaeval shards merge shards\n")
+
+
+def test_an_interrupted_task_keeps_its_blocks_and_goes_on(cli, corpus, score, plain, stored, monkeypatch):
+    config = RunConfig(dataset="jsonl", data=Path("made.jsonl"), metrics=("toys:Company",))
+
+    def stop(_label, done, total):
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(sharding.export_shard(config, sharding.Shard(0, 1), Path("shards"), stop))
+    (state,) = sharding.shard_states(Path("shards"))
+    assert state.note.pairs / 2 < state.rows < state.note.pairs
+    begun = len(Path("log").read_text().splitlines())
+    monkeypatch.setattr(shardfile, "ROWS", 5)
+    score("0/1", metrics="toys:Company")
+    assert len(Path("log").read_text().splitlines()) - begun == len(state.missing)
+    assert len(list(Path("shards").rglob("part-*"))) > 3
+    assert cli("shards", "merge", "shards", "--store", "merged.sqlite").code == 0
+    assert stored("merged.sqlite") == plain("toys:Company")
+
+
+def test_failed_pairs_are_counted_and_not_merged(cli, score, plain, stored):
+    score("0/2", "1/2", metrics="toys:Sometimes")
+    assert " failed" in cli("shards", "status", "shards").out
+    ended = cli("shards", "merge", "shards", "--store", "merged.sqlite")
+    assert " failed ones left out" in ended.out
+    assert stored("merged.sqlite") == plain("toys:Sometimes")
+
+
+def test_what_a_store_has_stays(cli, score, plain, stored):
+    before = plain("overlap")
+    with closing(sqlite3.connect("plain.sqlite")) as file, file:
+        file.execute("DELETE FROM scores WHERE substr(hex(pair), 1, 1) < '8'")
+    score("0/1", metrics="overlap")
+    changed(part_of("overlap"), score=lambda value: value + 1e-9)
+    kept = stored("plain.sqlite")
+    ended = cli("shards", "merge", "shards", "--store", "plain.sqlite")
+    after = stored("plain.sqlite")
+    assert f"{len(before) - len(kept)} of them new, {len(kept)} differ from those in the store, which stay" in ended.out
+    assert after.keys() == before.keys()
+    assert kept.items() <= after.items()
+
+
+def test_a_block_that_two_parts_score_differently_is_refused(refused, cli, score):
+    score("0/1", metrics="overlap")
+    part = part_of("overlap")
+    copy = part.with_name("part-000000-000000-00000000.parquet")
+    shutil.copy(part, copy)
+    assert cli("shards", "merge", "shards", "--store", "s.sqlite").code == 0
+    changed(copy, score=lambda value: value + 1e-9)
+    Path("s.sqlite").unlink()
+    assert "give one pair different scores" in refused("shards", "merge", "shards", "--store", "s.sqlite")
+    with closing(sqlite3.connect("s.sqlite")) as file:
+        assert file.execute("SELECT COUNT(*) FROM scores").fetchone() == (0,)
+
+
+def test_two_plans_of_one_metric_are_merged_where_they_agree(refused, cli, corpus, score):
+    lines = Path("made.jsonl").read_text().splitlines(keepends=True)
+    for metric in ("overlap", "toys:Company"):
+        score("0/1", metrics=metric, folder=metric)
+    Path("made.jsonl").write_text("".join(line for line in lines if '"s39"' not in line))
+    for metric in ("overlap", "toys:Company"):
+        score("0/1", metrics=metric, folder=metric)
+    assert cli("shards", "merge", "overlap", "--store", "s.sqlite").code == 0
+    said = refused("shards", "merge", "toys:Company", "--store", "s.sqlite")
+    assert "as two models of device or two plans do" in said
+
+
+def test_parts_of_something_else_and_broken_ones_are_refused(refused, score):
+    score("0/1", metrics="overlap,rouge")
+    part, foreign = part_of("overlap"), part_of("rouge")
+    whole = part.read_bytes()
+    merge = ("shards", "merge", "shards", "--store", "s.sqlite")
+    shutil.copy(foreign, part)
+    assert refused(*merge) == f"{part} belongs to another metric or plan than its folder: move it out."
+    for broken in (whole[:-20], b"", b"{}", whole[:200] + b"\0" + whole[201:]):
+        part.write_bytes(broken)
+        assert refused(*merge).startswith(f"{part} is damaged, or none of ours: delete it")
+    part.write_bytes(whole)
+    changed(part, pair=lambda key: bytes(16))
+    assert refused(*merge).startswith(f"{part} is damaged")
+    part.write_bytes(whole)
+    changed(part, status=lambda _: "unparsed")  # with a score
+    assert "holds a row that no metric can have answered" in refused(*merge)
+    part.write_bytes(whole)
+    note = part.with_name("plan.json")
+    note.write_text(note.read_text().replace('"metaeval-plan/1"', '"metaeval-plan/9"'))
+    assert refused(*merge).startswith(f"{note} is damaged")
+
+
+def test_verify_scores_blocks_again(cli, refused, score):
+    score("0/1", metrics="rouge,bm25")
+    ended = cli("shards", "verify", "shards", "--blocks", "2")
+    assert ended.code == 0, ended.err
+    assert ended.out.count("on the same model of device: all equal") == 2
+    changed(part_of("bm25"), score=lambda value: value + 1e-9)
+    ended = cli("shards", "verify", "shards", "--blocks", "2")
+    assert ended.code == 1
+    assert "differ, by up to 1.0e-09" in ended.out
+    assert ended.out.endswith("NOT as it should be: do not merge these shards.\n")
+    Path("made.jsonl").write_text(Path("made.jsonl").read_text().replace("was opened", "was closed"))
+    assert "is not what this machine makes of" in refused("shards", "verify", "shards", "-q")
+
+
+def test_verify_runs_no_code_that_a_file_names(cli, refused, score):
+    score("0/1", metrics="toys:Company")
+    assert 'sets metrics: "toys:Company". A file may name code' in refused("shards", "verify", "shards", "-q")
+    assert cli("shards", "verify", "shards", "-q", "--trust-config").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("score", "-m", "overlap", "--shard", "8/8"),
+            "--shard is '8/8'; it should be I/N, task I of N counted from 0",
+        ),
+        (("score", "-m", "overlap", "--shard", "one"), "--shard is 'one'; it should be I/N"),
+        (("score", "-m", "llm-discrete", "--shard", "0/8"), "'llm-discrete' asks a chat model, and each task would"),
+        (
+            ("score", "-m", "ensemble:overlap+rouge", "--shard", "0/8"),
+            "'ensemble:overlap+rouge' combines overlap, rouge",
+        ),
+        (("score", "-m", "scores:x.jsonl", "--shard", "0/8"), "'scores:x.jsonl' is scored already"),
+        (("shards", "status", "nowhere"), "nowhere holds no shards: 'metaeval score --shard 0/8 -o nowhere' writes"),
+        (("shards", "merge", "nowhere"), "nowhere holds no shards"),
+        (("shards", "verify", "nowhere", "--blocks", "0"), "--blocks is 0; it should be 1 or more"),
+        (("slurm", "-m", "overlpa"), "Unknown metric 'overlpa'. Did you mean 'overlap'?"),
+        (("slurm", "-m", "overlap", "--tasks", "0"), "--tasks is 0; it should be 1 or more"),
+        (
+            ("slurm", "-m", "overlap", "--time", "soon\nX"),
+            "--time is 'soon\\nX'; it should be",
+        ),
+        (("slurm", "-m", "llm-discrete"), "'llm-discrete' asks a chat model"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(arguments, sentence, refused):
+    assert refused(*arguments).startswith(sentence)
+
+
+def test_a_batch_file_scores_its_shard(cli, corpus, tmp_path):
+    ended = cli(
+        "slurm", "-m", "toys:Company", *corpus, "-s", "chunk.size=9", "--tasks", "2", "--gpus", "2", "-o", "a b"
+    )
+    assert ended.code == 0, ended.err
+    assert "#SBATCH --array=0-1\n" in ended.out
+    assert "#SBATCH --gpus-per-task=2\n" in ended.out
+    assert "--set executor.devices=auto" in ended.out
+    path = tmp_path / "job.sbatch"
+    path.write_text(ended.out.replace(" --set executor.devices=auto", ""))
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    subprocess.run(["bash", path], env={**environment, "SLURM_ARRAY_TASK_ID": "1"}, check=True)
+    assert "left of 2: --array=0\n" in cli("shards", "status", "a b").out
+
+
+@pytest.mark.slow
+def test_kills_of_tasks_and_of_merges(cli, corpus, plain, stored):
+    """SIGKILL at random moments: nothing is lost that was written, nothing is there twice."""
+    rng = random.Random(11)
+    command = [sys.executable, "-m", "metaeval"]
+    tasks = [["score", "-m", METRICS, *corpus, "--shard", f"{index}/3", "-o", "shards", "-q"] for index in range(3)]
+
+    def killed(arguments):
+        process = subprocess.Popen([*command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0.5, 4))
+        process.send_signal(rng.choice([signal.SIGKILL, signal.SIGTERM]))
+        return process.wait()
+
+    for _ in range(4):
+        for task in tasks:
+            killed(task)
+    for task in tasks:
+        assert cli(*task).code == 0
+    merge = ["shards", "merge", "shards", "--store", "merged.sqlite"]
+    for _ in range(6):
+        killed(merge)
+    assert cli(*merge).code == 0
+    assert stored("merged.sqlite") == plain()
