@@ -179,6 +179,9 @@ def multiverse(
         list[str] | None,
         typer.Option("--axes", "-a", help="Choice with its values: chunk.size=100,150. Repeatable.", metavar="AXIS"),
     ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="Key of the measure to rank by: fs_ps, spearman, ndcg@5 ...", metavar="KEY")
+    ] = None,
 ) -> None:
     """Rank the metrics under every combination of open choices.
 
@@ -190,7 +193,7 @@ def multiverse(
     Examples:
       metaeval multiverse -m overlap,rouge,bm25
       metaeval multiverse -d wice -m overlap,bm25 --data ../shared/data --axes chunk.size=100,150,250
-      metaeval multiverse -d wice -a chunk.size=150 -a unit=chunk -a pool=own -a ties=expected
+      metaeval multiverse -d wice -a chunk.size=150 -a unit=chunk -a pool=own --measure fs_ps
       metaeval multiverse -m overlap,rouge -a pool=own -a evidence.rule=complete -a aggregate=max,mean
     """
     from metaeval.experiment.job_folder import close_job, job_folder
@@ -204,7 +207,7 @@ def multiverse(
 
     chosen, grid = able_defaults(given.run()), read_axes(axes or [])
     with scoring_progress(True):
-        found = explore(chosen, grid, None if given.quiet else tick)
+        found = explore(chosen, grid, None if given.quiet else tick, measure or "")
     folder = job_folder(chosen.results / "multiverse", [found.dataset, found.split], [as_json(found)])
     written = write_multiverse(found, folder)
     if not given.quiet:

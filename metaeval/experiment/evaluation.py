@@ -14,6 +14,7 @@ from metaeval import registry
 from metaeval.config import ComparisonConfig, RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
+from metaeval.experiment.perfect_detectors import perfect
 from metaeval.experiment.prepared_run import Frame
 from metaeval.experiment.published import Beside, published_for
 from metaeval.report import result as results
@@ -210,6 +211,7 @@ def evaluate(
         columns=[results.Column(key=m.key, label=m.label, scale=m.scale, digits=m.digits) for m in shown],
         rows=[_flag(column, rows, placed.get(column.name, {})) for column in columns],
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
+        perfect=perfect(frame, protocol, options, resampling, [measure.key for measure in shown]),
         significance=found,
         published=beside.source if any(row.metric in beside.values for row in rows.values()) else "",
     )

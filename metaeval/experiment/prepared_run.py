@@ -195,7 +195,8 @@ class Frame:
 
     numbers: (n,) the row's number in every column. gold: (n,) float64; group, pool: (n,) codes from 0. system: (n,)
     codes from 0, None where some row names none. excluded: rows left out here, by reason. fields: the signature's, for
-    the data. as_published: nothing was chosen that the published files do not hold by themselves.
+    the data. as_published: nothing was chosen that the published files do not hold by themselves. held: (n,) share of
+    an evidence set that each row holds, 0 where none is known; None where no row is a part of what was judged.
     """
 
     name: str
@@ -210,6 +211,7 @@ class Frame:
     summary: results.Data
     excluded: Mapping[str, int]
     as_published: bool
+    held: NDArray[np.float64] | None = None
 
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
         """Scores (n,) beside the gold."""
@@ -258,6 +260,7 @@ def from_job(job: Job, protocol: Protocol) -> Frame:
         # Published values are about chunks that take the citation's level wherever they touch evidence.
         as_published=not job.config.dataset_options
         and (job.config.unit == "citation" or job.config.evidence.rule == "touched"),
+        held=np.array([row.held or 0.0 for row in rows]) if any(0 < (row.held or 0) < 1 for row in job.rows) else None,
     )
 
 

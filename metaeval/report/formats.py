@@ -10,7 +10,7 @@ from metaeval.errors import unknown
 from metaeval.files import csv_text, write_texts
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.cells import lay_out
-from metaeval.report.result import Result, Row, Value
+from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Result, Row, Value
 
 _FIELDS: dict[str, Callable[[Result, Row, str, Value], str | float | int | None]] = {
     "protocol": lambda result, row, key, value: result.protocol,
@@ -28,6 +28,9 @@ _FIELDS: dict[str, Callable[[Result, Row, str, Value], str | float | int | None]
     "bound_worst": lambda result, row, key, value: value.bounds[0] if value.bounds else None,
     "bound_best": lambda result, row, key, value: value.bounds[1] if value.bounds else None,
     "ceiling": lambda result, row, key, value: value.ceiling,
+    "perfect_full": lambda result, row, key, value: _detected(result, key, FULL_SUPPORT),
+    "perfect_any": lambda result, row, key, value: _detected(result, key, ANY_SUPPORT),
+    "perfect_share": lambda result, row, key, value: _detected(result, key, EVIDENCE_SHARE),
     "published": lambda result, row, key, value: value.published,
     "cluster": lambda result, row, key, value: row.clusters.get(key),
     "note": lambda result, row, key, value: value.note,
@@ -38,6 +41,11 @@ _FIELDS: dict[str, Callable[[Result, Row, str, Value], str | float | int | None]
     "signature": lambda result, row, key, value: row.signature,
 }
 """What each field holds of a result's row, of the measure with this key and its value."""
+
+
+def _detected(result: Result, key: str, what: str) -> float | None:
+    """What a perfect detector of this would score under the measure; None where the result does not say."""
+    return result.perfect.values.get(key, {}).get(what) if result.perfect else None
 
 
 def tidy_csv(result: Result) -> str:

@@ -19,7 +19,10 @@ from metaeval.shown import Shown
 _RANKS = {"best": ("<strong>", "</strong>"), "second": ("<u>", "</u>"), "": ("", "")}
 
 # What a reader needs to read the cells stays open; how the numbers came about is folded away.
-_READING = ("ceiling", "perfect metric", "published", "significance", "paper", "blank", "reading", "warnings")
+_READING = (
+    *("ceiling", "perfect metric", "perfect detector", "published", "significance", "paper", "blank", "reading"),
+    "warnings",
+)
 
 
 def escape(text: Shown) -> str:

@@ -205,6 +205,8 @@ def _protocol(protocol: str, outlooks: Sequence[Outlook]) -> Iterator[str]:
     if unranked:
         yield f"{unranked:,} of them rank nothing: every metric has the same value there, or none."
     yield _table(("metric", "first in", "rank", "value"), [_standing(one) for one in standings(outlooks)])
+    if (axis := _only_axis(outlooks)) is not None:
+        yield _along(axis, outlooks)
     moved = influences(outlooks)
     yield _moved([one for one in moved if one.share][:2])
     if moved:
@@ -213,6 +215,26 @@ def _protocol(protocol: str, outlooks: Sequence[Outlook]) -> Iterator[str]:
     lines = [f"- {_said(one.one)} {one.one_above:,}, {_said(one.other)} {one.other_above:,}" for one in swaps(outlooks)]
     swapped = "Pairs whose order depends on the choices, and in how many specifications each is above:"
     yield "\n".join([swapped, "", *lines]) if lines else "No two metrics swap places."
+
+
+def _only_axis(outlooks: Sequence[Outlook]) -> str | None:
+    """The axis that alone takes several values, None where none or more than one does."""
+    taken: dict[str, set[str | None]] = {axis: set() for one in outlooks for axis in one.choices}
+    for axis, values in taken.items():
+        values.update(one.choices.get(axis) for one in outlooks)
+    several = [axis for axis, values in taken.items() if len(values) > 1]
+    return several[0] if len(several) == 1 else None
+
+
+def _along(axis: str, outlooks: Sequence[Outlook]) -> str:
+    """Every value: the choices of one axis down, metrics across."""
+    metrics = list(dict.fromkeys(one.metric for one in outlooks))
+    found = {(one.choices.get(axis, "-"), one.metric): one.value for one in outlooks}
+    rows = [
+        [_said(choice), *("-" if (value := found[choice, one]) is None else f"{value:.3f}" for one in metrics)]
+        for choice in dict.fromkeys(choice for choice, _ in found)
+    ]
+    return _table((_said(axis), *map(_said, metrics)), rows)
 
 
 def _standing(one: Standing) -> tuple[str, ...]:

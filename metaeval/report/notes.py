@@ -13,7 +13,18 @@ from itertools import count as numbers
 from itertools import product
 
 from metaeval.report.grid import Note, chance, count, numeral, plain, share, short, span, value_of
-from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Unit, Value
+from metaeval.report.result import (
+    FULL_SUPPORT,
+    Column,
+    Comparison,
+    Data,
+    Interval,
+    Result,
+    Row,
+    Significance,
+    Unit,
+    Value,
+)
 
 LEVEL = "†"
 TIED = "‡"
@@ -127,6 +138,7 @@ def aside_notes(result: Result) -> tuple[Note, ...]:
     return (
         Note("ceiling", f"{reach}: {_REACH}" if reach else ""),
         Note("perfect metric", _perfect(result.ceilings, result.columns)),
+        _perfect_detector(result),
         Note("published", f"{paper}: {_PAPER}{f' ({source})' if source else ''}" if paper else ""),
     )
 
@@ -152,18 +164,38 @@ def _paper(row: Row, column: Column) -> str:
     return f"paper {short(numeral(value.published, column))}"
 
 
-def _perfect(ceilings: dict[str, dict[str, float]], columns: Sequence[Column]) -> str:
+def _perfect(ceilings: Mapping[str, Mapping[str, float]], columns: Sequence[Column]) -> str:
     """Kind by kind: continuous Spearman 0.899, Kendall 0.763; binary Spearman 0.962."""
-    kinds = dict.fromkeys(kind for column in columns for kind in ceilings.get(column.key, {}))
+    return "; ".join(f"{kind} {text}" for kind, text in _by_kind(ceilings, columns))
+
+
+def _by_kind(found: Mapping[str, Mapping[str, float]], columns: Sequence[Column]) -> tuple[tuple[str, str], ...]:
+    """Each kind with its value under every measure that has one; found: measure to kind to value."""
+    kinds = dict.fromkeys(kind for column in columns for kind in found.get(column.key, {}))
     said = {
         kind: ", ".join(
-            f"{plain(column.label)} {numeral(ceilings[column.key][kind], column)}"
+            f"{plain(column.label)} {numeral(found[column.key][kind], column)}"
             for column in columns
-            if kind in ceilings.get(column.key, {})
+            if kind in found.get(column.key, {})
         )
         for kind in kinds
     }
-    return "; ".join(f"{plain(kind)} {text}" for kind, text in said.items())
+    return tuple((plain(kind), text) for kind, text in said.items())
+
+
+def _perfect_detector(result: Result) -> Note:
+    """What perfect detectors would score, and why one of full support is below the top."""
+    found = result.perfect
+    if found is None or not found.values:
+        return Note("perfect detector", "")
+    why = (
+        f"one of {FULL_SUPPORT} passes over {found.incomplete:,} of the {found.full:,} {plural(result.unit)} at level "
+        "full, which hold only a part of an evidence set"
+        if found.incomplete
+        else "below the top where two levels do not differ in what is detected"
+    )
+    text = f"what perfect detectors would score under these labels; {why}"
+    return Note("perfect detector", text, _by_kind(found.values, result.columns))
 
 
 _LEVELS = ("full", "partial", "none")

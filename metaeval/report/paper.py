@@ -33,7 +33,7 @@ from metaeval.report.grid import (
 from metaeval.report.notes import LEVEL, cluster, footer, in_blocks, letters, reason_of, settings
 from metaeval.report.result import Column, Data, Result, Row
 
-_SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric")
+_SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
 
 
 def named(results: Sequence[Result]) -> dict[str, Result]:

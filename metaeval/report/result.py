@@ -162,11 +162,28 @@ class Significance(_Strict):
     comparisons: list[Comparison]
 
 
+FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "share of evidence"
+"""What perfect detectors detect: whole evidence sets of full citations, evidence, and how much of a set there is."""
+
+
+class Perfect(_Strict):
+    """What perfect detectors would score under the table's labels.
+
+    values: measure key -> what is detected -> raw value. full: rows at level full, of which `incomplete` hold only a
+    part of an evidence set.
+    """
+
+    values: dict[str, dict[str, float]]
+    full: int
+    incomplete: int
+
+
 class Result(_Strict):
     """One protocol's table over one data set and unit of analysis.
 
     ceilings: for each measure that ties in the gold hold below 1, what a perfect metric of each kind (continuous,
-    three-level, binary) would reach. published: where the `published` values come from.
+    three-level, binary) would reach. perfect: what perfect detectors would reach, None where rows are the texts that
+    annotators judged. published: where the `published` values come from.
     """
 
     schema_: Literal["metaeval-result/2"] = Field(default="metaeval-result/2", alias="schema")
@@ -181,6 +198,7 @@ class Result(_Strict):
     columns: list[Column]
     rows: list[Row]
     ceilings: dict[str, dict[str, float]] = Field(default_factory=dict)
+    perfect: Perfect | None = None
     significance: Significance | None = None
     published: str = ""
 

@@ -57,17 +57,26 @@ def read_axes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def explore(
-    config: RunConfig, axes: Mapping[str, Sequence[str]], tick: Callable[[int, int], None] | None = None
+    config: RunConfig,
+    axes: Mapping[str, Sequence[str]],
+    tick: Callable[[int, int], None] | None = None,
+    measure: str = "",
 ) -> Multiverse:
     """Run every combination of the axes that makes a difference, without intervals; scores come from the store.
 
-    tick: called before each combination, with (combinations done, all of them).
+    tick: called before each combination, with (combinations done, all of them). measure: the key of the measure that
+    metrics are ranked by, under the protocols that have it; "": each protocol's own.
 
     A combination that the data do not allow (chunks without marked evidence) is skipped. Raises `UserError` for a
     wrong axis or value before anything is scored, and when no combination can be run.
     """
     find_protocols(config)
     protocols = named_protocols(config)
+    if measure:
+        keys = {name: [one.key for one in protocol.measures] for name, protocol in protocols.items()}
+        protocols = {name: protocol for name, protocol in protocols.items() if measure in keys[name]}
+        if not protocols:
+            raise unknown("measure", measure, sorted({key for of in keys.values() for key in of}))
     for choices in _combinations(axes):
         _configured(config, choices, protocols)
     check_names(config)
@@ -97,7 +106,8 @@ def explore(
         found.skipped.extend(({"protocol": name, **choices}, reason) for name, reason in ran.left_out.items())
         told = [protocol for protocol in wanted.values() if protocol.name not in ran.left_out]
         for protocol, result in zip(told, ran.results, strict=True):
-            found.outlooks.extend(_outlooks(protocol, result, choices, axes))
+            by = measure or protocol.ranked_by([column.key for column in result.columns])
+            found.outlooks.extend(_outlooks(protocol, by, result, choices, axes))
     if not found.outlooks:
         raise UserError(f"No combination of choices can be run: {found.skipped[0][1] if found.skipped else 'none'}")
     return found
@@ -129,9 +139,8 @@ def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mappin
 
 
 def _outlooks(
-    protocol: Protocol, result: Result, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]
+    protocol: Protocol, measure: str, result: Result, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]
 ) -> Iterator[Outlook]:
-    measure = protocol.ranked_by([column.key for column in result.columns])
     said = {
         name: value
         for name, value in choices.items()
