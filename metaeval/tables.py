@@ -217,7 +217,7 @@ def _sheet(path: Path) -> Table:
 
 def _cell(cell: Any) -> Any:
     value = cell.value
-    if cell.data_type == "f" or (isinstance(value, str) and value.startswith("=") and not cell.quotePrefix):
+    if cell.data_type == "f":
         return Wrong(f"holds a formula ({shown(str(value), 40)}): copy the column, and paste its values over it")
     if cell.data_type == "e":
         return Wrong(f"holds the error {value}: mend it, or clear the cell")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import close, say, sheet_folder, show_grids, write_sheets
+from metaeval.cli.output import close, say, sheet_folder, show_grids, show_list, write_sheets
 from metaeval.cli.progress import scoring_progress
 from metaeval.config import RunConfig, validated
 from metaeval.errors import UserError
@@ -136,6 +136,16 @@ def power(
     measure: Annotated[
         str | None, typer.Option(help="Key of the measure: overall, spearman, ndcg@5 ...", metavar="KEY")
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Plan labels instead: the reach of a share's interval to either side.", metavar="NUMBER"),
+    ] = None,
+    share: Annotated[
+        float | None, typer.Option(help="Share that is expected, for --interval (default: several).", metavar="NUMBER")
+    ] = None,
+    items: Annotated[
+        int | None, typer.Option(help="Citations in the set, for --interval (default: no end).", metavar="NUMBER")
+    ] = None,
 ) -> None:
     """Plan how many citations it takes to tell two metrics apart.
 
@@ -150,10 +160,14 @@ def power(
       metaeval power overlap rouge --measure spearman --difference 0.01,0.02
       metaeval power overlap mine.jsonl -d wice --data ../shared/data
       metaeval power FactCC DAE -d frank --difference 1,2
+      metaeval power --interval 0.1 --items 400
     """
     from metaeval.experiment.comparing.planning import plan_sheet, planned, read_differences
     from metaeval.experiment.metric_scores import load_panel
 
+    if interval is not None:
+        _label_plans(interval, share, items)
+        return
     differences = read_differences(difference or "")
     run = given.run()
     if not given.with_metrics or len(run.metrics) != 2:
@@ -166,6 +180,21 @@ def power(
     if not given.quiet:
         show_grids([sheet.grid])
     close([panel], "power", [sheet], written)
+
+
+def _label_plans(interval: float, share: float | None, items: int | None) -> None:
+    """Print how many labels an interval takes."""
+    from metaeval.experiment.labelling.plan import SHARES, labels_needed
+    from metaeval.report.grid import count
+
+    plans = [labels_needed(interval, one, items) for one in (SHARES if share is None else (share,))]
+    rows = [(f"{one.share:g}", "not reached" if one.labels is None else f"{one.labels:,}") for one in plans]
+    show_list(("share", "labels"), rows)
+    of = f"of {count(items, 'citation')}" if items else "of a process without end"
+    say(
+        f"For a 95 % interval of at most {100 * interval:g} points to either side, {of}, from independent labels "
+        "alone. A metric saves some of them, citations of one answer cost some: 'metaeval estimate' shows both."
+    )
 
 
 @opt.takes("names", "config dataset split data unit results store budget set quiet")

@@ -22,7 +22,7 @@ LABEL_ROLES: Mapping[str, Sequence[str]] = {
     "id": ROLES["id"],
     "level": (
         *("level", "label", "support", "verdict", "judgement", "judgment", "annotation", "rating", "gold", "human"),
-        *("answer", "decision", "supported"),
+        *("decision", "supported"),
     ),
     "probability": ("probability", "selection_probability", "p_selected", "inclusion_probability", "pi"),
     "stratum": ("stratum", "strata"),
