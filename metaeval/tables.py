@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import datetime
 import io
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.errors import UserError, did_you_mean, shown
-from metaeval.files import read_bytes
+from metaeval.files import atomic_write, csv_text, read_bytes, write_text
 from metaeval.reading import json_objects, parquet_rows, read_text
+from metaeval.shown import visible
 
 TABLES = (".csv", ".tsv", ".xlsx")
 """Endings of files that are tables and nothing else."""
@@ -268,3 +270,71 @@ def _from_lines(path: Path, lines: Sequence[tuple[str, list[Any], list[str]]]) -
 
 def _said(cell: object) -> str:
     return cell.why if isinstance(cell, Wrong) else str(cell)
+
+
+WRITTEN = (".csv", ".tsv", ".xlsx", ".jsonl")
+"""Endings of the tables that are written."""
+
+_LONGEST_CELL = 32_767
+
+
+def write_table(
+    path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
+) -> None:
+    """Write a table for people to fill in, whole or not at all; its ending says how. No text in it is a formula.
+
+    choices: what a column's cells are chosen from, where the format can say so. Raises `UserError` where openpyxl is
+    missing.
+    """
+    ending = path.suffix.lower()
+    if ending == ".jsonl":
+        lines = [dict(zip(headings, row, strict=True)) for row in rows]
+        write_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    elif ending == ".xlsx":
+        _write_sheet(path, headings, rows, choices)
+    elif ending == ".csv":
+        write_text(path, csv_text([headings, *rows]))
+    else:
+        text = ["\t".join(" ".join(visible(str(cell)).split()) for cell in line) for line in (headings, *rows)]
+        write_text(path, "\n".join([*text, ""]))
+
+
+def _write_sheet(
+    path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
+) -> None:
+    try:
+        from openpyxl import Workbook
+        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+        from openpyxl.styles import Alignment, Font
+        from openpyxl.utils import get_column_letter
+        from openpyxl.worksheet.datavalidation import DataValidation
+    except ImportError as error:
+        raise UserError(
+            "A .xlsx file needs openpyxl, not installed here: type \"pip install 'metaeval[xlsx]'\", or write .csv."
+        ) from error
+    book = Workbook()
+    sheet = book.active
+    for number, row in enumerate([headings, *rows], start=1):
+        for place, value in enumerate(row, start=1):
+            cell = sheet.cell(number, place)
+            if not isinstance(value, str):
+                cell.value = value
+                continue
+            cell.value = ILLEGAL_CHARACTERS_RE.sub(" ", visible(value, keep="\t\n"))[:_LONGEST_CELL]
+            cell.data_type = "s"  # whatever it begins with
+            cell.alignment = Alignment(wrap_text=True, vertical="top")
+            cell.font = Font(bold=number == 1)
+    for place, heading in enumerate(headings, start=1):
+        letter = get_column_letter(place)
+        longest = max((len(str(row[place - 1])) for row in rows), default=0)
+        sheet.column_dimensions[letter].width = min(max(longest, len(heading), 8) + 2, 80)
+        if heading in choices:
+            listed = ",".join(choices[heading])
+            choice = DataValidation(type="list", formula1=f'"{listed}"', allow_blank=True)
+            choice.add(f"{letter}2:{letter}{len(rows) + 1}")
+            sheet.add_data_validation(choice)
+    sheet.freeze_panes = "A2"
+    written = io.BytesIO()
+    book.save(written)
+    with atomic_write(path) as file:
+        file.write(written.getvalue())

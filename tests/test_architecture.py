@@ -18,7 +18,7 @@ ALLOWED = {
     "metaeval.database": ("metaeval.errors",),
     "metaeval.files": ("metaeval.errors", "metaeval.shown"),
     "metaeval.reading": ("metaeval.errors", "metaeval.files"),
-    "metaeval.tables": ("metaeval.errors", "metaeval.files", "metaeval.reading"),
+    "metaeval.tables": ("metaeval.errors", "metaeval.files", "metaeval.reading", "metaeval.shown"),
     "metaeval.signature": (),
     "metaeval.cache": (),
     "metaeval.llm": (

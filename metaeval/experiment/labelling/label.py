@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,22 +10,20 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from metaeval.config import RunConfig
+from metaeval.corpus.jsonl import LEVELS
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.labelling.items import Items, filled, scored
 from metaeval.experiment.labelling.labels import Labels, Unit
 from metaeval.experiment.metrics import MetricProgress
-from metaeval.files import atomic_write, csv_text, write_text
-from metaeval.shown import visible
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.sampling import draw_in_proportion, draw_simple, draw_stratified
+from metaeval.tables import WRITTEN, write_table
 
 Design = Literal["random", "stratified", "uncertain"]
 
 FIELDS = ("id", "answer", "statement", "passage", "level", "probability", "stratum", "unit")
 """The columns of a sheet of questions. Neither scores nor systems: who judges is blind to both."""
-
-ENDINGS = (".csv", ".tsv", ".xlsx", ".jsonl")
 
 _PER_STRATUM = 10
 _MOST_STRATA = 5
@@ -134,8 +130,8 @@ def _whole_answers(items: Items, n: int, seed: int) -> tuple[Ints, Floats]:
 
 def check_output(path: Path) -> None:
     """Refuse a file of another kind, and one that is there: it may hold labels."""
-    if path.suffix.lower() not in ENDINGS:
-        raise UserError(f"-o is {path}; allowed: a file that ends in {', '.join(ENDINGS)}.")
+    if path.suffix.lower() not in WRITTEN:
+        raise UserError(f"-o is {path}; allowed: a file that ends in {', '.join(WRITTEN)}.")
     if path.exists():
         raise UserError(f"{path} is there already and may hold labels: give another name.")
 
@@ -147,14 +143,7 @@ def write_questions(drawn: Drawn, path: Path, besides: Labels | None = None) -> 
     """
     check_output(path)
     records = [*(_known(drawn, besides) if besides else []), *drawn.records]
-    ending = path.suffix.lower()
-    if ending == ".jsonl":
-        write_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
-    elif ending == ".xlsx":
-        _write_sheet(records, path)
-    else:
-        text = csv_text([FIELDS, *([record[name] for name in FIELDS] for record in records)])
-        write_text(path, text if ending == ".csv" else _tabbed(records))
+    write_table(path, FIELDS, [[record[name] for name in FIELDS] for record in records], {"level": list(LEVELS)})
 
 
 def _known(drawn: Drawn, besides: Labels) -> Iterator[dict[str, Any]]:
@@ -164,50 +153,3 @@ def _known(drawn: Drawn, besides: Labels) -> Iterator[dict[str, Any]]:
         level = SupportLevel(round(sum(levels) / len(levels))).label
         asked = {"id": own, "answer": item.group, "statement": item.statement, "passage": item.source, "level": level}
         yield {**asked, "probability": drawn.known[own], "stratum": "", "unit": drawn.unit}
-
-
-def _tabbed(records: Sequence[dict[str, Any]]) -> str:
-    lines = [FIELDS, *([record[name] for name in FIELDS] for record in records)]
-    return "".join("\t".join(" ".join(visible(str(cell)).split()) for cell in line) + "\n" for line in lines)
-
-
-_LONGEST_CELL = 32_767
-_WIDTHS = {"id": 16, "answer": 16, "statement": 60, "passage": 90, "level": 10, "probability": 12, "stratum": 14}
-
-
-def _write_sheet(records: Sequence[dict[str, Any]], path: Path) -> None:
-    """A workbook whose texts are texts: no cell is a formula, and the level is chosen from a list."""
-    try:
-        from openpyxl import Workbook
-        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-        from openpyxl.styles import Alignment, Font
-        from openpyxl.worksheet.datavalidation import DataValidation
-    except ImportError as error:
-        raise UserError(
-            "A .xlsx file needs openpyxl, not installed here: type \"pip install 'metaeval[xlsx]'\", or write .csv."
-        ) from error
-    book = Workbook()
-    sheet = book.active
-    sheet.title = "Labels"
-    sheet.append(list(FIELDS))
-    for number, record in enumerate(records, start=2):
-        for place, name in enumerate(FIELDS, start=1):
-            value = record[name]
-            cell = sheet.cell(number, place)
-            if isinstance(value, str):
-                cell.value = ILLEGAL_CHARACTERS_RE.sub(" ", visible(value, keep="\t\n"))[:_LONGEST_CELL]
-                cell.data_type = "s"
-                cell.alignment = Alignment(wrap_text=True, vertical="top")
-            else:
-                cell.value = value
-    for place, name in enumerate(FIELDS):
-        sheet.cell(1, place + 1).font = Font(bold=True)
-        sheet.column_dimensions["ABCDEFGH"[place]].width = _WIDTHS.get(name, 10)
-    sheet.freeze_panes = "A2"
-    choice = DataValidation(type="list", formula1='"full,partial,none"', allow_blank=True)
-    choice.add(f"E2:E{len(records) + 1}")
-    sheet.add_data_validation(choice)
-    written = io.BytesIO()
-    book.save(written)
-    with atomic_write(path) as file:
-        file.write(written.getvalue())
