@@ -20,10 +20,15 @@ common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(pro
 flags = $(common) $(if $(unit),--unit '$(unit)') $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)')
 
 .DEFAULT_GOAL := run
-.PHONY: run tables figures multiverse alce aliice scifi citeeval meta test test-slow mutants lint audit setup help clean
+.PHONY: run view types-js tables figures multiverse alce aliice scifi citeeval meta test test-slow mutants lint audit setup help clean
 
 run: $(VENV)/.installed
 	@$(BIN)/metaeval run $(flags)
+
+# The explorer of the last job (or result=JOB), opened in the browser.
+view: $(VENV)/.installed
+	@$(BIN)/metaeval view $(result) $(if $(results),--results '$(results)') $(if $(data),--data '$(data)') \
+	  $(if $(output),--output '$(output)') --open
 
 tables: $(VENV)/.installed
 	@$(BIN)/metaeval tables $(flags)
@@ -84,6 +89,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The explorer's own scripts hold types in their comments.
+types-js:
+	@command -v npx >/dev/null && npx --yes --package typescript@5.9.3 tsc -p .ci/tsconfig.json \
+	  || { command -v npx >/dev/null && exit 1; echo "npx is not here: the explorer's types are not checked."; }
+
 # Licences of what is installed, and known vulnerabilities where the advisory database can be reached.
 audit: $(VENV)/.installed-dev
 	$(BIN)/python .ci/audit.py
@@ -92,6 +102,7 @@ setup: $(VENV)/.installed
 
 help:
 	@echo "make                 run the main job on the shipped mini corpus (makes $(VENV) first)"
+	@echo "make view            look at the last job's pairs in the browser (result=JOB output=FILE)"
 	@echo "make tables          a paper's tables, all data sets of config= (config=offline, config=base-paper)"
 	@echo "make figures         its figures (cost=1 measures speed too)"
 	@echo "make multiverse      ranks under every combination of choices; axes=\"chunk.size=100,150 unit=chunk\""

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import analyses, cite, data, explain, labelling, metrics, results, run, shards, store, suite
+from metaeval.cli import analyses, cite, data, explain, labelling, metrics, results, run, shards, store, suite, view
 from metaeval.cli.output import say
 from metaeval.errors import UserError
 from metaeval.shown import Shown
@@ -109,7 +109,7 @@ for command in (
 ):
     app.command(command.__name__)(command)
 app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)
-for command in (suite.tables, suite.figures, suite.multiverse):
+for command in (view.view, suite.tables, suite.figures, suite.multiverse):
     app.command(command.__name__)(command)
 app.command("slurm")(shards.slurm)
 for name, room in (

@@ -82,7 +82,7 @@ READING = {
 """Commands that only read, each with what it is given to read. A new command stands here, or in `RUNNING`."""
 
 RUNNING = {
-    *("run", "pairs", "score", "evaluate", "compare", "power", "decide", "calibrate", "generate"),
+    *("run", "pairs", "score", "evaluate", "compare", "power", "decide", "calibrate", "generate", "view"),
     *("tables", "figures", "multiverse", "metrics verify", "metrics serve", "data fetch", "data convert"),
     *("store compact", "results rm"),
 }
@@ -107,6 +107,7 @@ FROM_FILES = [
     "cite tables -c own-paper answers.jsonl",
     "metrics verify judge",
     "metrics serve variant",
+    "view evil",
 ]
 
 
@@ -164,6 +165,8 @@ def hostile(tmp_path_factory):
     files = dict.fromkeys(("../../secret.txt", str(folder / "secret.txt"), "evil.py"), "0")
     config = {"metrics": list(NAMES), "dataset": "evil:DATA"}
     (job / "manifest.json").write_text(json.dumps({"command": "run -m evil:Evil", "config": config, "files": files}))
+    pairs = {"schema": "metaeval-pairs/1", "columns": list(NAMES), "controls": [], "job": {"unit": "chunk"}}
+    (job / "pairs.jsonl").write_text(json.dumps(pairs) + "\n")
     answer = {"id": "a", "text": "The Oder is long [1].", "passages": [{"text": "The Oder is long."}]}
     (folder / "answers.jsonl").write_text(json.dumps(answer) + "\n")
     with sqlite3.connect(folder / "hostile.sqlite") as store:

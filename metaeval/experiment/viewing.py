@@ -1,0 +1,435 @@
+"""What the explorer shows of a job: its pairs with their texts, scores, evidence, and what metrics say of themselves.
+
+The job's folder holds the scores and the settings; the texts are read again from the data that the settings name.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from metaeval.config import RunConfig, validated
+from metaeval.corpus.chunks import Chunking, chunk_document, document_sentences
+from metaeval.corpus.model import Citation, Evidence, SupportLevel
+from metaeval.corpus.pairs import Alignment, Pair, align_evidence, united, word_set
+from metaeval.corpus.units import UnitRow
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.columns import FILE_PREFIX
+from metaeval.experiment.job_folder import PAIRS, PAIRS_SCHEMA, find_job
+from metaeval.experiment.manifest import NAME, Kept, check, read_manifest
+from metaeval.experiment.metrics import load_metric, plug_in
+from metaeval.experiment.prepared_run import Job, prepare
+from metaeval.experiment.verdicts import find_cutoff
+from metaeval.files import write_text
+from metaeval.reading import json_objects
+from metaeval.report.cells import lay_out, units
+from metaeval.report.explorer import explorer_page
+from metaeval.report.grid import Grid
+from metaeval.report.result import Result, load_result
+from metaeval.scoring.contract import Metric
+from metaeval.scoring.engine import context_of
+from metaeval.trust import check_file
+
+_log = logging.getLogger("metaeval")
+
+
+_UNTOLD = frozenset({"constant", "oracle", "inverted oracle"})
+"""Controls that say nothing of single pairs."""
+
+_DIGITS = 6  # significant digits of a score on the page
+
+
+@dataclass(frozen=True)
+class View:
+    """What to show of a job, and where its data lie.
+
+    data: in place of the folder that the job's manifest names. most: pairs of a page, above which statements are drawn.
+    explain: metrics that explain their scores though it takes a model. trust: the manifest may name code and programs.
+    """
+
+    data: Path | None = None
+    most: int = 5000
+    explain: tuple[str, ...] = ()
+    trust: bool = False
+
+
+def write_view(names: Sequence[str], results: Path, path: Path, view: View) -> list[str]:
+    """Write the page of these jobs; a line about each.
+
+    names: jobs as `results list` names them, or their folders.
+
+    Raises `UserError` for a job whose pairs cannot be shown, and for data that are not those judged.
+    """
+    blocks: dict[str, Any] = {}
+    titles, said = [], []
+    for number, name in enumerate(names):
+        shown = show_job(_folder_of(name, results), view)
+        blocks |= {f"{key}-{number}": value for key, value in shown.items()}
+        about = shown["job"]
+        titles.append(about["title"])
+        drawn = f" of {about['of']:,}, drawn by statement" if about["of"] > about["pairs"] else ""
+        said.append(f"{about['title']}: {about['pairs']:,} pairs{drawn}")
+    write_text(path, explorer_page("; ".join(titles), {"jobs": titles, **blocks}))
+    return said
+
+
+def _folder_of(name: str, results: Path) -> Path:
+    path = Path(name)
+    if path.is_dir() and (path / NAME).is_file():
+        return path
+    return path.parent if path.is_file() and (path.parent / NAME).is_file() else find_job(results, name).folder
+
+
+def show_job(folder: Path, view: View) -> dict[str, Any]:
+    """The blocks of a job: `job`, and under `spans-N` what its N-th metric explains.
+
+    Raises `UserError` as `write_view` does.
+    """
+    head, kept = _kept_pairs(folder)
+    job = _prepared(folder, view, head)
+    rows = [row for row in job.rows if row.id in kept]
+    if len(rows) < len(kept):
+        gone = next(iter(kept.keys() - {row.id for row in rows}))
+        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which the data do not have: run the job again.")
+    chosen = drawn(rows, view.most)
+    page = _Page(job)
+    for row in chosen:
+        page.add(row, kept[row.id])
+    names = [str(name) for name in head["columns"]]
+    tables = [load_result(path) for path in sorted(folder.glob("*.json")) if _is_table(path)]
+    metrics, spans = [], {}
+    for number, name in enumerate(names):
+        if name in _UNTOLD:
+            continue
+        metric = _metric_of(name, job.config)
+        explained = _explained(metric, name, job, chosen, view)
+        metrics.append(
+            {
+                **_described(name, metric, name in head["controls"]),
+                "scores": [_rounded(kept[row.id]["scores"][number]) for row in chosen],
+                "missing": _by_row(kept[row.id].get("missing", {}).get(name) for row in chosen),
+                "cut": _by_row(kept[row.id].get("cut", {}).get(name) for row in chosen),
+                "spans": explained is not None,
+            }
+        )
+        if explained is not None:
+            spans[f"spans-{len(metrics) - 1}"] = explained
+    unasked = [name for name in view.explain if name not in names]
+    if unasked:
+        raise unknown("metric of the job", unasked[0], names)
+    about = {
+        "title": f"{job.name}, {job.split}, {units(job.config.unit)}",
+        "unit": job.config.unit,
+        "pairs": len(chosen),
+        "of": len(rows),
+        "statements": len({row.statement_id for row in chosen}),
+        "fields": {key: str(value) for key, value in job.fields.items()},
+        "metrics": metrics,
+        "tables": [_table(lay_out(result)) for result in tables],
+        "notes": _changed(job, head),
+        "findings": [sentence for result in tables for sentence in findings(result)],
+        **page.columns(),
+    }
+    return {"job": about, **spans}
+
+
+def _is_table(path: Path) -> bool:
+    from metaeval.report.result import SCHEMAS, read_versioned
+
+    return path.name != NAME and read_versioned(path)[1] in SCHEMAS
+
+
+def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """The first line of a job's pair file, and its rows by id."""
+    path = folder / PAIRS
+    if not path.is_file():
+        raise UserError(f"{folder} holds no {PAIRS}: 'metaeval run' and 'metaeval evaluate' write it.")
+    if check(path) is not Kept.SAME:
+        _log.warning("%s: %s.", path, check(path))
+    lines = (value for _, value in json_objects(path, ""))
+    head = next(lines, {})
+    if head.get("schema") != PAIRS_SCHEMA:
+        raise UserError(f"{path}: schema is {head.get('schema')!r}; this version reads {PAIRS_SCHEMA!r}.")
+    if head["job"].get("unit") == "rating":
+        raise UserError(f"{path} holds rated texts without their sources: the explorer shows pairs of both.")
+    return head, {row["id"]: row for row in lines}
+
+
+def _prepared(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
+    """The job as it was judged, its data read again."""
+    settings = dict(read_manifest(folder).get("config") or {})
+    if not view.trust:
+        check_file(folder / NAME, settings)
+    if view.data:
+        settings["data"] = str(view.data)
+    config = validated(RunConfig, {**settings, "trust_config": view.trust}, str(folder / NAME))
+    try:
+        job = prepare(config)
+    except UserError as error:
+        if view.data or config.data is None:
+            raise
+        raise UserError(f"{error} The job was judged on {config.data}: name where the data are now with --data.") from (
+            error
+        )
+    for key in ("unit", "chunks", "pool"):
+        if (judged := head["job"].get(key)) != str(job.fields[key]):
+            raise UserError(f"{folder} judged {key} {judged}, and here it is {job.fields[key]}: run the job again.")
+    return job
+
+
+def _changed(job: Job, head: Mapping[str, Any]) -> list[str]:
+    """A sentence where the data are not, byte for byte, what was judged: other files, or read by another version."""
+    judged, here = str(head["job"].get("data")), str(job.fields["data"])
+    if judged == here:
+        return []
+    said = f"What was judged is {judged}, and what the page shows is {here}: texts and evidence may differ."
+    _log.warning("%s", said)
+    return [said]
+
+
+def drawn(rows: Sequence[UnitRow], most: int) -> list[UnitRow]:
+    """At most `most` rows, of whole statements, each level of support in its share; rows of a statement together.
+
+    A statement stands in the stratum of its best row. The order in a stratum is that of the ids' hashes.
+    """
+    of: dict[str, list[UnitRow]] = {}
+    for row in rows:
+        of.setdefault(row.statement_id, []).append(row)
+    if len(rows) <= most:
+        return [row for own in of.values() for row in own]
+    strata: dict[int, list[str]] = {}
+    for statement in sorted(of, key=lambda name: sha256(name.encode("utf-8", "surrogatepass")).digest()):
+        best = max((row.level for row in of[statement] if row.level is not None), default=-1)
+        strata.setdefault(best, []).append(statement)
+    kept: set[str] = set()
+    for statements in strata.values():
+        left = most * sum(len(of[name]) for name in statements) / len(rows)
+        for statement in statements:
+            left -= len(of[statement])
+            if left < 0 and kept:
+                break
+            kept.add(statement)
+    return [row for statement, own in of.items() if statement in kept for row in own]
+
+
+@dataclass
+class _Numbers:
+    """Values by number, each once."""
+
+    of: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, value: str) -> int:
+        return self.of.setdefault(value, len(self.of))
+
+
+class _Page:
+    """The columns of a page, row by row; texts, statements, documents, groups and systems stand once."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._citations = {citation.id: citation for citation in job.corpus.citations}
+        self._texts, self._statements, self._documents = _Numbers(), _Numbers(), _Numbers()
+        self._groups, self._systems = _Numbers(), _Numbers()
+        self._rows: list[dict[str, Any]] = []
+        self._placed: dict[str, _Placed] = {}
+
+    def add(self, row: UnitRow, kept: Mapping[str, Any]) -> None:
+        """Add a row, with what the pair file keeps of it."""
+        pairs = [self._job.pairs[number] for number in row.members]
+        citation = self._citations.get(pairs[0].citation_id)
+        placed = self._placed_of(citation) if citation else None
+        self._rows.append(
+            {
+                "id": row.id,
+                "statement": self._statements(row.statement_id),
+                "document": self._documents(pairs[0].document_id),
+                "chunk": pairs[0].chunk,
+                "texts": [self._texts(pair.source) for pair in pairs],
+                "group": self._groups(row.group),
+                "system": self._systems(self._job.corpus.statements[row.statement_id].system),
+                "level": -1 if kept["level"] is None else int(kept["level"]),
+                "held": row.held,
+                "cited": int(row.cited),
+                "words": row.words,
+                "evidence": [placed.spans(pair) if placed else [] for pair in pairs],
+                "unplaced": placed.unplaced if placed else [],
+            }
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Everything, as columns."""
+        corpus = self._job.corpus
+        documents = [corpus.documents[name] for name in self._documents.of]
+        return {
+            "rows": {key: [row[key] for row in self._rows] for key in (self._rows[0] if self._rows else ())},
+            "levels": [level.label for level in sorted(SupportLevel)],
+            "texts": list(self._texts.of),
+            "statementIds": list(self._statements.of),
+            "statementTexts": [corpus.statements[name].text for name in self._statements.of],
+            "documents": [{"id": one.id, "title": one.title, "url": one.url} for one in documents],
+            "groups": list(self._groups.of),
+            "systems": list(self._systems.of),
+        }
+
+    def _placed_of(self, citation: Citation) -> _Placed:
+        if citation.id not in self._placed:
+            self._placed[citation.id] = _place_evidence(self._job, citation)
+        return self._placed[citation.id]
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A citation's evidence: by chunk what of it stands there, word for word; and what is found nowhere."""
+
+    pieces: Mapping[int, set[str]]
+    unplaced: list[str]
+
+    def spans(self, pair: Pair) -> list[int]:
+        """Where it stands in a pair's text: start and end in turn."""
+        found = [(pair.source.find(piece), len(piece)) for piece in self.pieces.get(pair.chunk, ())]
+        return [place for start, length in sorted(found) if start >= 0 for place in (start, start + length)]
+
+
+def _place_evidence(job: Job, citation: Citation) -> _Placed:
+    document = job.corpus.documents[citation.document_id]
+    sentences = document_sentences(document)
+    words = [word_set(sentence) for sentence in sentences] if any(one.texts for one in citation.evidence) else []
+
+    def placed(evidence: Evidence) -> Alignment:
+        return align_evidence(evidence, words, job.config.evidence.threshold)
+
+    whole = united(citation.evidence)
+    lost = [text for text in whole.texts if placed(Evidence(texts=(text,))).unmatched]
+    marked = placed(whole).sentences
+    if job.config.unit == "evidence":  # its one text is what was marked, with the sentences around it
+        return _Placed({0: {" ".join(sentences[number].split()) for number in marked}}, lost)
+    chunking = Chunking(sys.maxsize) if job.config.unit == "page" else job.config.chunk.chunking()
+    # Chunks are the document's words in order, so that a word's place tells its sentence.
+    of_word = [number for number, sentence in enumerate(sentences) for _ in sentence.split()]
+    pieces: dict[int, set[str]] = {}
+    first = 0
+    for chunk in chunk_document(document, chunking):
+        held = list(zip(of_word[first:], chunk.text.split(" "), strict=False))
+        first += len(held)
+        by_sentence = {number: [word for _, word in own] for number, own in groupby(held, key=itemgetter(0))}
+        pieces[chunk.index] = {" ".join(by_sentence[number]) for number in marked & by_sentence.keys()}
+    return _Placed(pieces, lost)
+
+
+def _metric_of(name: str, config: RunConfig) -> Metric | None:
+    """The metric behind a column; None for a control and for scores that were made elsewhere."""
+    if name not in config.metrics or name.startswith(FILE_PREFIX):
+        return None
+    return load_metric(name, config)
+
+
+def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
+    """A column's name, scale and threshold. Scores are turned so that higher is more support; so are these."""
+    about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
+    about |= {"threshold": None, "from": "", "summary": ""}
+    if metric is None:
+        return about
+    card = metric.card
+    low, high = (card.low, card.high) if card.direction == 1 else (_negative(card.high), _negative(card.low))
+    about |= {"low": low, "high": high, "summary": card.summary}
+    try:
+        cutoff = find_cutoff(name, metric, {})
+    except UserError:  # there is none, or the model is not here to say with which weights it would hold
+        return about
+    return about | {"threshold": None if cutoff.value is None else card.direction * cutoff.value, "from": cutoff.source}
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def _explained(
+    metric: Metric | None, name: str, job: Job, rows: Sequence[UnitRow], view: View
+) -> list[list[list[int]]] | None:
+    """Of each row and each of its chunks, spans as side (0 statement, 1 source), start, length, weight in %, link."""
+    if metric is None or not metric.explains():
+        if name in view.explain:
+            raise UserError(f"{name} does not explain its scores: 'metaeval metrics show {name}' says what it is.")
+        return None
+    if metric.card.modules and name not in view.explain:  # it takes a model
+        return None
+    shown = [job.texts[number] for row in rows for number in row.members]
+    context = context_of(set(job.texts if metric.corpus_dependent else shown))
+    found: dict[tuple[str, str], list[int]] = {}
+    with plug_in(name):
+        metric.prepare(context.sources, context.statements)
+        for source, statement in dict.fromkeys(shown):
+            found[source, statement] = [
+                number
+                for span in metric.explain(source, statement)
+                for number in (
+                    *(int(span.side == "source"), span.start, span.end - span.start),
+                    *(round(100 * span.weight), -1 if span.link is None else span.link),
+                )
+            ]
+    return [[found[job.texts[number]] for number in row.members] for row in rows]
+
+
+def _rounded(score: float | None) -> float | None:
+    if score is None or not math.isfinite(score):
+        return None
+    return float(f"{score:.{_DIGITS}g}")
+
+
+def _by_row(values: Iterable[Any]) -> dict[int, Any]:
+    return {row: value for row, value in enumerate(values) if value}
+
+
+def _table(grid: Grid) -> dict[str, Any]:
+    return {
+        "title": grid.title,
+        "headings": list(grid.headings),
+        "blocks": [
+            {
+                "title": block.title,
+                "lines": [
+                    {
+                        "name": line.name,
+                        "cells": [
+                            {"number": c.number, "interval": c.interval, "marks": list(c.marks)} for c in line.cells
+                        ],
+                    }
+                    for line in block.lines
+                ],
+            }
+            for block in grid.blocks
+        ],
+        "notes": [[note.label, note.text] for note in grid.footnotes],
+        "legend": grid.legend,
+    }
+
+
+def findings(result: Result) -> Iterator[str]:
+    """What a table of ROC-AUC says of each metric, in a sentence."""
+    if result.protocol != "classification":
+        return
+    for row in result.rows:
+        finds, tells = row.values.get("fs_ns"), row.values.get("fs_ps")
+        if row.kind == "control" or finds is None or finds.value is None:
+            continue
+        chance = finds.low is not None and finds.low <= 0.5
+        parts = [f"{'does not find' if chance else 'finds'} support ({100 * finds.value:.1f})"]
+        if tells is not None and tells.value is not None and tells.low is not None and tells.high is not None:
+            value = f"{100 * tells.value:.1f}"
+            if tells.low > 0.5:
+                parts.append(f"tells full from partial ({value})")
+            elif tells.high < 0.5:
+                parts.append(f"puts partial above full ({value})")
+            else:
+                parts.append(f"cannot tell full from partial ({value}, interval holds 50)")
+        if weaker := row.not_above.get("overall"):
+            parts.append(f"is not better than {weaker[-1]}")
+        yield f"{row.metric} " + (", ".join(parts[:-1]) + ", and " if len(parts) > 1 else "") + parts[-1] + "."

@@ -1,0 +1,118 @@
+// A job as the page holds it: columns of rows, and metrics with their scores and scales.
+
+import { unpack } from "./unpack.js";
+
+/**
+ * @typedef {object} Metric
+ * @property {string} name
+ * @property {boolean} control
+ * @property {number} index its place among the job's metrics
+ * @property {(number | null)[]} scores one a row
+ * @property {Record<string, string>} missing by row, why there is no score
+ * @property {Record<string, number>} cut by row, how many tokens the metric never saw
+ * @property {number | null} low the card's range
+ * @property {number | null} high
+ * @property {[number, number]} range of the scale that the page shows
+ * @property {number | null} threshold
+ * @property {string} from who says so of the threshold
+ * @property {string} summary
+ * @property {boolean} spans whether it explains its scores
+ */
+
+/**
+ * @typedef {object} Rows columns of rows
+ * @property {string[]} id
+ * @property {number[]} statement
+ * @property {number[]} document
+ * @property {number[]} chunk
+ * @property {number[][]} texts
+ * @property {number[]} group
+ * @property {number[]} system
+ * @property {number[]} level 0 none, 1 partial, 2 full, -1 not known
+ * @property {number[]} cited
+ * @property {(number | null)[]} held the share of an evidence set that the chunk holds
+ * @property {number[]} words
+ * @property {number[][][]} evidence by text: start and end in turn
+ * @property {string[][]} unplaced evidence that stands nowhere in the page
+ */
+
+/** @typedef {{number: string, interval: string, marks: string[]}} Cell */
+/** @typedef {{title: string, lines: {name: string, cells: Cell[]}[]}} Block */
+/** @typedef {{title: string, headings: string[], blocks: Block[], notes: [string, string][], legend: string}} Table */
+
+/**
+ * @typedef {object} Job
+ * @property {number} number
+ * @property {string} title
+ * @property {string} unit
+ * @property {number} pairs
+ * @property {number} of
+ * @property {number} statements
+ * @property {Record<string, string>} fields
+ * @property {Metric[]} metrics
+ * @property {Table[]} tables
+ * @property {string[]} findings
+ * @property {string[]} notes what the reader has to know of the page
+ * @property {Rows} rows
+ * @property {string[]} levels
+ * @property {string[]} texts
+ * @property {string[]} statementIds
+ * @property {string[]} statementTexts
+ * @property {{id: string, title: string, url: string}[]} documents
+ * @property {string[]} groups
+ * @property {string[]} systems
+ */
+
+export const LEVELS = [2, 1, 0];
+export const LEVEL_NAMES = ["none", "partial", "full"];
+
+/** @param {number} number @returns {Promise<Job>} */
+export async function loadJob(number) {
+  /** @type {Job} */
+  const job = await unpack(`job-${number}`);
+  job.number = number;
+  job.metrics.forEach((metric, index) => {
+    metric.index = index;
+    metric.range = scaleOf(metric);
+  });
+  return job;
+}
+
+/** The card's range, and where it has no end, that of the scores. @param {Metric} metric @returns {[number, number]} */
+function scaleOf(metric) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const score of metric.scores) {
+    if (score === null) continue;
+    low = Math.min(low, score);
+    high = Math.max(high, score);
+  }
+  // A card's range is the scale where the scores fill a good part of it; cosines from -1 seldom do.
+  const wide = metric.low !== null && metric.high !== null && high - low < 0.4 * (metric.high - metric.low);
+  if (metric.low !== null && !(metric.low < 0 && low > 0) && !wide) low = metric.low;
+  if (metric.high !== null && !wide) high = metric.high;
+  if (!(low < high)) return [Number.isFinite(low) ? low - 0.5 : 0, Number.isFinite(low) ? low + 0.5 : 1];
+  return [low, high];
+}
+
+/** @param {Job} job @param {string} name */
+export function metricNamed(job, name) {
+  return job.metrics.find((metric) => metric.name === name);
+}
+
+/** @param {Job} job @param {number} row */
+export function statementOf(job, row) {
+  return job.statementTexts[job.rows.statement[row]];
+}
+
+/** @param {Job} job @param {number} row */
+export function sourcesOf(job, row) {
+  return job.rows.texts[row].map((text) => job.texts[text]);
+}
+
+/** A score as it is printed. @param {number | null | undefined} score */
+export function printed(score) {
+  if (score === null || score === undefined) return "–";
+  const size = Math.abs(score);
+  return Number.isInteger(score) && size >= 2 ? String(score) : score.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 3);
+}

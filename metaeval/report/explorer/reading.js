@@ -1,0 +1,165 @@
+// The pair that is read: its texts with what human and metric marked, all its scores, and its neighbours.
+
+import { fill, h, svg } from "./dom.js";
+import { badge, shape } from "./levels.js";
+import { linkOnHover, marked, marksOf } from "./marks.js";
+import { printed, statementOf } from "./model.js";
+import { isRight } from "./picking.js";
+import { unpack } from "./unpack.js";
+
+/** @typedef {import("./state.js").App} App */
+/** @typedef {import("./model.js").Metric} Metric */
+
+const MOST_NEIGHBOURS = 40;
+
+/** @param {App} app */
+export function makeReading(app) {
+  const element = h("article", { class: "reader", "aria-label": "The pair that is read", tabindex: -1 });
+  linkOnHover(element);
+  /** @type {Map<number, number[][][]>} what a metric explains, by its place; unpacked when first asked for */
+  const spans = new Map();
+  /** @type {Set<number>} */
+  const asked = new Set();
+
+  const explained = (/** @type {Metric | undefined} */ metric, /** @type {number} */ row) => {
+    if (!metric?.spans) return null;
+    const found = spans.get(metric.index);
+    if (!found && !asked.has(metric.index)) {
+      asked.add(metric.index);
+      unpack(`spans-${metric.index}-${app.job.number}`).then((whole) => {
+        spans.set(metric.index, whole);
+        update();
+      });
+    }
+    return found?.[row] ?? null;
+  };
+
+  const update = () => {
+    const { job } = app;
+    const row = app.row();
+    if (row < 0) {
+      fill(element, h("p", { class: "soft" }, "Choose a pair in the list or in the plot; j and k go on and back."));
+      return;
+    }
+    const { rows } = job;
+    const explaining = job.metrics.filter((metric) => metric.spans);
+    const shown = app.state.marks === "-" ? undefined : (explaining.find((one) => one.name === app.state.marks) ?? explaining[0]);
+    const numbers = explained(shown, row);
+    const document = job.documents[rows.document[row]];
+    const texts = rows.texts[row];
+    const statementMarks = numbers ? marksOf(numbers[bestOf(numbers)], 0) : [];
+    fill(
+      element,
+      h("header", {}, badge(rows.level[row]), h("code", {}, rows.id[row]), h("span", { class: "soft" }, rows.cited[row] ? heldOf(rows.held[row]) : "added to the pool, not cited")),
+      h("h3", {}, "Statement"),
+      h("p", { class: "text statement", dir: "auto" }, marked(statementOf(job, row), [], statementMarks)),
+      h("h3", {}, job.unit === "chunk" ? `Chunk ${rows.chunk[row] + 1} of ` : "Document ", h("span", { class: "soft" }, document.title || document.url || document.id)),
+      texts.map((text, place) =>
+        h("p", { class: "text", dir: "auto" }, marked(job.texts[text], rows.evidence[row][place], numbers ? marksOf(numbers[place], 1) : [])),
+      ),
+      legend(app, explaining, shown, rows.evidence[row].some((one) => one.length > 0), rows.unplaced[row]),
+      h("h3", {}, "Scores"),
+      h("div", { class: "scores" }, job.metrics.filter((metric) => !metric.control).map((metric) => scoreLine(app, metric, row))),
+      h("details", {}, h("summary", {}, "Controls"), h("div", { class: "scores" }, job.metrics.filter((metric) => metric.control).map((metric) => scoreLine(app, metric, row)))),
+      neighbours(app, row),
+    );
+  };
+  return { element, update };
+}
+
+/** @param {number | null} share */
+function heldOf(share) {
+  if (share === null) return "";
+  if (share === 0 || share === 1) return share ? "holds a whole evidence set" : "holds no evidence";
+  return `holds ${Math.round(100 * share)} % of an evidence set`;
+}
+
+/** The text in which a metric found most. @param {number[][]} numbers */
+function bestOf(numbers) {
+  const sums = numbers.map((one) => one.reduce((sum, value, place) => sum + (place % 5 === 3 ? value : 0), 0));
+  return sums.indexOf(Math.max(...sums));
+}
+
+/**
+ * What the marks mean, and whose spans are shown.
+ * @param {App} app @param {Metric[]} explaining @param {Metric | undefined} shown @param {boolean} evidence @param {string[]} lost
+ */
+function legend(app, explaining, shown, evidence, lost) {
+  const select = h(
+    "select",
+    { onchange: (/** @type {Event} */ event) => app.set({ marks: /** @type {HTMLSelectElement} */ (event.target).value }) },
+    explaining.map((metric) => h("option", { value: metric.name, selected: metric === shown }, metric.name)),
+    h("option", { value: "-", selected: !shown }, "nothing"),
+  );
+  return h(
+    "div",
+    { class: "legend soft" },
+    h("u", { class: evidence ? "evidence" : "" }, evidence ? "marked by the human" : "no evidence marked here"),
+    explaining.length > 0 && h("label", {}, "shaded: ", select, " found it"),
+    shown && [h("span", { class: "used", css: { "--weight": "60%" } }, "support"), h("span", { class: "missed" }, "not found")],
+    lost.map((text) => h("p", {}, "Evidence that stands nowhere in the document: ", h("q", {}, text))),
+  );
+}
+
+/** @param {App} app @param {Metric} metric @param {number} row */
+function scoreLine(app, metric, row) {
+  const score = metric.scores[row];
+  const [low, high] = metric.range;
+  const at = (/** @type {number} */ value) => `${Math.max(0, Math.min(100, (100 * (value - low)) / (high - low)))}%`;
+  const threshold = app.threshold(metric);
+  const right = isRight(app, metric, row);
+  const said = right === null ? "" : Number(score) >= Number(threshold) ? "supported" : "not supported";
+  const dot = score !== null && svg("circle", { cx: at(score), cy: 8, r: 4.5, class: "dot" });
+  const tick = threshold !== null && svg("line", { x1: at(threshold), x2: at(threshold), y1: 0, y2: 16, class: "threshold" });
+  return h(
+    "div",
+    { class: "score" },
+    h("span", { class: "name" }, metric.name),
+    svg("svg", { class: "scale", "aria-hidden": "true" }, svg("line", { x1: 0, x2: "100%", y1: 8, y2: 8, class: "axis" }), tick, dot),
+    h("b", {}, score === null ? "–" : printed(score)),
+    h(
+      "span",
+      { class: right === false ? "verdict wrong" : "verdict" },
+      score === null ? `no score: ${metric.missing[row] ?? "not told"}` : said && `${said}${right ? "" : " ✗"}`,
+      row in metric.cut && `, ${metric.cut[row]} tokens cut`,
+    ),
+  );
+}
+
+/** Pairs of the same statement, and of the same text. @param {App} app @param {number} row */
+function neighbours(app, row) {
+  const { job } = app;
+  const { rows } = job;
+  const { a } = app.axes();
+  const others = (/** @type {number[]} */ column) =>
+    column.flatMap((value, other) => (value === column[row] && other !== row ? [other] : []));
+  const link = (/** @type {number} */ other, /** @type {string} */ text) =>
+    h(
+      "li",
+      {},
+      h(
+        "button",
+        { type: "button", class: "link", onclick: () => app.set({ pair: rows.id[other] }) },
+        shape(rows.level[other]),
+        `${text} (A ${printed(a.scores[other])})`,
+      ),
+    );
+  const same = others(rows.statement);
+  const place = (/** @type {number} */ other) =>
+    rows.document[other] === rows.document[row]
+      ? `chunk ${rows.chunk[other] + 1}`
+      : `${job.documents[rows.document[other]].title || job.documents[rows.document[other]].id}, chunk ${rows.chunk[other] + 1}`;
+  const page = others(rows.document).filter((other) => rows.statement[other] !== rows.statement[row]);
+  const list = (/** @type {string} */ title, /** @type {number[]} */ found, /** @type {(other: number) => string} */ text) =>
+    found.length > 0 &&
+    h(
+      "details",
+      { open: found.length <= 12 },
+      h("summary", {}, `${title} (${found.length})`),
+      h("ul", { class: "neighbours" }, found.slice(0, MOST_NEIGHBOURS).map((other) => link(other, text(other)))),
+    );
+  return [
+    list("The same statement", same, place),
+    list("The same document", page, (other) => statementOf(job, other).slice(0, 90)),
+  ];
+}

@@ -1,0 +1,248 @@
+"""The explorer in a real browser: what a reader does on the page, and what a hostile text cannot do there."""
+
+import csv
+import io
+import json
+import shutil
+
+import pytest
+
+QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """The system's Chromium, headless."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if BROWSER is None:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Open a page from disk; at the end nothing was said in the console and nothing asked of a network."""
+    said, asked, contexts = [], [], []
+
+    def opened(path, view="", width=1280, **settings):
+        context = chromium.new_context(viewport={"width": width, "height": 900}, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: (said.append("a dialog"), dialog.dismiss()))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{path.as_uri()}#{view}")
+        page.wait_for_selector("main > *")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not said
+    assert {url.partition(":")[0] for url in asked} <= {"file", "blob"}
+    assert all(".html" in url for url in asked if url.startswith("file"))
+
+
+@pytest.fixture(scope="module")
+def mini(tmp_path_factory):
+    """The folder of a job on the shipped corpus, and its explorer."""
+    from metaeval.config import load_run
+    from metaeval.experiment.job_folder import find_job
+    from metaeval.experiment.run import run, write_run
+    from metaeval.experiment.viewing import View, write_view
+
+    folder = tmp_path_factory.mktemp("view")
+    settings = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}, "results": folder}
+    config = load_run(None, {**settings, "metrics": ["overlap", "rouge"]})
+    write_run(config, run(config))
+    write_view(["latest"], folder, folder / "view.html", View())
+    job = find_job(folder, "latest").folder
+    rows = [json.loads(line) for line in (job / "pairs.jsonl").read_text().splitlines()]
+    return folder / "view.html", rows[0], rows[1:]
+
+
+def state(page):
+    """What stands in the address."""
+    return dict(part.split("=", 1) for part in page.evaluate("location.hash").lstrip("#").split("&") if part)
+
+
+def count(page):
+    """The number of pairs in the list."""
+    return int(page.locator(".scatter-panel p").first.inner_text().split(" ")[0].replace(",", ""))
+
+
+def test_the_overview_has_the_tables_numbers_and_sentences(open_page, mini):
+    page = open_page(mini[0])
+    assert page.locator(".findings li").count() == 2
+    written = json.loads(next(mini[0].parent.glob("*/classification.json")).read_text())
+    values = {row["metric"]: row["values"]["fs_ns"]["value"] for row in written["rows"]}
+    line = page.locator("tr", has=page.get_by_role("rowheader", name="rouge", exact=True)).first
+    assert f"{100 * values['rouge']:.1f}" in line.inner_text()
+    page.locator(".multiple button", has_text="rouge").click()
+    assert state(page) == {"view": "pairs", "a": "rouge"}
+
+
+def test_filters_presets_search_and_the_permalink(open_page, mini):
+    _, head, rows = mini
+    page = open_page(mini[0], "view=pairs")
+    assert count(page) == len(rows)
+    page.get_by_role("checkbox", name="none").uncheck()
+    supported = [row for row in rows if row["level"] != 0]
+    assert count(page) == len(supported)
+    # Thresholds of the cards: overlap 0.63, rouge 0.48; supported is full support.
+    a, b = (head["columns"].index(name) for name in ("overlap", "rouge"))
+    page.get_by_label("Show", exact=True).select_option("a-right")
+    expected = [
+        row
+        for row in supported
+        if ((row["scores"][a] >= 0.63) == (row["level"] == 2)) and ((row["scores"][b] >= 0.48) != (row["level"] == 2))
+    ]
+    assert count(page) == len(expected) < len(supported)
+    page.get_by_label("Show", exact=True).select_option("full-low")
+    lowest = min(row["scores"][a] for row in rows if row["level"] == 2)
+    assert f"A {lowest:.3f}" in page.locator(".row").first.inner_text()
+    word = page.locator(".statement").inner_text().split()[-1].strip(".")
+    page.get_by_label("Search").fill(word)
+    found = count(page)
+    assert 0 < found < len(supported)
+    assert all(word.lower() in text.lower() for text in page.locator(".reader .text").all_inner_texts()[:1])
+    link = page.url
+    other = open_page(mini[0], link.partition("#")[2])
+    assert count(other) == found
+    assert other.locator(".statement").inner_text() == page.locator(".statement").inner_text()
+
+
+def test_brushing_and_the_threshold(open_page, mini):
+    _, head, rows = mini
+    page = open_page(mini[0], "view=pairs")
+    frame = page.locator("canvas").bounding_box()
+    x, y, width, height = (frame[key] for key in ("x", "y", "width", "height"))
+    page.mouse.move(x + 47, y + 36)
+    page.mouse.down()
+    page.mouse.move(x + width * 0.5, y + height * 0.8, steps=3)
+    page.mouse.up()
+    low_a, high_a, low_b, high_b = map(float, state(page)["box"].replace("%2C", ",").split(","))
+    a, b = (head["columns"].index(name) for name in ("overlap", "rouge"))
+    inside = [row for row in rows if low_a <= row["scores"][a] <= high_a and low_b <= row["scores"][b] <= high_b]
+    assert count(page) == len(inside) < len(rows)
+    page.get_by_role("button", name="Clear the box").click()
+    page.get_by_label("Threshold of A").fill("0.3")
+    cells = page.locator(".reading").first.locator("td").all_inner_texts()[1:]
+    said = [(row["scores"][a] >= 0.3, row["level"] == 2) for row in rows]
+    expected = [said.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False))]
+    assert [int(cell.replace(",", "")) for cell in cells] == expected
+
+
+def test_keys_go_through_the_pairs_and_marks_are_where_the_words_are(open_page, mini):
+    page = open_page(mini[0], "view=pairs&preset=full-low&marks=overlap")
+    first = page.locator(".statement").inner_text()
+    page.keyboard.press("j")
+    second = page.locator(".row[aria-selected=true]")
+    assert second.get_attribute("aria-posinset") == "2"
+    page.keyboard.press("k")
+    assert page.locator(".statement").inner_text() == first
+    page.locator(".list").focus()
+    page.keyboard.press("End")
+    last = page.locator(".row[aria-selected=true]")
+    assert last.get_attribute("aria-posinset") == last.get_attribute("aria-setsize")
+    statement = {word.lower() for word in page.locator(".statement .used").all_inner_texts()}
+    source = {word.lower() for word in page.locator(".text:not(.statement) .used").all_inner_texts()}
+    assert statement == source != set()
+    assert page.locator(".evidence").count() > 0
+
+
+def test_pools_are_in_each_metrics_order(open_page, mini):
+    page = open_page(mini[0], "view=pools")
+    for order in page.locator(".order").all():
+        scores = [float(text) for text in order.locator("li > .soft").all_inner_texts()]
+        assert scores == sorted(scores, reverse=True)
+        assert len(scores) > 1
+
+
+def test_blind_labels_are_a_corpus_that_a_run_takes(open_page, mini, cli, tmp_path):
+    page = open_page(mini[0], "view=label")
+    shown = page.locator(".labelling").inner_text()
+    assert not any(name in shown for name in ("overlap", "rouge"))
+    texts = []
+    for key in "3213":
+        texts.append(page.locator(".text").all_inner_texts())
+        page.keyboard.press(key)
+    page.keyboard.press("k")
+    page.keyboard.press("0")
+    assert "3 labelled" in page.get_by_role("status").inner_text()
+    page.get_by_label("Your name").fill("=a")
+    saved = {}
+    for kind in ("JSONL", "CSV"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save labels as {kind}").click()
+        download.value.save_as(tmp_path / f"labels.{kind.lower()}")
+        saved[kind] = (tmp_path / f"labels.{kind.lower()}").read_text()
+    rows = [json.loads(line) for line in saved["JSONL"].splitlines()]
+    by_id = {row["id"]: row for row in rows[1:]}
+    levels = [
+        (by_id[row["statement"]]["text"], by_id[row["document"]]["text"], row["level"])
+        for row in rows
+        if row["type"] == "citation"
+    ]
+    assert sorted(levels) == sorted(
+        (statement, source, level)
+        for (statement, source), level in zip(texts, ("full", "partial", "none"), strict=False)
+    )
+    assert [row[2] for row in csv.reader(io.StringIO(saved["CSV"]))] == ["labelled_by", *["'=a"] * 3]
+    ended = cli("data", "validate", tmp_path / "labels.jsonl")
+    assert ended.code == 0, ended.err
+
+
+@pytest.mark.parametrize("view", ["overview", "pairs", "pools", "label"])
+def test_on_a_telephone_in_the_dark_and_on_paper(open_page, mini, view):
+    page = open_page(mini[0], f"view={view}", width=390, color_scheme="dark")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(ground) == "rgb(23, 23, 26)"
+    page.emulate_media(media="print")
+    assert page.evaluate(ground) == "rgb(255, 255, 255)"
+    assert not page.locator("nav").is_visible()
+
+
+def test_hostile_texts_are_texts(open_page, hostile, cli, write_corpus, small_rows, tmp_path):
+    rows = json.loads(json.dumps(small_rows))
+    for row in rows:
+        for field in ("name", "id", "group", "statement", "document"):
+            if field in row:
+                row[field] = f"{hostile.TOGETHER}{row[field]}"
+        if row["type"] == "statement":
+            row |= {
+                "system": hostile.TOGETHER,
+                "text": f"{row['text']} <img src=x onerror=alert(1)> {hostile.TOGETHER}",
+            }
+    data = ("-d", "jsonl", "--data", write_corpus(rows))
+    assert cli("run", "-m", "overlap,rouge", *QUICK, *data, "-s", "chunk.size=7").code == 0
+    ended = cli("view", "latest")
+    assert ended.code == 0, ended.err
+    for view in ("overview", "pairs", "pools", "label"):
+        page = open_page(tmp_path / "view.html", f"view={view}")
+        shown = page.locator("body").inner_text()
+        hostile.check_stream(shown.replace("\nforged line", ""))
+        assert page.locator("img, a[href]").count() == 0
+        assert page.evaluate("[...document.scripts].filter(one => !one.type).length") == 1
+    assert "<script>alert(1)</script>" in shown
+
+
+def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(open_page, mini, cli, tmp_path):
+    rows = mini[2]
+    ended = cli("view", next(mini[0].parent.glob("mini-*")), "--max-pairs", 40, "-o", "few.html")
+    assert ended.code == 0, ended.err
+    page = open_page(tmp_path / "few.html", "view=pairs")
+    shown = count(page)
+    assert 20 <= shown <= 40
+    assert f"{shown} of {len(rows):,} pairs are shown" in page.get_by_role("note").inner_text()
+
+
+def test_a_job_that_cannot_be_shown_is_refused(cli, refused, tmp_path):
+    assert "No job" in refused("view") or "Unknown job" in refused("view")
