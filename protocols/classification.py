@@ -214,11 +214,14 @@ def _blind(key: str, judgements: Judgements) -> str:
     return f"no row is {' or '.join(absent)}" if absent else ""
 
 
-def _area(key: str, label: str, about: str) -> Measure:
-    # The mean of several areas has no closed form.
+def _area(key: str, label: str, about: str, ability: str = "") -> Measure:
+    # The mean of several areas has no closed form; average precision by chance is the share of full support.
     closed_forms = partial(_delong, *PAIRS[key]) if key in PAIRS else _delong_of_top if key == "auc" else None
     blind = partial(_blind, key)
-    return Measure(key, label, scale=100.0, digits=1, about=about, blind=blind, closed_forms=closed_forms)
+    chance = None if key == "ap_full" else 0.5
+    return Measure(
+        key, label, 100.0, 1, about=about, blind=blind, closed_forms=closed_forms, chance=chance, ability=ability
+    )
 
 
 PROTOCOL = Protocol(
@@ -226,13 +229,18 @@ PROTOCOL = Protocol(
     title="Telling the levels apart (ROC-AUC, %)",
     about="how well the score tells two levels apart: ROC-AUC, ties count one half",
     measures=(
-        _area("fs_ns", "FS-NS", "ROC-AUC of full against no support"),
-        _area("fs_ps", "FS-PS", "ROC-AUC of full against partial support"),
-        _area("ps_ns", "PS-NS", "ROC-AUC of partial against no support"),
+        _area("fs_ns", "FS-NS", "ROC-AUC of full against no support", "tell full from no support"),
+        _area("fs_ps", "FS-PS", "ROC-AUC of full against partial support", "tell full from partial support"),
+        _area("ps_ns", "PS-NS", "ROC-AUC of partial against no support", "tell partial from no support"),
         _area("overall", "Overall", "unweighted mean of the three ROC-AUCs"),
         _area("ap_full", "AP full", "average precision of full support against the rest"),
-        _area("auc", "ROC-AUC", "ROC-AUC of gold that takes two values"),
-        _area("concordance", "Concordance", "chance that of two rows the one with the higher gold scores higher"),
+        _area("auc", "ROC-AUC", "ROC-AUC of gold that takes two values", "tell the two values of the gold apart"),
+        _area(
+            "concordance",
+            "Concordance",
+            "chance that of two rows the one with the higher gold scores higher",
+            "order the ratings",
+        ),
     ),
     headline="overall",
     shown=_shown,

@@ -144,7 +144,9 @@ class Measure:
     whatever its scores are (it reads gold, group, pool and system alone); "": they can tell metrics apart. span: the
     largest difference between two metrics that a plan is made for, raw. closed_forms: gold, one metric's scores and
     another's, (n,) each, to the p of tests that need no resampling, by name ("delong", "williams", "steiger"; NaN
-    where undefined); None: there is no such test.
+    where undefined); None: there is no such test. chance: what scores that know nothing reach, raw; None: that depends
+    on the data. ability: what a metric above chance can do, in words that "can" may stand before; "": findings do not
+    speak of it.
     """
 
     key: str
@@ -156,6 +158,8 @@ class Measure:
     blind: Callable[[Judgements], str] = lambda _: ""
     span: float = 1.0
     closed_forms: Callable[[Floats, Floats, Floats], Mapping[str, float]] | None = None
+    chance: float | None = None
+    ability: str = ""
 
 
 @dataclass(frozen=True)

@@ -162,8 +162,8 @@ def _by_ranks(gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
     return _williams_steiger(rankdata(gold), rankdata(one), rankdata(other))
 
 
-_plain = partial(Measure, blind=_one_level)
-_partial = partial(Measure, blind=_one_level_per_system)
+_plain = partial(Measure, blind=_one_level, chance=0.0)
+_partial = partial(Measure, blind=_one_level_per_system, chance=0.0)
 
 PROTOCOL = Protocol(
     name="correlation",
@@ -171,7 +171,13 @@ PROTOCOL = Protocol(
     about="how the score runs with the level: Pearson, Spearman, Kendall tau-b",
     measures=(
         _plain("pearson", "Pearson", normal="z", about="Pearson's r", closed_forms=_williams_steiger),
-        _plain("spearman", "Spearman", about="Spearman's rho, with mean ranks for ties", closed_forms=_by_ranks),
+        _plain(
+            "spearman",
+            "Spearman",
+            about="Spearman's rho, with mean ranks for ties",
+            closed_forms=_by_ranks,
+            ability="follow the human labels",
+        ),
         _plain("kendall", "Kendall", about="Kendall's tau-b"),
         _partial("partial_pearson", "Partial Pearson", normal="z", about="Pearson's r, controlled for the system"),
         _partial("partial_spearman", "Partial Spearman", normal="", about="Spearman's rho, controlled for the system"),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metaeval.cli import options as opt
 from metaeval.cli.output import aligned, say, show_list
-from metaeval.errors import UserError
+from metaeval.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from metaeval.report.differences import Change
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 _OF = Annotated[str, typer.Argument(help="Signature (in quotes), or result file.", metavar="SIGNATURE|RESULT")]
 
 
+@opt.takes("results")
 def explain(
-    of: _OF,
+    given: opt.Given,
+    of: Annotated[
+        str,
+        typer.Argument(help="Signature (in quotes), result file, or hash of a job.", metavar="SIGNATURE|RESULT|HASH"),
+    ],
     metric: Annotated[
         str | None, typer.Argument(help="Metric whose row of the file is explained.", metavar="[METRIC]")
     ] = None,
@@ -28,44 +34,78 @@ def explain(
 
     Each field is shown with its meaning and the setting that changes it. A
     result file or sheet shows what all rows share, then what differs by row,
-    and whether the file was changed since it was written.
+    and whether the file was changed since it was written. The hash of a job,
+    with which its folder's name ends, stands for all its files.
 
     \b
     Examples:
       metaeval explain 'data:mini/all@6ebe8e46acd5|unit:chunk|...'
       metaeval explain results/latest/retrieval.json
       metaeval explain results/latest/retrieval.json overlap
+      metaeval explain 5b1641e1 overlap
     """
     from metaeval.experiment.explaining.explain import is_file, read_signature, read_source
     from metaeval.experiment.explaining.recipe import recipe
+    from metaeval.experiment.job_folder import is_hash
     from metaeval.experiment.manifest import check
 
-    if metric is not None and not is_file(of):
+    paths = _files_of_job(given, of) if is_hash(of) and not is_file(of) else [of]
+    if metric is not None and not is_file(paths[0]):
         raise UserError("A metric is named for a result file only; a signature has its own.")
-    rows = {name: read_signature(text) for name, text in read_source(of, metric).signatures.items()}
-    if not rows:
+    several = len(paths) > 1
+    texts = {
+        (path, name): text
+        for path in paths
+        for name, text in read_source(path, None if several else metric).signatures.items()
+        if metric is None or name == metric
+    }
+    if not texts and metric is not None:
+        raise unknown(f"row of {of}:", metric, {name for path in paths for name in read_source(path).signatures})
+    if not texts:
         raise UserError(f"{of} holds no signature: what its numbers depend on stands in it under 'settings'.")
-    if is_file(of):
-        say(f"{of}: {check(Path(of))}")
+    rows = {
+        f"{name} ({Path(path).stem})" if several else name: read_signature(text) for (path, name), text in texts.items()
+    }
+    for path in paths:
+        if is_file(path):
+            say(f"{path}: {check(Path(path))}")
     first = next(iter(rows.values()))
     shared = {name: value for name, value in first.items() if all(row.get(name) == value for row in rows.values())}
     if len(rows) > 1:
         say("All rows:")
     show_list(("field", "value", "what it says", "set by"), _lines(first, shared), fit=False)
+    if several and metric is None:
+        names = ", ".join(dict.fromkeys(name for _, name in texts))
+        say(f"For what a row has of its own, and its command, name it: metaeval explain {of} ROW ({names}).")
+        return
     if len(rows) > 1:
         say("")
         say("Each row's own:")
         own = {name: _lines(fields, fields.keys() - shared.keys()) for name, fields in rows.items()}
         lines = [(name, *line[:3]) for name, found in own.items() for line in found]
         show_list(("row", "field", "value", "what it says"), lines, fit=False)
+    if len(rows) > 1 and metric is None:
         say("For the command that makes a row again, name its metric.")
         return
-    made = recipe(first)
+    made = [recipe(fields) for fields in rows.values()]
     say("")
-    say("The number again:")
-    say(f"  {shlex.join(made.words)}")
-    for caveat in made.caveats:
+    say("The number again:" if len(made) == 1 else "The numbers again:")
+    for one in made:
+        say(f"  {shlex.join(one.words)}")
+    for caveat in dict.fromkeys(caveat for one in made for caveat in one.caveats):
         say(f"  - {caveat}")
+
+
+def _files_of_job(given: opt.Given, hash_of_job: str) -> list[str]:
+    """The result files and sheets of a job."""
+    from metaeval.experiment.explaining.explain import holds_signatures
+    from metaeval.experiment.job_folder import find_job
+
+    job = find_job(given.run().results, hash_of_job)
+    found = [str(path) for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
+    if not found:
+        raise UserError(f"{job.folder} holds no result file and no sheet.")
+    return found
 
 
 def _lines(fields: Mapping[str, str], wanted: Collection[str]) -> list[tuple[str, str, str, str]]:

@@ -32,6 +32,8 @@ class CommandOptions(BaseModel):
     """Compute the hashes of model weights anew, instead of remembering them."""
     set: Annotated[tuple[str, ...], Flag("KEY=VALUE", "-s", multiple=True)] = ()
     """Any other setting, as chunk.size=100. Repeatable."""
+    full: bool = False
+    """Print every table whole, with all measures, controls, notes and signatures."""
     quiet: Annotated[bool, Flag(short="-q")] = False
     """Write files only: no progress, no tables."""
 

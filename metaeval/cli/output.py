@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from metaeval.experiment.metric_scores import Panel
+    from metaeval.report.findings import Readings
     from metaeval.report.grid import Grid
+    from metaeval.report.result import Result
     from metaeval.report.sheet import Sheet
+
+
+_CAUTIONS = 3
+"""Notes of caution that are printed; the rest stands below the tables."""
 
 
 def say(text: object, err: bool = False) -> None:
@@ -45,6 +52,34 @@ def show_grids(grids: Sequence[Grid]) -> None:
             console.print()
         footer = tuple(note for note in grid.footer if note not in later)
         show_grid(replace(grid, footer=footer, signatures=()), console)
+
+
+def show_findings(results: Sequence[Result], readings: Readings) -> None:
+    """Print the headline table of results, and what they mean in sentences."""
+    from rich.console import Console
+
+    from metaeval.report.findings import cautions, findings
+    from metaeval.report.headline import headline_grid, suite_grid
+    from metaeval.report.terminal import show_grid, show_sentences
+
+    console = Console()
+    several = len({(one.data.name, one.data.split, one.unit) for one in results}) > 1
+    show_grid((suite_grid if several else headline_grid)(results, readings), console)
+    console.print()
+    said = [(f"{number}.", text) for number, text in enumerate(findings(results, readings), start=1)]
+    careful = cautions(results)
+    more = [f"{len(careful) - _CAUTIONS} more notes stand in the tables."] if len(careful) > _CAUTIONS + 1 else []
+    kept = careful[:_CAUTIONS] if more else careful
+    show_sentences([*said, *(("!", text) for text in [*kept, *more])], console)
+
+
+def say_rest(folder: Path, results: Path, whole: bool) -> None:
+    """Say where the rest of a run is, by the short hash that its folder's name ends with. whole: all was printed."""
+    code = folder.name.rpartition("-")[2]
+    where = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
+    if not whole:
+        say(f"All tables: metaeval results show {code}{where}")
+    say(f"How they were made: metaeval explain {code}{where}")
 
 
 def write_sheets(sheets: Sequence[Sheet], folder: Path) -> list[Path]:

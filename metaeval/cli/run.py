@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, say_text
+from metaeval.cli.next_step import next_step
+from metaeval.cli.output import say, say_rest, say_text, show_findings
 from metaeval.cli.progress import scoring_progress
 from metaeval.errors import unknown
 
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
     from metaeval.report.result import Result
 
 
-@opt.takes("config protocols metrics dataset split data unit pool results store budget dry_run rehash set quiet")
+@opt.takes("config protocols metrics dataset split data unit pool results store budget dry_run rehash set full quiet")
 def run(given: opt.Given) -> None:
     """Score the data, evaluate the scores, write the tables.
+
+    Printed are the headline values and what they mean. The folder that is
+    written holds the rest.
 
     \b
     Examples:
@@ -38,7 +42,7 @@ def run(given: opt.Given) -> None:
 
     chosen = able_defaults(given.run())
     if not given.dry_run:
-        _run(chosen, given.quiet)
+        _run(chosen, given)
         return
     for part in plan(chosen):
         stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"
@@ -49,7 +53,7 @@ def run(given: opt.Given) -> None:
     say("Nothing was scored, fetched or paid for.")
 
 
-@opt.takes("config protocols dataset split data unit pool results set quiet")
+@opt.takes("config protocols dataset split data unit pool results set full quiet")
 def evaluate(
     given: opt.Given,
     files: Annotated[
@@ -73,7 +77,7 @@ def evaluate(
     chosen = given.run(metrics=[f"{FILE_PREFIX}{file}" for file in files or ()], metric_options={})
     if not files and find_dataset(chosen.dataset, chosen)[0].kind == "corpus":
         raise typer.BadParameter(f"none is given, and {chosen.dataset} has no published scores.", param_hint="SCORES")
-    _run(chosen, given.quiet, run_scores)
+    _run(chosen, given, run_scores)
 
 
 @opt.takes("config metrics dataset split data unit pool store budget rehash set quiet")
@@ -167,23 +171,34 @@ def table(
 
 
 def _run(
-    config: RunConfig, quiet: bool, evaluation: Callable[[RunConfig, MetricProgress | None], Evaluated] | None = None
+    config: RunConfig,
+    given: opt.Given,
+    evaluation: Callable[[RunConfig, MetricProgress | None], Evaluated] | None = None,
 ) -> None:
+    from metaeval.experiment.evaluation import named_protocols, readings_of
     from metaeval.experiment.run import run as run_all
     from metaeval.experiment.run import write_run
 
-    with scoring_progress(quiet) as progress:
+    with scoring_progress(given.quiet) as progress:
         found = (evaluation or run_all)(config, progress)
+    readings = readings_of(named_protocols(config).values())
     try:
         written = write_run(config, found, "evaluate" if evaluation else "run")
     finally:
         # Shown even when they cannot be written; written even when the reader of the table leaves (| head).
-        if not quiet:
+        if given.full and not given.quiet:
             _show(found.results)
-    names = ", ".join(result.protocol for result in found.results)
+        elif not given.quiet:
+            show_findings(found.results, readings)
     for protocol, reason in found.left_out.items():
         say(f"Left out: {protocol} on {found.results[0].data.name}: {reason}", err=True)
-    say(f"Written: {written[0].parent}/ ({names}: json, txt, md, tex, csv; pairs.jsonl)")
+    names = ", ".join(result.protocol for result in found.results)
+    folder = written[0].parent
+    say(f"Written: {folder}/ ({names}: json, txt, md, tex, csv; pairs.jsonl)")
+    if not given.quiet:
+        say_rest(folder, config.results, whole=given.full)
+        if step := next_step(given, config, found.results, readings):
+            say(f"Next: {step}")
 
 
 def _show(results: list[Result]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import ceil
@@ -18,6 +18,7 @@ from metaeval.experiment.perfect_detectors import perfect
 from metaeval.experiment.prepared_run import Frame
 from metaeval.experiment.published import Beside, published_for
 from metaeval.report import result as results
+from metaeval.report.findings import Reading, Readings
 from metaeval.report.sheet import known
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import resampled_fields, signature, versions
@@ -114,6 +115,21 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
         if not isinstance(protocol, Protocol):
             raise UserError(f"{name!r} is not a protocol: it should be an instance of protocols.contract.Protocol.")
     return found
+
+
+def readings_of(protocols: Iterable[Protocol]) -> Readings:
+    """How findings read the results of these protocols, from what the protocols declare."""
+    return Readings({one.name: _reading(one) for one in protocols}, GOLD_CONTROLS)
+
+
+def _reading(protocol: Protocol) -> Reading:
+    measures = protocol.measures
+    return Reading(
+        protocol.headline,
+        {one.key: one.about for one in measures},
+        {one.key: one.chance for one in measures if one.chance is not None},
+        {one.key: one.ability for one in measures if one.ability},
+    )
 
 
 def find_protocols(config: RunConfig) -> list[Asked]:

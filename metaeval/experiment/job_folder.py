@@ -101,6 +101,16 @@ class DoneJob:
     finished: str
     files: Mapping[str, Kept]
 
+    @property
+    def hash(self) -> str:
+        """The short hash of how it was done, with which its folder's name ends."""
+        return self.folder.name.rpartition("-")[2]
+
+
+def is_hash(text: str) -> bool:
+    """Whether this is meant as the hash of a job, or its beginning."""
+    return re.fullmatch(r"[0-9a-f]{4,8}", text) is not None
+
 
 def done_jobs(results: Path) -> list[DoneJob]:
     """Every job below a results folder, the newest first. Folders without a manifest are none."""
@@ -128,12 +138,16 @@ def _done(results: Path, folder: Path) -> DoneJob:
 
 
 def find_job(results: Path, name: str) -> DoneJob:
-    """The job of that name, of the one name that begins so, or the latest; `UserError` names those that are known."""
+    """The job of that name, of the one name that begins so or whose hash does, or the latest.
+
+    Raises `UserError` that names those that are known.
+    """
     jobs = done_jobs(results)
     if name == LATEST and jobs:
         pointed = (results / LATEST).resolve()
         return next((job for job in jobs if job.folder.resolve() == pointed), jobs[0])
     fitting = [job for job in jobs if job.name == name] or [job for job in jobs if job.name.startswith(name)]
+    fitting = fitting or [job for job in jobs if is_hash(name) and job.hash.startswith(name)]
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
         raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Write more of the name.")

@@ -47,6 +47,11 @@ def show_grid(grid: Grid, console: Console) -> None:
         console.print(Text(signature), soft_wrap=True, highlight=False, markup=False)
 
 
+def show_sentences(sentences: Iterable[tuple[str, str]], console: Console) -> None:
+    """Print sentences, each behind its label, folded at the console's width."""
+    console.print(_notes((label, Note(label, text)) for label, text in sentences))
+
+
 def text_of(grid: Grid, width: int = 100) -> str:
     """The same as plain text of `width` columns, for a file."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)

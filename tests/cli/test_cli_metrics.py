@@ -183,7 +183,7 @@ def test_the_doctor_for_machines(cli, no_network):
 
 def test_a_run_with_a_worker_and_from_the_store(cli, small, tmp_path):
     (tmp_path / "it.py").write_text(WORKER)
-    run = ("run", "-m", f"worker:{shlex.quote(sys.executable)} it.py", "-p", "classification", *small)
+    run = ("run", "-m", f"worker:{shlex.quote(sys.executable)} it.py", "-p", "classification", *small, "--full")
     first = cli(*run)
     assert first.code == 0
     assert "shared, words@1" in first.out

@@ -81,7 +81,7 @@ def module(tmp_path):
 def test_it_is_run_scored_shown_and_stored_like_any_other(cli, small, module, tmp_path):
     name = f"{module(GOOD)}:Shared"
 
-    ran = cli("run", "-m", f"overlap,{name}", *small)
+    ran = cli("run", "-m", f"overlap,{name}", *small, "--full")
     again = cli("run", "-m", name, *small)
     scored = cli("score", "-m", name, *small, "-q")
     shown = cli("metrics", "show", name)
@@ -100,7 +100,7 @@ def test_other_options_are_other_scores(cli, small, module, tmp_path):
     (tmp_path / "squared.yaml").write_text(f"metrics: ['{name}']\nmetric_options: {{'{name}': {{power: 2}}}}\n")
 
     assert cli("run", "-m", name, *small, "-q").code == 0
-    squared = cli("run", "-c", "squared.yaml", "--trust-config", *small)
+    squared = cli("run", "-c", "squared.yaml", "--trust-config", *small, "--full")
 
     assert f"{name}: 0 of 27 pairs" in squared.err
     assert "(power=2)" in squared.out
@@ -153,7 +153,7 @@ def test_edited_code_is_never_served_what_it_scored_before(cli, small, module, t
     path = tmp_path / f"{file}.py"
     path.write_text(path.read_text() + "\n# a change, of whatever kind\n")
 
-    edited = cli("run", "-m", f"{file}:Shared", *small)
+    edited = cli("run", "-m", f"{file}:Shared", *small, "--full")
 
     assert same.err.splitlines()[0] == f"{file}:Shared: 27 of 27 pairs from the store"
     assert edited.err.splitlines()[0] == f"{file}:Shared: 0 of 27 pairs"

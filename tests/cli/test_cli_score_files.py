@@ -75,7 +75,7 @@ def test_a_partial_file_is_evaluated_with_counts_and_bounds(cli, small, pairs, w
     scored = [p for p in pairs if p["pair_id"] != "s0:river#0"]
     file = write_scores([{"pair_id": p["pair_id"], "score": float(p["level"] == "full")} for p in scored])
 
-    ended = cli("evaluate", file, *small, "-p", "classification")
+    ended = cli("evaluate", file, *small, "-p", "classification", "--full")
 
     assert ended.code == 0
     assert "26 scored + 1 unscored (absent) + 0 excluded = 27" in ended.out

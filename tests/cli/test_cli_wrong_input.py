@@ -172,7 +172,7 @@ def test_a_file_in_the_way_of_the_results_folder_costs_no_score(cli, small, tmp_
     assert "metaeval: Cannot write taken/small-all-chunk-" in ended.err
     assert "Nothing already computed is lost" in ended.err
     assert "choose another folder" in ended.err
-    assert "Telling the levels apart" in ended.out, "the tables are shown all the same"
+    assert "Metrics against human labels" in ended.out, "the values are shown all the same"
     assert (tmp_path / "taken").read_text() == "mine"
     assert cli("run", "-m", "overlap", *small, "--store", store).err == "overlap: 27 of 27 pairs from the store\n"
 
@@ -218,7 +218,7 @@ def test_a_database_of_another_program_is_refused(refused, small, tmp_path):
 
 
 def test_one_metric_named_twice_is_one_row(cli, small):
-    ended = cli("run", "-m", "overlap,overlap", "-p", "correlation", *small)
+    ended = cli("run", "-m", "overlap,overlap", "-p", "correlation", *small, "--full")
 
     assert ended.code == 0
     assert ended.out.count("|metric:overlap@v1") == 1
@@ -228,7 +228,7 @@ def test_one_metric_under_two_names_is_scored_once(cli, small, tmp_path):
     (tmp_path / "configs" / "metrics").mkdir(parents=True)
     (tmp_path / "configs" / "metrics" / "mine.yaml").write_text("metric: overlap\n")
 
-    ended = cli("run", "-m", "overlap,mine", "-p", "correlation", *small)
+    ended = cli("run", "-m", "overlap,mine", "-p", "correlation", *small, "--full")
 
     assert ended.err.splitlines()[-1] == "mine: 27 of 27 pairs from the store"
     assert ended.out.count("|metric:mine=overlap@v1") == 1

@@ -30,7 +30,7 @@ from metaeval.config import RunConfig, flag_of, named_values, option_docs
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.manifest import installed
 from metaeval.report import sheet as sheets
-from metaeval.report.result import Row, load_result, read_versioned
+from metaeval.report.result import SCHEMAS, Row, load_result, read_versioned
 from metaeval.report.sheet import SheetFile, load_sheet
 from metaeval.signature import COMPOSITE, FACTS, OF_RUN, metric_parts, read_choices
 
@@ -288,11 +288,20 @@ def read_source(text: str, row: str | None = None) -> Source:
     return Source(kind, texts, rows, sheet)
 
 
+def holds_signatures(path: Path) -> bool:
+    """Whether a file is a result or a sheet."""
+    return path.suffix == ".json" and _schema(path) in (*SCHEMAS, sheets.SCHEMA)
+
+
 def _is_sheet(path: Path) -> bool:
+    return _schema(path) == sheets.SCHEMA
+
+
+def _schema(path: Path) -> object:
     try:
-        return bool(read_versioned(path)[1] == sheets.SCHEMA)
+        return read_versioned(path)[1]
     except (UserError, RecursionError):
-        return False  # what is wrong with it is said by whoever reads it as a result
+        return None  # what is wrong with it is said by whoever reads it as a result
 
 
 def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:

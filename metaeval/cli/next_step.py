@@ -1,0 +1,59 @@
+"""What the findings of a run make worth doing next: a command, with the data that the run was typed with."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from metaeval.config import RunConfig, flag_of
+
+if TYPE_CHECKING:
+    from metaeval.cli.options import Given
+    from metaeval.report.findings import Readings
+    from metaeval.report.result import Result
+
+_KEPT = ("dataset", "split", "data", "unit", "pool", "results", "store")
+"""Settings of the run that the next command repeats."""
+
+
+def next_step(given: Given, config: RunConfig, results: Sequence[Result], readings: Readings) -> str:
+    """A command and what it tells; "" where the results suggest none. results: of one data set.
+
+    A single metric needs another to be compared with. Of metrics that are not told apart one may ask how many citations
+    it would take; and of one that leads alone, from which score on it says "supported".
+    """
+    from metaeval.experiment.columns import FILE_PREFIX
+    from metaeval.report.findings import headlines, top
+
+    shown = headlines(results, readings)
+    rated = any(result.unit == "rating" for result in results)
+    if not shown or not shown[0].metrics:
+        return ""
+    first = shown[0]
+    rows = [row.metric for row in first.result.rows if row.kind == "metric"]
+    known = [name.removeprefix(FILE_PREFIX) for name in config.metrics]
+    typed = dict(zip(rows, known, strict=True)) if len(rows) == len(known) else {}
+    leading = [typed.get(name, name) for name in top(first)]
+    if len(rows) == 1:
+        other = "bm25" if rows == ["overlap"] else "overlap"
+        command, tells = ["compare", leading[0], other], "whether it differs from another metric"
+        if rated:
+            return ""
+    elif len(leading) > 1:
+        command, tells = ["power", *leading[:2]], "how many rows it takes to tell the two apart"
+    elif rated:
+        others = [name for name in rows if typed.get(name, name) != leading[0]]
+        command, tells = ["compare", leading[0], typed.get(others[0], others[0])], "by how much they differ"
+    else:
+        command, tells = ["calibrate", leading[0]], "the score from which on it says supported"
+    return f"metaeval {shlex.join([*command, *_options(given)])}   ({tells})"
+
+
+def _options(given: Given) -> list[str]:
+    """What was typed about the data, as it is typed."""
+    words = ["-c", str(given.config)] if given.config else []
+    for name in _KEPT:
+        if given.settings.get(name) is not None:
+            words += [flag_of(RunConfig.model_fields[name]).short or f"--{name}", str(given.settings[name])]
+    return words

@@ -1,0 +1,562 @@
+"""What a run found, in sentences that rules make from its results: who leads, who can do what, what controls reach.
+
+No number is estimated here. A sentence claims a difference only where the results' own tests or intervals show it, and
+says "not shown" where they do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from metaeval.report.grid import count, numeral, plain, share, value_of
+from metaeval.report.notes import differs, plural
+from metaeval.report.result import Column, Result, Row, Value
+
+LEVELS = ("full", "partial", "none")
+
+FEW_GROUPS = 20
+"""With fewer clusters, cluster-robust intervals are known to be too narrow (Cameron, Gelbach and Miller 2008: with 5 to
+30)."""
+
+_CUT = 0.01
+"""Share of its tokens from which on it is said that a metric's input is cut."""
+
+_NAMED = 4
+"""Of a longer list of names, the first are named and the rest are counted."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a protocol declares about its measures (see `protocols.contract.Measure`), by the measures' keys.
+
+    headline: key of the measure that metrics are ranked by; "": the table's first.
+    """
+
+    headline: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    chance: Mapping[str, float] = field(default_factory=dict)
+    ability: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Readings:
+    """How results are read. protocols: by name. aside: controls that see the gold, which no metric is held against."""
+
+    protocols: Mapping[str, Reading] = field(default_factory=dict)
+    aside: Collection[str] = ()
+
+    def of(self, result: Result) -> Reading:
+        """The reading of the result's protocol; of one that is not known, an empty one."""
+        return self.protocols.get(result.protocol, Reading())
+
+
+class Headline(NamedTuple):
+    """The measure of a result by which its metrics are ranked."""
+
+    result: Result
+    column: Column
+
+    @property
+    def metrics(self) -> list[Row]:
+        """The metrics that have a value, in the result's order."""
+        return [row for row in metrics_of(self.result) if value_of(row, self.column).value is not None]
+
+    def value(self, row: Row) -> Value:
+        """The row's value."""
+        return value_of(row, self.column)
+
+    def number(self, row: Row) -> str:
+        """The row's value as printed."""
+        return numeral(self.value(row).value, self.column)
+
+
+def metrics_of(result: Result) -> list[Row]:
+    """The rows that are metrics."""
+    return [row for row in result.rows if row.kind == "metric"]
+
+
+def headlines(results: Sequence[Result], readings: Readings) -> list[Headline]:
+    """Of each result the declared measure; where no metric has a value there, the first measure in which one has."""
+    found = []
+    for result in results:
+        declared = [column for column in result.columns if column.key == readings.of(result).headline]
+        order = [*declared, *(column for column in result.columns if column not in declared)]
+        defined = (one for one in order if Headline(result, one).metrics)
+        if order:
+            found.append(Headline(result, next(defined, order[0])))
+    return found
+
+
+def findings(results: Sequence[Result], readings: Readings) -> list[str]:
+    """At most three sentences: who leads (or, with one metric, what it rests on), who can do what, and the controls."""
+    every = headlines(results, readings)
+    if every and not any(one.metrics for one in every):
+        return [_nothing(every[0].result)]
+    several = any(len(metrics_of(one.result)) > 1 for one in every)
+    said = (
+        leading(every) if several else basis(every),
+        abilities(results, readings),
+        against_controls(every, readings.aside),
+    )
+    return [sentence for sentence in said if sentence]
+
+
+def _nothing(result: Result) -> str:
+    rows = metrics_of(result)
+    reasons = dict.fromkeys(plain(value.note) for row in rows for value in row.values.values() if value.note)
+    who = "No metric has" if len(rows) != 1 else f"{plain(rows[0].metric)} does not have"
+    return f"{who} a value here: {'; '.join(reasons) or 'no reason is recorded'}."
+
+
+def basis(every: Sequence[Headline]) -> str:
+    """What the values of a single metric rest on."""
+    said: dict[str, list[str]] = {}
+    for one in every:
+        for row in one.metrics[:1]:
+            units = plural(one.result.unit)
+            whole = row.scored + row.unscored
+            scored = f"all {whole:,} {units}" if not row.unscored else f"{row.scored:,} of {whole:,} {units}"
+            text = f"{plain(row.metric)} has a score for {scored}, of {count(one.result.data.groups, 'group')}"
+            said.setdefault(text, []).append(_named(one, every))
+    texts = [text if len(said) == 1 else f"{text} ({_list(names)})" for text, names in said.items()]
+    return f"{'; '.join(texts)}." if texts else ""
+
+
+# Who leads.
+
+
+def leading(every: Sequence[Headline]) -> str:
+    """Who is not told apart from the best metric, measure by measure; all others are.
+
+    Without tests, only who has the highest value.
+    """
+    shown = [one for one in every if len(one.metrics) > 1]
+    if not shown:
+        return ""
+    if any(one.result.significance is None for one in shown):
+        return _highest(shown)
+    tops = [[plain(name) for name in top(one)] for one in shown]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for number, (one, names) in enumerate(zip(shown, tops, strict=True)):
+        everybody = len(names) == len(one.metrics)
+        groups.setdefault(("",) if everybody else tuple(sorted(names)), []).append(number)
+    if len(groups) == 1:
+        return _one_group(shown, tops[0])
+    if len(groups) > 3 or sum(map(len, groups)) > 2 * _NAMED:
+        return _counted(shown, tops)
+    clauses = []
+    for numbers in groups.values():
+        lead, same = tops[numbers[0]], [shown[number] for number in numbers]
+        who = "all metrics" if len(lead) == len(same[0].metrics) > 1 else _list(lead)
+        clauses.append(f"{who} {'leads' if len(lead) == 1 else 'lead'} {_by(same, shown)}")
+    return _sentence(f"{', '.join(clauses)}; all others are told apart from the best")
+
+
+def top(one: Headline) -> list[str]:
+    """The best metric, and those that the test does not tell apart from it, in the order of their values."""
+    ordered = sorted(one.metrics, key=lambda row: -(one.value(row).value or 0.0))
+    best = ordered[0].metric
+    apart = {other for other in _apart(one) if best in other}
+    return [row.metric for row in ordered if row.metric == best or frozenset((best, row.metric)) not in apart]
+
+
+def _apart(one: Headline) -> set[frozenset[str]]:
+    """The pairs that the test tells apart."""
+    tested = one.result.significance
+    pairs = tested.comparisons if tested else []
+    return {
+        frozenset((pair.one, pair.other))
+        for pair in pairs
+        if tested and pair.measure == one.column.key and differs(pair, tested.alpha)
+    }
+
+
+def _one_group(shown: Sequence[Headline], lead: Sequence[str]) -> str:
+    """The same metrics lead under every measure."""
+    first, where, nowhere = shown[0], _by(shown, shown), _by(shown, shown, "or")
+    names = [plain(row.metric) for row in first.metrics]
+    numbers: dict[str, str] = {plain(row.metric): first.number(row) for row in first.metrics}
+    alone = len(shown) == 1
+    if len(lead) == 1:
+        others = [name for name in names if name != lead[0]]
+        against = f" ({numbers[lead[0]]} against {numbers[others[0]]})" if alone and len(others) == 1 else ""
+        against = against or (f" ({numbers[lead[0]]})" if alone else "")
+        whom = others[0] if len(others) == 1 else f"each of the other {len(others)} metrics"
+        return f"{lead[0]} is better than {whom} {where}{against}."
+    if len(lead) < len(names):
+        best = f", best {lead[0]} with {numbers[lead[0]]}" if alone else ""
+        rest = "the other is" if len(names) - len(lead) == 1 else f"the other {len(names) - len(lead)} are"
+        return f"{_list(lead)} lead {where}{best}: none of them is told apart from the best, and {rest}."
+    if len(names) == 2:
+        return f"{_list(names)} are not told apart {nowhere}."
+    if any(_apart(one) for one in shown):
+        return f"No metric is told apart from the best {nowhere}{f', {lead[0]}' if alone else ''}."
+    return f"No two of the {len(names)} metrics are told apart {nowhere}."
+
+
+def _counted(shown: Sequence[Headline], tops: Sequence[Sequence[str]]) -> str:
+    """Of many columns, or many leaders, in how many columns each metric leads."""
+    often: dict[str, int] = {}
+    for name in (name for lead in tops for name in lead):
+        often[name] = often.get(name, 0) + 1
+    by_number: dict[int, list[str]] = {}
+    for name, number in sorted(often.items(), key=lambda item: -item[1]):
+        by_number.setdefault(number, []).append(name)
+    said = [f"{_list(names)} in {number}" for number, names in by_number.items()]
+    return f"Best, or not told apart from the best, of {count(len(shown), 'column')}: {'; '.join(said[:_NAMED])}."
+
+
+def _highest(shown: Sequence[Headline]) -> str:
+    """Who has the highest value, where nothing was tested."""
+    best: dict[str, list[Headline]] = {}
+    for one in shown:
+        row = max(one.metrics, key=lambda row: one.value(row).value or 0.0)
+        best.setdefault(plain(row.metric), []).append(one)
+    clauses = [f"{name} is highest {_by(same, shown)}" for name, same in best.items()]
+    return f"{'; '.join(clauses)}, but no test says whether that is more than noise."
+
+
+# Who can do what.
+
+
+class _Ability(NamedTuple):
+    """One ability on one data set: the metrics above chance, those whose interval holds it, those below it."""
+
+    text: str
+    chance: float
+    result: Result
+    column: Column
+    above: list[Row]
+    within: list[Row]
+    below: list[Row]
+
+    @property
+    def known(self) -> int:
+        return len(self.above) + len(self.within) + len(self.below)
+
+
+def abilities(results: Sequence[Result], readings: Readings) -> str:
+    """Which metrics lie above chance under the measures that say what a metric can do.
+
+    Read are the results of the protocol with most such measures: the three levels before a correlation.
+    """
+    found: dict[str, list[_Ability]] = {}
+    for result in results:
+        found.setdefault(result.protocol, []).extend(_abilities(result, readings.of(result)))
+    shown = max(found.values(), key=lambda one: len({ability.text for ability in one}), default=[])
+    if not shown:
+        return ""
+    if len({id(one.result) for one in shown}) > 1:
+        return _over_data_sets(shown)
+    if max(one.known for one in shown) == 1:
+        return _of_one_metric(shown)
+    groups: dict[tuple[str, ...], list[_Ability]] = {}
+    for one in shown:
+        groups.setdefault(tuple(row.metric for row in one.above), []).append(one)
+    # What all can do stands first, what none can last.
+    ordered = sorted(groups.values(), key=lambda same: -len(same[0].above))
+    return _sentence("; ".join(_clause(same) for same in ordered))
+
+
+def _abilities(result: Result, reading: Reading) -> list[_Ability]:
+    found = []
+    for column in result.columns:
+        text, chance = reading.ability.get(column.key, ""), reading.chance.get(column.key)
+        if not text or chance is None:
+            continue
+        with_ends = [(row, value_of(row, column)) for row in metrics_of(result)]
+        known = [(row, one.low, one.high) for row, one in with_ends if one.low is not None and one.high is not None]
+        one = _Ability(
+            text,
+            chance,
+            result,
+            column,
+            above=[row for row, low, _ in known if low > chance],
+            within=[row for row, low, high in known if low <= chance <= high],
+            below=[row for row, _, high in known if high < chance],
+        )
+        found += [one] if one.known else []
+    return found
+
+
+def _clause(same: Sequence[_Ability]) -> str:
+    """The abilities that the same metrics have."""
+    one = same[0]
+    texts = _joined([each.text for each in same])
+    if not one.within and not one.below:
+        return f"{'both' if one.known == 2 else f'all {one.known}'} metrics can {texts}"
+    if not one.above:
+        held = (
+            "each interval of {} holds {}" if not any(each.below for each in same) else "no interval of {} is above {}"
+        )
+        chances = _list(list(dict.fromkeys(f"{each.chance * each.column.scale:g}" for each in same)))
+        why = held.format(_list([plain(each.column.label) for each in same]), chances)
+        texts = _joined([each.text for each in same], "or")
+        return f"{'neither' if one.known == 2 else 'none'} is shown to {texts} ({why})"
+    if len(one.above) <= _NAMED or len(one.above) <= one.known / 2:
+        return f"only {_list([plain(row.metric) for row in one.above])} can {texts}"
+    others = [row for row in metrics_of(one.result) if row not in one.above and row in [*one.within, *one.below]]
+    return f"all but {_list([plain(row.metric) for row in others])} can {texts}"
+
+
+def _of_one_metric(shown: Sequence[_Ability]) -> str:
+    able = [one for one in shown if one.above]
+    row = next(row for one in shown for row in (*one.above, *one.within, *one.below))
+    unable = [one for one in shown if not one.above]
+    parts = [f"can {_joined([one.text for one in able])}"] if able else []
+    if unable:
+        spans = [_ends(one, row) for one in unable]
+        parts.append(f"is not shown to {_joined([one.text for one in unable], 'or')} ({'; '.join(spans)})")
+    return f"{plain(row.metric)} {', but '.join(parts)}."
+
+
+def _ends(one: _Ability, row: Row) -> str:
+    value = value_of(row, one.column)
+    ends = f"{numeral(value.low, one.column)} to {numeral(value.high, one.column)}"
+    return f"{plain(one.column.label)} {numeral(value.value, one.column)}, interval {ends}"
+
+
+def _over_data_sets(shown: Sequence[_Ability]) -> str:
+    """Each ability over several data sets: how many of metrics and data sets are above chance."""
+    by_text: dict[str, list[_Ability]] = {}
+    for one in shown:
+        by_text.setdefault(one.text, []).append(one)
+    cases: dict[tuple[int, int], list[str]] = {}
+    for text, same in by_text.items():
+        cases.setdefault((sum(len(one.above) for one in same), sum(one.known for one in same)), []).append(text)
+    said = []
+    for (above, known), texts in sorted(cases.items(), key=lambda item: -item[0][0] / item[0][1]):
+        what = _joined(texts)
+        if above == known:
+            said.append(f"every metric can {what} on every data set")
+        elif not above:
+            said.append(f"no metric is shown to {what} on any")
+        else:
+            said.append(f"{above} of {known} cases, a metric on a data set, show that it can {what}")
+    return _sentence("; ".join(said))
+
+
+def _joined(texts: Sequence[str], last: str = "and") -> str:
+    """Abilities in one phrase: tell full from no support and partial from no support."""
+    first, *rest = texts
+    verb = first.split(" ", 1)[0] + " "
+    return _list([first, *(text.removeprefix(verb) for text in rest)], last)
+
+
+# Controls.
+
+
+def against_controls(every: Sequence[Headline], aside: Collection[str]) -> str:
+    """Which metrics lie above every control, and the best control."""
+    shown = [(one, best) for one in every if (best := best_control(one, aside))]
+    judged = [(one, best, _judged(one, best)) for one, best in shown]
+    judged = [item for item in judged if item[2]]
+    if not judged:
+        known = [(one, best) for one, best in shown if one.value(best).high is not None]
+        return _sentence(_best_controls(known)) if known else ""
+    heads = [one for one, _, _ in judged]
+    above: dict[str, list[Headline]] = {}
+    worse: dict[str, list[Headline]] = {}
+    names: dict[str, None] = {}
+    for one, best, rows in judged:
+        for row in rows:
+            names[plain(row.metric)] = None
+            if not row.not_above.get(one.column.key):
+                above.setdefault(plain(row.metric), []).append(one)
+            elif (one.value(row).high or 0.0) < (one.value(best).low or 0.0):
+                worse.setdefault(plain(row.metric), []).append(one)
+    best_is = _best_controls([(one, best) for one, best, _ in judged])
+    always = [name for name in names if len(above.get(name, [])) == _seen(name, judged)]
+    metrics = f"{'both' if len(names) == 2 else f'all {len(names)}'} metrics" if len(names) > 1 else next(iter(names))
+    verb = "are" if len(names) > 1 else "is"
+    if len(always) == len(names):
+        return _sentence(f"{metrics} {verb} above every control; {best_is}")
+    if not above:
+        who = "no metric is" if len(names) > 1 else f"{metrics} is not"
+        text = f"{who} shown to beat every control; {best_is}"
+    else:
+        where = {name: _by(ones, heads) if name not in always else "" for name, ones in above.items()}
+        grouped: dict[str, list[str]] = {}
+        for name, text in where.items():
+            grouped.setdefault(text, []).append(name)
+        clauses = [f"{_list(same)}{f' {text}' if text else ''}" for text, same in grouped.items()]
+        text = f"above every control {'are' if len(above) > 1 else 'is'} only {'; '.join(clauses)}; {best_is}"
+    if worse and (lost := [name for name in worse if len(worse[name]) == len(heads)]):
+        text += f"; {_list(lost)} {'are' if len(lost) > 1 else 'is'} worse than it"
+    return _sentence(text)
+
+
+def best_control(one: Headline, aside: Collection[str]) -> Row | None:
+    """The control with the highest value, those that see the gold left aside; None without any."""
+    controls = [
+        row
+        for row in one.result.rows
+        if row.kind == "control" and row.metric not in aside and one.value(row).value is not None
+    ]
+    return max(controls, key=lambda row: one.value(row).value or 0.0, default=None)
+
+
+def _judged(one: Headline, best: Row) -> list[Row]:
+    """The metrics that are held against controls: they have an interval.
+
+    One that is a control under another name, and lies above the others, is neither better nor worse.
+    """
+    if one.value(best).high is None:
+        return []
+    controls = [row for row in one.result.rows if row.kind == "control"]
+    held = [row for row in one.metrics if one.value(row).low is not None]
+    return [
+        row
+        for row in held
+        if row.not_above.get(one.column.key) or not any(_same_values(row, control) for control in controls)
+    ]
+
+
+def _same_values(row: Row, control: Row) -> bool:
+    def plain_values(of: Row) -> dict[str, tuple[float | None, ...]]:
+        return {key: (value.value, value.low, value.high) for key, value in of.values.items()}
+
+    return plain_values(row) == plain_values(control)
+
+
+def _seen(name: str, judged: Sequence[tuple[Headline, Row, list[Row]]]) -> int:
+    return sum(any(plain(row.metric) == name for row in rows) for _, _, rows in judged)
+
+
+def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
+    """The best control and its numbers; of several, each with its measures."""
+    heads = [one for one, _ in shown]
+    by_name: dict[str, list[tuple[Headline, Row]]] = {}
+    for one, best in shown:
+        by_name.setdefault(plain(best.metric), []).append((one, best))
+    said = []
+    for name, same in sorted(by_name.items(), key=lambda item: -len(item[1])):
+        twins = dict.fromkeys(plain(row.metric) for one, best in same for row in one.metrics if _same_values(row, best))
+        alias = f", which is {_list(list(twins))} itself" if twins else ""
+        if len(by_name) == 1 and len(same) <= 3:
+            numbers = ", ".join(f"{_named(one, heads)} {one.number(best)}" for one, best in same)
+            said.append(f"{name} ({numbers}){alias}")
+        else:
+            where = "" if len(by_name) == 1 else f" {_by([one for one, _ in same], heads)}"
+            said.append(f"{name}{where}{alias}")
+    return f"the best control is {', '.join(said[:_NAMED])}"
+
+
+# What to be careful about.
+
+
+def cautions(results: Sequence[Result]) -> list[str]:
+    """What limits these findings: missing levels, few groups, missing scores, inputs that are cut, and warnings."""
+    of: dict[str, list[Result]] = {}
+    for result in results:
+        of.setdefault(_data_set(result), []).append(result)
+    said: dict[str, list[str]] = {}
+    for name, same in of.items():
+        for rule in (_missing_levels, _few_groups, _unscored, _cut, _warned):
+            for text in dict.fromkeys(rule(same)):
+                said.setdefault(text, []).append(name)
+    return [f"{_list(names)}: {text}" if len(of) > 1 else _sentence(text) for text, names in said.items()]
+
+
+def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
+    for result in results:
+        levels = result.data.levels
+        if levels and set(levels) <= set(LEVELS):
+            absent = [name for name in LEVELS if not levels.get(name)]
+            undefined = [
+                plain(column.label)
+                for column in result.columns
+                if not any(value_of(row, column).value is not None for row in result.rows)
+            ]
+            if absent and undefined:
+                yield f"no pair is {_list(absent, 'or')}, so {_list(undefined)} cannot be computed."
+
+
+def _few_groups(results: Sequence[Result]) -> Iterable[str]:
+    for result in results:
+        if result.interval.resamples and result.data.groups < FEW_GROUPS:
+            noun = count(result.data.groups, "group")
+            yield f"the rows come from {noun}: with fewer than {FEW_GROUPS}, intervals tend to be too narrow."
+
+
+def _unscored(results: Sequence[Result]) -> Iterable[str]:
+    """A metric's missing scores, from the protocol that misses most."""
+    most: dict[str, tuple[Row, Result]] = {}
+    for result in results:
+        for row in metrics_of(result):
+            if row.unscored > (most[row.metric][0].unscored if row.metric in most else 0):
+                most[row.metric] = row, result
+    said = []
+    for name, (row, result) in most.items():
+        why = ", ".join(f"{number:,} {plain(status)}" for status, number in row.statuses.items())
+        whole = f"{row.scored + row.unscored:,} {plural(result.unit)}"
+        said.append(f"{plain(name)} has no score for {row.unscored:,} of {whole} ({why})")
+    if said:
+        yield f"{_list(said)}."
+
+
+def _cut(results: Sequence[Result]) -> Iterable[str]:
+    for result in results:
+        cut = [
+            f"{plain(row.metric)} ({share(row.ledger.cut_tokens, row.ledger.tokens)} of tokens)"
+            for row in metrics_of(result)
+            if row.ledger is not None and row.ledger.cut_tokens > _CUT * row.ledger.tokens
+        ]
+        if cut:
+            yield f"the input is cut for {_list(cut)}."
+
+
+def _warned(results: Sequence[Result]) -> Iterable[str]:
+    for result in results:
+        rows = metrics_of(result)
+        for warning in dict.fromkeys(warning for row in rows for warning in row.warnings):
+            of = [plain(row.metric) for row in rows if warning in row.warnings]
+            yield plain(warning) if len(of) == len(rows) else f"{_list(of)}: {plain(warning)}"
+
+
+# Words.
+
+
+def _data_set(result: Result) -> str:
+    return plain(result.data.name) + (f", {plain(result.data.split)}" if result.data.split else "")
+
+
+def _named(one: Headline, every: Sequence[Headline]) -> str:
+    """A headline's measure, and its data set where there are several."""
+    label = plain(one.column.label)
+    several = len({_data_set(each.result) for each in every}) > 1
+    return f"{label} on {plain(one.result.data.name)}" if several else label
+
+
+def _by(shown: Sequence[Headline], every: Sequence[Headline], last: str = "and") -> str:
+    """Under which of all headlines: by these measures, on these data sets, or everywhere."""
+    labels = list(dict.fromkeys(plain(one.column.label) for one in shown))
+    names = list(dict.fromkeys(_data_set(one.result) for one in shown))
+    every_name = list(dict.fromkeys(_data_set(one.result) for one in every))
+    if len(every_name) == 1:
+        return f"by {_list(labels, last)}"
+    of_all = {(plain(one.column.label), _data_set(one.result)) for one in every}
+    these = {(plain(one.column.label), _data_set(one.result)) for one in shown}
+    if these == of_all:
+        return "everywhere" if last == "and" else "anywhere"
+    if these == {item for item in of_all if item[1] in names}:
+        return f"on {_list([name.partition(',')[0] for name in names], last)}"
+    if these == {item for item in of_all if item[0] in labels}:
+        return f"by {_list(labels, last)}"
+    return f"by {_list([_named(one, every) for one in shown], last)}"
+
+
+def _list(names: Sequence[str], last: str = "and") -> str:
+    """Names in a sentence: a, b and c; of many, the first and how many more."""
+    if len(names) > _NAMED + 1:
+        names = [*names[:_NAMED], f"{len(names) - _NAMED} more"]
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def _sentence(text: str) -> str:
+    # A metric's name keeps its case.
+    words = ("no ", "all ", "both ", "only ", "every ", "above ", "none ", "neither ", "the ")
+    begin = f"{text[0].upper()}{text[1:]}" if text.startswith(words) else text
+    return begin if begin.endswith(".") else f"{begin}."

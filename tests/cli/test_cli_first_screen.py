@@ -1,0 +1,96 @@
+"""What a run prints: one screen with what was found, where the rest is and what to do next; all tables on request."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+QUICK = ("-s", "interval.resamples=50", "-s", "comparison.permutations=50")
+
+
+def job_hash(ended):
+    """The hash of the job that a command says it wrote."""
+    return re.search(r"Written: \S+-([0-9a-f]{8})/ \(", ended.out)[1]
+
+
+@pytest.fixture
+def ran(cli, scored, monkeypatch):
+    """A run of three metrics on the shipped corpus, on a screen of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    return cli("run", "-m", "overlap,rouge,bm25", *QUICK)
+
+
+def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran):
+    lines = ran.out.splitlines()
+
+    assert ran.code == 0
+    assert sum(-(-len(line) // 80) for line in lines) <= 40
+    assert "|metric:" not in ran.out, "signatures stand in files"
+    assert [line for line in lines if re.match(r" [123]\.  ", line)]
+    assert f"All tables: metaeval results show {job_hash(ran)}" in lines
+    assert f"How they were made: metaeval explain {job_hash(ran)}" in lines
+    assert lines[-1].startswith("Next: metaeval ")
+
+
+def test_the_numbers_are_those_of_the_results(ran, tmp_path):
+    rows = json.loads((tmp_path / "results/latest/classification.json").read_text())["rows"]
+    overall = {row["metric"]: row["values"]["overall"] for row in rows}
+
+    for name in ("overlap", "rouge", "bm25"):
+        line = next(line for line in ran.out.splitlines() if line.startswith(f" {name} "))
+        assert f"{100 * overall[name]['value']:.1f}" in line
+        assert f"{100 * overall[name]['low']:.1f}–{100 * overall[name]['high']:.1f}" in line
+
+
+def test_the_next_command_can_be_typed(cli, ran):
+    command = re.search(r"^Next: metaeval (.+?)   \(", ran.out, re.MULTILINE)[1]
+    assert cli(*command.split(), "-q", *QUICK).code == 0
+
+
+def test_full_prints_every_table_with_controls_and_signatures(cli, ran, tmp_path):
+    full = cli("run", "-m", "overlap,rouge,bm25", *QUICK, "--full")
+
+    assert full.code == 0
+    assert full.out.count("|metric:rouge@v1") == 3
+    assert full.out.count("inverted oracle") >= 3
+    assert "All tables:" not in full.out
+    assert job_hash(full) == job_hash(ran), "what is printed does not change what is written"
+
+
+def test_the_hash_shows_the_tables_of_its_job(cli, ran):
+    shown = cli("results", "show", job_hash(ran))
+    assert shown.code == 0
+    assert shown.out.count("|metric:overlap@v1") == 3
+
+
+def test_the_hash_explains_all_rows_and_one_row_with_its_commands(cli, ran):
+    every = cli("explain", job_hash(ran))
+    one = cli("explain", job_hash(ran)[:5], "bm25")
+
+    assert (every.code, one.code) == (0, 0)
+    assert every.out.count("the file is as it was written") == 3
+    assert "All rows:" in every.out
+    assert f"metaeval explain {job_hash(ran)} ROW (overlap, rouge, bm25, constant," in every.out
+    commands = [line.strip() for line in one.out.splitlines() if line.startswith("  metaeval run ")]
+    assert len(commands) == 3
+    assert {re.search(r"-p (\w+)", line)[1] for line in commands} == {"classification", "correlation", "retrieval"}
+
+
+def test_a_hash_of_no_job_is_refused_with_those_that_are_there(refused, ran):
+    assert refused("explain", "00000000").startswith("Unknown job '00000000'.")
+    assert "Did you mean 'bm25'?" in refused("explain", job_hash(ran), "bm2")
+
+
+def test_the_hash_is_found_in_another_results_folder(cli, small):
+    ended = cli("run", "-m", "overlap", *small, "--results", "elsewhere")
+    assert f"metaeval explain {job_hash(ended)} --results elsewhere" in ended.out
+    assert cli("explain", job_hash(ended), "overlap", "--results", "elsewhere").code == 0
+
+
+def test_a_table_without_scores_says_so(cli, small, tmp_path):
+    (tmp_path / "none.jsonl").write_text('{"pair_id": "s0:river#0", "score": null, "status": "too long"}\n')
+    ended = cli("evaluate", "none.jsonl", *small)
+    assert ended.code == 0
+    assert "none does not have a value here: no scored pairs." in " ".join(ended.out.split())

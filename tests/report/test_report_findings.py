@@ -1,0 +1,372 @@
+"""Findings: each rule on a made result whose truth is known, and headline tables of every shape."""
+
+from __future__ import annotations
+
+import pytest
+
+from metaeval import registry
+from metaeval.experiment.evaluation import readings_of
+from metaeval.report.findings import FEW_GROUPS, cautions, findings, headlines, top
+from metaeval.report.headline import ROWS, headline_grid, suite_grid
+from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Result, Row, Significance, Value
+from metaeval.report.terminal import text_of
+
+AUC = [
+    Column(key=key, label=label, scale=100.0, digits=1)
+    for key, label in (("fs_ns", "FS-NS"), ("fs_ps", "FS-PS"), ("ps_ns", "PS-NS"), ("overall", "Overall"))
+]
+SPEARMAN = [Column(key="pearson", label="Pearson"), Column(key="spearman", label="Spearman")]
+READINGS = readings_of(registry.find("protocol", name) for name in ("classification", "correlation", "retrieval"))
+
+
+def area(value, half=0.02, **more):
+    """A value with an interval of this half width; None: undefined."""
+    return (
+        Value(value=None, note="no row is PARTIAL")
+        if value is None
+        else Value(value=value, low=value - half, high=value + half, **more)
+    )
+
+
+def metric(name, *areas, kind="metric", half=0.02, **more):
+    """A row of the four areas."""
+    values = dict(zip(("fs_ns", "fs_ps", "ps_ns", "overall"), (area(one, half) for one in areas), strict=True))
+    given = {"total": 100, "scored": 100, "unscored": 0, "signature": f"metric:{name}", **more}
+    return Row(metric=name, kind=kind, values=values, **given)
+
+
+def control(name, *areas, **more):
+    """A control's row of the four areas."""
+    return metric(name, *areas, kind="control", **more)
+
+
+def made(rows, apart=(), groups=40, name="made", protocol="classification", columns=AUC, levels=(30, 20, 50), **more):
+    """A result of these rows; apart: the pairs of metrics that the test tells apart, under every measure."""
+    metrics = [row.metric for row in rows if row.kind == "metric"]
+    pairs = [(one, other) for number, one in enumerate(metrics) for other in metrics[number + 1 :]]
+    comparisons = [
+        Comparison(
+            measure=column.key,
+            one=one,
+            other=other,
+            rows=100,
+            difference=0.1,
+            p=0.001 if {one, other} in map(set, apart) else 0.5,
+            holm=0.001 if {one, other} in map(set, apart) else 1.0,
+        )
+        for column in columns
+        for one, other in pairs
+    ]
+    tested = Significance(permutations=1000, seed=0, alpha=0.05, comparisons=comparisons) if pairs else None
+    given = {
+        "interval": Interval(resamples=1000, seed=0, level=0.95),
+        "significance": tested,
+        **more,
+    }
+    return Result(
+        protocol=protocol,
+        title=protocol,
+        unit="chunk",
+        settings={},
+        data=Data(
+            name=name,
+            split="test",
+            fingerprint="0" * 64,
+            statements=10,
+            documents=10,
+            citations=10,
+            groups=groups,
+            levels=dict(zip(("full", "partial", "none"), levels, strict=True)),
+        ),
+        columns=columns,
+        rows=rows,
+        **given,
+    )
+
+
+def correlated(values, apart=(), name="made"):
+    """The same metrics under correlation: name to Spearman's rho."""
+    rows = [
+        Row(
+            metric=one,
+            kind="metric",
+            values={"pearson": area(rho), "spearman": area(rho)},
+            total=100,
+            scored=100,
+            unscored=0,
+            signature="",
+        )
+        for one, rho in values.items()
+    ]
+    return made(rows, apart, protocol="correlation", columns=SPEARMAN, name=name)
+
+
+A = metric("a", 0.9, 0.6, 0.8, 0.77)
+B = metric("b", 0.8, 0.5, 0.7, 0.67)
+C = metric("c", 0.7, 0.5, 0.6, 0.6)
+
+
+def first(*results):
+    """The sentence about who leads."""
+    return findings(results, READINGS)[0]
+
+
+class TestWhoLeads:
+    def test_a_clear_winner_is_better_than_each_other_metric(self):
+        found = made([A, B, C], apart=[("a", "b"), ("a", "c")])
+        assert first(found) == "a is better than each of the other 2 metrics by Overall (77.0)."
+
+    def test_of_two_metrics_both_values_are_named(self):
+        assert first(made([B, A], apart=[("a", "b")])) == "a is better than b by Overall (77.0 against 67.0)."
+
+    def test_two_metrics_that_are_not_told_apart(self):
+        assert first(made([A, B])) == "a and b are not told apart by Overall."
+
+    def test_nobody_is_told_apart(self):
+        assert first(made([A, B, C])) == "No two of the 3 metrics are told apart by Overall."
+
+    def test_nobody_is_told_apart_from_the_best_but_others_are(self):
+        # b and c differ from each other, neither from the best.
+        assert first(made([A, B, C], apart=[("b", "c")])) == "No metric is told apart from the best by Overall, a."
+
+    def test_some_are_not_told_apart_from_the_best(self):
+        found = first(made([A, B, C], apart=[("a", "c")]))
+        assert found == (
+            "a and b lead by Overall, best a with 77.0: none of them is told apart from the best, and the other is."
+        )
+
+    def test_the_same_leaders_under_two_protocols_are_named_once(self):
+        apart = [("a", "b"), ("a", "c")]
+        found = first(made([A, B, C], apart), correlated({"a": 0.6, "b": 0.4, "c": 0.3}, apart))
+        assert found == "a is better than each of the other 2 metrics by Overall and Spearman."
+
+    def test_other_leaders_under_another_protocol(self):
+        found = first(
+            made([A, B, C], [("a", "b"), ("a", "c")]),
+            correlated({"a": 0.4, "b": 0.6, "c": 0.3}, [("a", "b"), ("b", "c")]),
+        )
+        assert found == "a leads by Overall, b leads by Spearman; all others are told apart from the best."
+
+    def test_without_a_test_nothing_is_claimed(self):
+        assert first(made([A, B, C], significance=None)) == (
+            "a is highest by Overall, but no test says whether that is more than noise."
+        )
+
+    def test_a_pair_that_could_not_be_tested_is_not_told_apart(self):
+        found = made([A, B], [("a", "b")])
+        untested = [one.model_copy(update={"p": None, "holm": None}) for one in found.significance.comparisons]
+        tested = found.significance.model_copy(update={"comparisons": untested})
+        assert top(headlines([found.model_copy(update={"significance": tested})], READINGS)[0]) == ["a", "b"]
+
+    def test_one_metric_is_not_ranked_but_what_it_rests_on_is_said(self):
+        assert first(made([A])) == "a has a score for all 100 pairs, of 40 groups."
+        lost = metric("a", 0.9, 0.6, 0.8, 0.77, total=100, scored=90, unscored=10, statuses={"error": 10})
+        assert first(made([lost])) == "a has a score for 90 of 100 pairs, of 40 groups."
+
+    def test_several_data_sets(self):
+        apart = [("a", "b")]
+        one, other = made([A, B], apart, name="one"), made([A, B], apart, name="other")
+        assert first(one, other) == "a is better than b everywhere."
+        switched = made([metric("a", 0.6, 0.6, 0.6, 0.6), B], apart, name="other")
+        assert first(one, switched) == "a leads on one, b leads on other; all others are told apart from the best."
+
+
+class TestWhatMetricsCanDo:
+    def sentence(self, *rows, **more):
+        return findings([made(list(rows), **more)], READINGS)[1]
+
+    def test_all_none_and_some(self):
+        assert self.sentence(A, B, C) == (
+            "All 3 metrics can tell full from no support and partial from no support; "
+            "only a can tell full from partial support."
+        )
+
+    def test_an_interval_that_holds_chance_shows_nothing(self):
+        assert self.sentence(B, C) == (
+            "Both metrics can tell full from no support and partial from no support; "
+            "neither is shown to tell full from partial support (each interval of FS-PS holds 50)."
+        )
+
+    def test_below_chance_is_not_called_holding_it(self):
+        upside_down = metric("d", 0.8, 0.3, 0.7, 0.6)
+        assert "(no interval of FS-PS is above 50)" in self.sentence(B, upside_down)
+
+    def test_the_end_of_an_interval_at_chance_does_not_lie_above(self):
+        touching = metric("d", 0.9, 0.52, 0.7, 0.7)  # 0.52 - 0.02 is 0.5
+        assert touching.values["fs_ps"].low == pytest.approx(0.5)
+        shown = self.sentence(
+            touching.model_copy(update={"values": {**touching.values, "fs_ps": Value(value=0.52, low=0.5, high=0.54)}})
+        )
+        assert "is not shown to tell full from partial support (FS-PS 52.0, interval 50.0 to 54.0)" in shown
+
+    def test_one_metric_has_its_interval_beside_it(self):
+        assert self.sentence(B) == (
+            "b can tell full from no support and partial from no support, but is not shown to tell full from partial "
+            "support (FS-PS 50.0, interval 48.0 to 52.0)."
+        )
+
+    def test_without_intervals_nothing_is_said(self):
+        bare = B.model_copy(update={"values": {key: Value(value=0.9) for key in B.values}})
+        assert not any("can tell" in text for text in findings([made([bare])], READINGS))
+
+    def test_several_data_sets_are_counted(self):
+        results = [made([A, B], name="one"), made([A, B], name="other")]
+        assert findings(results, READINGS)[1] == (
+            "Every metric can tell full from no support and partial from no support on every data set; "
+            "2 of 4 cases, a metric on a data set, show that it can tell full from partial support."
+        )
+
+
+class TestControls:
+    words = control("lexical overlap", 0.9, 0.5, 0.8, 0.7)
+    oracle = control("oracle", 1.0, 1.0, 1.0, 1.0)
+
+    def sentence(self, *rows, **more):
+        return findings([made([*rows, self.words, self.oracle], **more)], READINGS)[-1]
+
+    def flagged(self, row):
+        return row.model_copy(update={"not_above": {key: ["lexical overlap"] for key in row.values}})
+
+    def test_all_above(self):
+        assert self.sentence(A, metric("d", 0.9, 0.6, 0.8, 0.75)) == (
+            "Both metrics are above every control; the best control is lexical overlap (Overall 70.0)."
+        )
+
+    def test_none_above_and_who_is_worse(self):
+        # c's interval, 58 to 62, lies below that of the control, 68 to 72; b's, 65 to 69, does not.
+        assert self.sentence(self.flagged(B), self.flagged(C)) == (
+            "No metric is shown to beat every control; the best control is lexical overlap (Overall 70.0); "
+            "c is worse than it."
+        )
+
+    def test_some_above(self):
+        assert self.sentence(A, self.flagged(B), self.flagged(C)) == (
+            "Above every control is only a; the best control is lexical overlap (Overall 70.0); c is worse than it."
+        )
+
+    def test_a_metric_that_is_the_control_is_not_held_against_the_others(self):
+        twin = metric("overlap", 0.9, 0.5, 0.8, 0.7)
+        assert self.sentence(twin, self.flagged(B)) == (
+            "b is not shown to beat every control; the best control is lexical overlap (Overall 70.0), "
+            "which is overlap itself."
+        )
+
+    def test_the_control_alone_is_named_where_it_is_the_only_metric(self):
+        twin = metric("overlap", 0.9, 0.5, 0.8, 0.7)
+        assert self.sentence(twin) == ("The best control is lexical overlap (Overall 70.0), which is overlap itself.")
+
+    def test_without_intervals_or_controls_nothing_is_said(self):
+        bare = [
+            row.model_copy(update={"values": {key: Value(value=0.9) for key in A.values}}) for row in (A, self.words)
+        ]
+        assert not any("control" in text for text in findings([made(bare)], READINGS))
+        assert not any("control" in text for text in findings([made([A, B])], READINGS))
+
+
+class TestCautions:
+    def test_a_missing_level_takes_its_measures(self):
+        lost = metric("a", 0.9, None, None, None)
+        found = made([lost, metric("b", 0.8, None, None, None)], levels=(30, 0, 70))
+        assert "No pair is partial, so FS-PS, PS-NS and Overall cannot be computed." in cautions([found])
+        # The headline is then the first measure that has a value.
+        assert [one.column.key for one in headlines([found], READINGS)] == ["fs_ns"]
+        assert findings([found], READINGS)[0] == "a and b are not told apart by FS-NS."
+
+    def test_few_groups(self):
+        text = f"with fewer than {FEW_GROUPS}, intervals tend to be too narrow"
+        assert any(text in one for one in cautions([made([A], groups=FEW_GROUPS - 1)]))
+        assert cautions([made([A], groups=FEW_GROUPS)]) == []
+
+    def test_pairs_without_a_score_and_inputs_that_are_cut(self):
+        ledger = Ledger(pairs=100, tokens=1000, cut_pairs=7, cut_tokens=200)
+        more = {"total": 100, "scored": 97, "unscored": 3, "statuses": {"error": 2, "empty": 1}, "ledger": ledger}
+        assert cautions([made([metric("a", 0.9, 0.6, 0.8, 0.77, **more)])]) == [
+            "a has no score for 3 of 100 pairs (2 error, 1 empty).",
+            "The input is cut for a (20.0 % of tokens).",
+        ]
+
+    def test_a_warning_of_all_stands_alone_and_one_of_some_names_them(self):
+        warned = [row.model_copy(update={"warnings": ["It rains."]}) for row in (A, B)]
+        assert cautions([made(warned)]) == ["It rains."]
+        assert cautions([made([warned[0], B])]) == ["a: It rains."]
+
+    def test_several_data_sets_are_named(self):
+        warned = A.model_copy(update={"warnings": ["It rains."]})
+        assert cautions([made([warned], name="one"), made([A], name="other")]) == ["one, test: It rains."]
+
+
+def test_nothing_scored_says_so_and_why():
+    values = {key: Value(value=None, note="no scored pairs") for key in A.values}
+    lost = {"values": values, "scored": 0, "unscored": 100, "statuses": {"error": 100}}
+    result = made([A.model_copy(update=lost)])
+    assert findings([result], READINGS) == ["a does not have a value here: no scored pairs."]
+    assert cautions([result]) == ["a has no score for 100 of 100 pairs (100 error)."]
+    assert "–ᵃ" in text_of(headline_grid([result], READINGS), 80)
+
+
+def test_no_sentence_is_longer_than_a_screen_can_hold():
+    rows = [metric(f"metric-{number}-with-a-long-name", 0.9, 0.5, 0.8, 0.7) for number in range(30)]
+    for sentence in findings([made(rows)], READINGS):
+        assert len(sentence) < 400
+
+
+class TestHeadlineTable:
+    def test_one_protocol_shows_its_measures_several_their_headlines(self):
+        assert headline_grid([made([A, B])], READINGS).headings == ("FS-NS", "FS-PS", "PS-NS", "Overall")
+        both = headline_grid([made([A, B]), correlated({"a": 0.4, "b": 0.3})], READINGS)
+        assert both.headings == ("Overall", "Spearman")
+        assert [group.title for group in both.groups] == ["classification", "correlation"]
+
+    def test_controls_are_folded_into_the_best_of_each_column(self):
+        words, place = control("words", 0.9, 0.5, 0.8, 0.7), control("place", 0.6, 0.6, 0.6, 0.6)
+        oracle = control("oracle", 1.0, 1.0, 1.0, 1.0)
+        grid = headline_grid([made([A, B, words, place, oracle])], READINGS)
+        _, controls = grid.blocks
+        assert controls.title == "best controls"
+        shown = {line.name: [cell.number for cell in line.cells] for line in controls.lines}
+        assert shown == {"words": ["90.0", "", "80.0", "70.0"], "place": ["", "60.0", "", ""]}
+
+    def test_numbers_below_one_have_no_nought_and_negative_ends_no_dash(self):
+        grid = headline_grid([made([A, B]), correlated({"a": 0.4, "b": 0.01})], READINGS)
+        assert [line.cells[1].number for line in grid.lines] == [".400", ".010"]
+        assert grid.lines[1].cells[1].interval == "-.010 to .030"
+
+    def test_of_many_metrics_the_best_are_shown_and_the_rest_counted(self):
+        rows = [metric(f"m{number}", 0.5, 0.5, 0.5, 0.5 + number / 100) for number in range(ROWS + 3)]
+        grid = headline_grid([made(rows)], READINGS)
+        assert [line.name for line in grid.lines] == [f"m{number}" for number in range(ROWS + 2, 2, -1)]
+        assert any("3 more metrics" in note.text for note in grid.footnotes)
+
+    def test_marks_are_those_of_the_table_and_each_is_explained(self):
+        flagged = A.model_copy(update={"not_above": {"overall": ["words"]}, "clusters": {"overall": 1, "fs_ns": 1}})
+        grid = headline_grid([made([flagged, B, control("words", 0.9, 0.5, 0.8, 0.7)])], READINGS)
+        assert grid.lines[0].cells[3].marks == ("1", "†")
+        assert [note.label for note in grid.footnotes] == ["1", "†"]
+
+    def test_data_sets_stand_side_by_side(self):
+        one, other = made([A, B], name="one"), made([B, C], name="other")
+        grid = suite_grid([one, correlated({"a": 0.4, "b": 0.3}, name="one"), other], READINGS)
+        assert grid.headings == ("one", "other", "one")
+        assert [(group.title, group.columns) for group in grid.groups] == [
+            ("classification: Overall", 2),
+            ("correlation: Spearman", 1),
+        ]
+        cells = {line.name: [cell.number for cell in line.cells] for line in grid.lines}
+        assert cells == {"a": ["77.0", "", ".400"], "b": ["67.0", "67.0", ".300"], "c": ["", "60.0", ""]}
+
+    def test_it_fits_eighty_columns_and_forty_lines_with_what_is_said_below(self):
+        rows = [metric(f"metric-{number}", 0.9, 0.5, 0.8, 0.7 + number / 100) for number in range(20)]
+        results = [
+            made([*rows, control("lexical overlap", 0.9, 0.5, 0.8, 0.7)]),
+            correlated({row.metric: 0.3 for row in rows}),
+            correlated({row.metric: 0.3 for row in rows}).model_copy(update={"protocol": "retrieval"}),
+        ]
+        lines = text_of(headline_grid(results, READINGS), 80).splitlines()
+        assert max(map(len, lines)) <= 80
+        said = sum(-(-len(text) // 70) for text in findings(results, READINGS))
+        assert len(lines) + 1 + said + 5 <= 40
+
+    def test_a_hostile_name_reaches_the_terminal_as_plain_text(self):
+        result = made([metric("a\x1b[31m[bold]", 0.9, 0.6, 0.8, 0.77), B])
+        assert "\x1b" not in text_of(headline_grid([result], READINGS), 80)
+        assert "\x1b" not in "".join(findings([result], READINGS))
