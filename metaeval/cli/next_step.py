@@ -10,7 +10,7 @@ from metaeval.config import RunConfig, flag_of
 
 if TYPE_CHECKING:
     from metaeval.cli.options import Given
-    from metaeval.report.findings import Readings
+    from metaeval.report.reading import Readings
     from metaeval.report.result import Result
 
 _KEPT = ("dataset", "split", "data", "unit", "pool", "results", "store")
@@ -24,7 +24,8 @@ def next_step(given: Given, config: RunConfig, results: Sequence[Result], readin
     it would take; and of one that leads alone, from which score on it says "supported".
     """
     from metaeval.experiment.columns import FILE_PREFIX
-    from metaeval.report.findings import headlines, top
+    from metaeval.report.findings import top
+    from metaeval.report.reading import headlines
 
     shown = headlines(results, readings)
     rated = any(result.unit == "rating" for result in results)

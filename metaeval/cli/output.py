@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from metaeval.experiment.metric_scores import Panel
-    from metaeval.report.findings import Readings
     from metaeval.report.grid import Grid
+    from metaeval.report.reading import Readings
     from metaeval.report.result import Result
     from metaeval.report.sheet import Sheet
 
@@ -58,7 +58,8 @@ def show_findings(results: Sequence[Result], readings: Readings) -> None:
     """Print the headline table of results, and what they mean in sentences."""
     from rich.console import Console
 
-    from metaeval.report.findings import cautions, findings
+    from metaeval.report.cautions import cautions
+    from metaeval.report.findings import findings
     from metaeval.report.headline import headline_grid, suite_grid
     from metaeval.report.terminal import show_grid, show_sentences
 

@@ -18,7 +18,7 @@ from metaeval.experiment.perfect_detectors import perfect
 from metaeval.experiment.prepared_run import Frame
 from metaeval.experiment.published import Beside, published_for
 from metaeval.report import result as results
-from metaeval.report.findings import Reading, Readings
+from metaeval.report.reading import Reading, Readings
 from metaeval.report.sheet import known
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import resampled_fields, signature, versions

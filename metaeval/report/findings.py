@@ -6,87 +6,24 @@ says "not shown" where they do not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from metaeval.report.grid import count, numeral, plain, share, value_of
+from metaeval.report.grid import count, numeral, plain, value_of
 from metaeval.report.notes import differs, plural
-from metaeval.report.result import Column, Result, Row, Value
-
-LEVELS = ("full", "partial", "none")
-
-FEW_GROUPS = 20
-"""With fewer clusters, cluster-robust intervals are known to be too narrow (Cameron, Gelbach and Miller 2008: with 5 to
-30)."""
-
-_CUT = 0.01
-"""Share of its tokens from which on it is said that a metric's input is cut."""
-
-_NAMED = 4
-"""Of a longer list of names, the first are named and the rest are counted."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a protocol declares about its measures (see `protocols.contract.Measure`), by the measures' keys.
-
-    headline: key of the measure that metrics are ranked by; "": the table's first.
-    """
-
-    headline: str = ""
-    about: Mapping[str, str] = field(default_factory=dict)
-    chance: Mapping[str, float] = field(default_factory=dict)
-    ability: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Readings:
-    """How results are read. protocols: by name. aside: controls that see the gold, which no metric is held against."""
-
-    protocols: Mapping[str, Reading] = field(default_factory=dict)
-    aside: Collection[str] = ()
-
-    def of(self, result: Result) -> Reading:
-        """The reading of the result's protocol; of one that is not known, an empty one."""
-        return self.protocols.get(result.protocol, Reading())
-
-
-class Headline(NamedTuple):
-    """The measure of a result by which its metrics are ranked."""
-
-    result: Result
-    column: Column
-
-    @property
-    def metrics(self) -> list[Row]:
-        """The metrics that have a value, in the result's order."""
-        return [row for row in metrics_of(self.result) if value_of(row, self.column).value is not None]
-
-    def value(self, row: Row) -> Value:
-        """The row's value."""
-        return value_of(row, self.column)
-
-    def number(self, row: Row) -> str:
-        """The row's value as printed."""
-        return numeral(self.value(row).value, self.column)
-
-
-def metrics_of(result: Result) -> list[Row]:
-    """The rows that are metrics."""
-    return [row for row in result.rows if row.kind == "metric"]
-
-
-def headlines(results: Sequence[Result], readings: Readings) -> list[Headline]:
-    """Of each result the declared measure; where no metric has a value there, the first measure in which one has."""
-    found = []
-    for result in results:
-        declared = [column for column in result.columns if column.key == readings.of(result).headline]
-        order = [*declared, *(column for column in result.columns if column not in declared)]
-        defined = (one for one in order if Headline(result, one).metrics)
-        if order:
-            found.append(Headline(result, next(defined, order[0])))
-    return found
+from metaeval.report.reading import (
+    NAMED,
+    Headline,
+    Reading,
+    Readings,
+    headlines,
+    listed,
+    metrics_of,
+    named_in,
+    sentence,
+    under,
+)
+from metaeval.report.result import Column, Result, Row
 
 
 def findings(results: Sequence[Result], readings: Readings) -> list[str]:
@@ -100,7 +37,7 @@ def findings(results: Sequence[Result], readings: Readings) -> list[str]:
         abilities(results, readings),
         against_controls(every, readings.aside),
     )
-    return [sentence for sentence in said if sentence]
+    return [text for text in said if text]
 
 
 def _nothing(result: Result) -> str:
@@ -119,8 +56,8 @@ def basis(every: Sequence[Headline]) -> str:
             whole = row.scored + row.unscored
             scored = f"all {whole:,} {units}" if not row.unscored else f"{row.scored:,} of {whole:,} {units}"
             text = f"{plain(row.metric)} has a score for {scored}, of {count(one.result.data.groups, 'group')}"
-            said.setdefault(text, []).append(_named(one, every))
-    texts = [text if len(said) == 1 else f"{text} ({_list(names)})" for text, names in said.items()]
+            said.setdefault(text, []).append(named_in(one, every))
+    texts = [text if len(said) == 1 else f"{text} ({listed(names)})" for text, names in said.items()]
     return f"{'; '.join(texts)}." if texts else ""
 
 
@@ -144,14 +81,14 @@ def leading(every: Sequence[Headline]) -> str:
         groups.setdefault(("",) if everybody else tuple(sorted(names)), []).append(number)
     if len(groups) == 1:
         return _one_group(shown, tops[0])
-    if len(groups) > 3 or sum(map(len, groups)) > 2 * _NAMED:
+    if len(groups) > 3 or sum(map(len, groups)) > 2 * NAMED:
         return _counted(shown, tops)
     clauses = []
     for numbers in groups.values():
         lead, same = tops[numbers[0]], [shown[number] for number in numbers]
-        who = "all metrics" if len(lead) == len(same[0].metrics) > 1 else _list(lead)
-        clauses.append(f"{who} {'leads' if len(lead) == 1 else 'lead'} {_by(same, shown)}")
-    return _sentence(f"{', '.join(clauses)}; all others are told apart from the best")
+        who = "all metrics" if len(lead) == len(same[0].metrics) > 1 else listed(lead)
+        clauses.append(f"{who} {'leads' if len(lead) == 1 else 'lead'} {under(same, shown)}")
+    return sentence(f"{', '.join(clauses)}; all others are told apart from the best")
 
 
 def top(one: Headline) -> list[str]:
@@ -175,7 +112,7 @@ def _apart(one: Headline) -> set[frozenset[str]]:
 
 def _one_group(shown: Sequence[Headline], lead: Sequence[str]) -> str:
     """The same metrics lead under every measure."""
-    first, where, nowhere = shown[0], _by(shown, shown), _by(shown, shown, "or")
+    first, where, nowhere = shown[0], under(shown, shown), under(shown, shown, "or")
     names = [plain(row.metric) for row in first.metrics]
     numbers: dict[str, str] = {plain(row.metric): first.number(row) for row in first.metrics}
     alone = len(shown) == 1
@@ -188,9 +125,9 @@ def _one_group(shown: Sequence[Headline], lead: Sequence[str]) -> str:
     if len(lead) < len(names):
         best = f", best {lead[0]} with {numbers[lead[0]]}" if alone else ""
         rest = "the other is" if len(names) - len(lead) == 1 else f"the other {len(names) - len(lead)} are"
-        return f"{_list(lead)} lead {where}{best}: none of them is told apart from the best, and {rest}."
+        return f"{listed(lead)} lead {where}{best}: none of them is told apart from the best, and {rest}."
     if len(names) == 2:
-        return f"{_list(names)} are not told apart {nowhere}."
+        return f"{listed(names)} are not told apart {nowhere}."
     if any(_apart(one) for one in shown):
         return f"No metric is told apart from the best {nowhere}{f', {lead[0]}' if alone else ''}."
     return f"No two of the {len(names)} metrics are told apart {nowhere}."
@@ -204,8 +141,8 @@ def _counted(shown: Sequence[Headline], tops: Sequence[Sequence[str]]) -> str:
     by_number: dict[int, list[str]] = {}
     for name, number in sorted(often.items(), key=lambda item: -item[1]):
         by_number.setdefault(number, []).append(name)
-    said = [f"{_list(names)} in {number}" for number, names in by_number.items()]
-    return f"Best, or not told apart from the best, of {count(len(shown), 'column')}: {'; '.join(said[:_NAMED])}."
+    said = [f"{listed(names)} in {number}" for number, names in by_number.items()]
+    return f"Best, or not told apart from the best, of {count(len(shown), 'column')}: {'; '.join(said[:NAMED])}."
 
 
 def _highest(shown: Sequence[Headline]) -> str:
@@ -214,7 +151,7 @@ def _highest(shown: Sequence[Headline]) -> str:
     for one in shown:
         row = max(one.metrics, key=lambda row: one.value(row).value or 0.0)
         best.setdefault(plain(row.metric), []).append(one)
-    clauses = [f"{name} is highest {_by(same, shown)}" for name, same in best.items()]
+    clauses = [f"{name} is highest {under(same, shown)}" for name, same in best.items()]
     return f"{'; '.join(clauses)}, but no test says whether that is more than noise."
 
 
@@ -257,7 +194,7 @@ def abilities(results: Sequence[Result], readings: Readings) -> str:
         groups.setdefault(tuple(row.metric for row in one.above), []).append(one)
     # What all can do stands first, what none can last.
     ordered = sorted(groups.values(), key=lambda same: -len(same[0].above))
-    return _sentence("; ".join(_clause(same) for same in ordered))
+    return sentence("; ".join(_clause(same) for same in ordered))
 
 
 def _abilities(result: Result, reading: Reading) -> list[_Ability]:
@@ -291,14 +228,14 @@ def _clause(same: Sequence[_Ability]) -> str:
         held = (
             "each interval of {} holds {}" if not any(each.below for each in same) else "no interval of {} is above {}"
         )
-        chances = _list(list(dict.fromkeys(f"{each.chance * each.column.scale:g}" for each in same)))
-        why = held.format(_list([plain(each.column.label) for each in same]), chances)
+        chances = listed(list(dict.fromkeys(f"{each.chance * each.column.scale:g}" for each in same)))
+        why = held.format(listed([plain(each.column.label) for each in same]), chances)
         texts = _joined([each.text for each in same], "or")
         return f"{'neither' if one.known == 2 else 'none'} is shown to {texts} ({why})"
-    if len(one.above) <= _NAMED or len(one.above) <= one.known / 2:
-        return f"only {_list([plain(row.metric) for row in one.above])} can {texts}"
+    if len(one.above) <= NAMED or len(one.above) <= one.known / 2:
+        return f"only {listed([plain(row.metric) for row in one.above])} can {texts}"
     others = [row for row in metrics_of(one.result) if row not in one.above and row in [*one.within, *one.below]]
-    return f"all but {_list([plain(row.metric) for row in others])} can {texts}"
+    return f"all but {listed([plain(row.metric) for row in others])} can {texts}"
 
 
 def _of_one_metric(shown: Sequence[_Ability]) -> str:
@@ -335,14 +272,14 @@ def _over_data_sets(shown: Sequence[_Ability]) -> str:
             said.append(f"no metric is shown to {what} on any")
         else:
             said.append(f"{above} of {known} cases, a metric on a data set, show that it can {what}")
-    return _sentence("; ".join(said))
+    return sentence("; ".join(said))
 
 
 def _joined(texts: Sequence[str], last: str = "and") -> str:
     """Abilities in one phrase: tell full from no support and partial from no support."""
     first, *rest = texts
     verb = first.split(" ", 1)[0] + " "
-    return _list([first, *(text.removeprefix(verb) for text in rest)], last)
+    return listed([first, *(text.removeprefix(verb) for text in rest)], last)
 
 
 # Controls.
@@ -355,7 +292,7 @@ def against_controls(every: Sequence[Headline], aside: Collection[str]) -> str:
     judged = [item for item in judged if item[2]]
     if not judged:
         known = [(one, best) for one, best in shown if one.value(best).high is not None]
-        return _sentence(_best_controls(known)) if known else ""
+        return sentence(_best_controls(known)) if known else ""
     heads = [one for one, _, _ in judged]
     above: dict[str, list[Headline]] = {}
     worse: dict[str, list[Headline]] = {}
@@ -372,20 +309,20 @@ def against_controls(every: Sequence[Headline], aside: Collection[str]) -> str:
     metrics = f"{'both' if len(names) == 2 else f'all {len(names)}'} metrics" if len(names) > 1 else next(iter(names))
     verb = "are" if len(names) > 1 else "is"
     if len(always) == len(names):
-        return _sentence(f"{metrics} {verb} above every control; {best_is}")
+        return sentence(f"{metrics} {verb} above every control; {best_is}")
     if not above:
         who = "no metric is" if len(names) > 1 else f"{metrics} is not"
         text = f"{who} shown to beat every control; {best_is}"
     else:
-        where = {name: _by(ones, heads) if name not in always else "" for name, ones in above.items()}
+        where = {name: under(ones, heads) if name not in always else "" for name, ones in above.items()}
         grouped: dict[str, list[str]] = {}
         for name, text in where.items():
             grouped.setdefault(text, []).append(name)
-        clauses = [f"{_list(same)}{f' {text}' if text else ''}" for text, same in grouped.items()]
+        clauses = [f"{listed(same)}{f' {text}' if text else ''}" for text, same in grouped.items()]
         text = f"above every control {'are' if len(above) > 1 else 'is'} only {'; '.join(clauses)}; {best_is}"
     if worse and (lost := [name for name in worse if len(worse[name]) == len(heads)]):
-        text += f"; {_list(lost)} {'are' if len(lost) > 1 else 'is'} worse than it"
-    return _sentence(text)
+        text += f"; {listed(lost)} {'are' if len(lost) > 1 else 'is'} worse than it"
+    return sentence(text)
 
 
 def best_control(one: Headline, aside: Collection[str]) -> Row | None:
@@ -434,129 +371,11 @@ def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
     said = []
     for name, same in sorted(by_name.items(), key=lambda item: -len(item[1])):
         twins = dict.fromkeys(plain(row.metric) for one, best in same for row in one.metrics if _same_values(row, best))
-        alias = f", which is {_list(list(twins))} itself" if twins else ""
+        alias = f", which is {listed(list(twins))} itself" if twins else ""
         if len(by_name) == 1 and len(same) <= 3:
-            numbers = ", ".join(f"{_named(one, heads)} {one.number(best)}" for one, best in same)
+            numbers = ", ".join(f"{named_in(one, heads)} {one.number(best)}" for one, best in same)
             said.append(f"{name} ({numbers}){alias}")
         else:
-            where = "" if len(by_name) == 1 else f" {_by([one for one, _ in same], heads)}"
+            where = "" if len(by_name) == 1 else f" {under([one for one, _ in same], heads)}"
             said.append(f"{name}{where}{alias}")
-    return f"the best control is {', '.join(said[:_NAMED])}"
-
-
-# What to be careful about.
-
-
-def cautions(results: Sequence[Result]) -> list[str]:
-    """What limits these findings: missing levels, few groups, missing scores, inputs that are cut, and warnings."""
-    of: dict[str, list[Result]] = {}
-    for result in results:
-        of.setdefault(_data_set(result), []).append(result)
-    said: dict[str, list[str]] = {}
-    for name, same in of.items():
-        for rule in (_missing_levels, _few_groups, _unscored, _cut, _warned):
-            for text in dict.fromkeys(rule(same)):
-                said.setdefault(text, []).append(name)
-    return [f"{_list(names)}: {text}" if len(of) > 1 else _sentence(text) for text, names in said.items()]
-
-
-def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
-    for result in results:
-        levels = result.data.levels
-        if levels and set(levels) <= set(LEVELS):
-            absent = [name for name in LEVELS if not levels.get(name)]
-            undefined = [
-                plain(column.label)
-                for column in result.columns
-                if not any(value_of(row, column).value is not None for row in result.rows)
-            ]
-            if absent and undefined:
-                yield f"no pair is {_list(absent, 'or')}, so {_list(undefined)} cannot be computed."
-
-
-def _few_groups(results: Sequence[Result]) -> Iterable[str]:
-    for result in results:
-        if result.interval.resamples and result.data.groups < FEW_GROUPS:
-            noun = count(result.data.groups, "group")
-            yield f"the rows come from {noun}: with fewer than {FEW_GROUPS}, intervals tend to be too narrow."
-
-
-def _unscored(results: Sequence[Result]) -> Iterable[str]:
-    """A metric's missing scores, from the protocol that misses most."""
-    most: dict[str, tuple[Row, Result]] = {}
-    for result in results:
-        for row in metrics_of(result):
-            if row.unscored > (most[row.metric][0].unscored if row.metric in most else 0):
-                most[row.metric] = row, result
-    said = []
-    for name, (row, result) in most.items():
-        why = ", ".join(f"{number:,} {plain(status)}" for status, number in row.statuses.items())
-        whole = f"{row.scored + row.unscored:,} {plural(result.unit)}"
-        said.append(f"{plain(name)} has no score for {row.unscored:,} of {whole} ({why})")
-    if said:
-        yield f"{_list(said)}."
-
-
-def _cut(results: Sequence[Result]) -> Iterable[str]:
-    for result in results:
-        cut = [
-            f"{plain(row.metric)} ({share(row.ledger.cut_tokens, row.ledger.tokens)} of tokens)"
-            for row in metrics_of(result)
-            if row.ledger is not None and row.ledger.cut_tokens > _CUT * row.ledger.tokens
-        ]
-        if cut:
-            yield f"the input is cut for {_list(cut)}."
-
-
-def _warned(results: Sequence[Result]) -> Iterable[str]:
-    for result in results:
-        rows = metrics_of(result)
-        for warning in dict.fromkeys(warning for row in rows for warning in row.warnings):
-            of = [plain(row.metric) for row in rows if warning in row.warnings]
-            yield plain(warning) if len(of) == len(rows) else f"{_list(of)}: {plain(warning)}"
-
-
-# Words.
-
-
-def _data_set(result: Result) -> str:
-    return plain(result.data.name) + (f", {plain(result.data.split)}" if result.data.split else "")
-
-
-def _named(one: Headline, every: Sequence[Headline]) -> str:
-    """A headline's measure, and its data set where there are several."""
-    label = plain(one.column.label)
-    several = len({_data_set(each.result) for each in every}) > 1
-    return f"{label} on {plain(one.result.data.name)}" if several else label
-
-
-def _by(shown: Sequence[Headline], every: Sequence[Headline], last: str = "and") -> str:
-    """Under which of all headlines: by these measures, on these data sets, or everywhere."""
-    labels = list(dict.fromkeys(plain(one.column.label) for one in shown))
-    names = list(dict.fromkeys(_data_set(one.result) for one in shown))
-    every_name = list(dict.fromkeys(_data_set(one.result) for one in every))
-    if len(every_name) == 1:
-        return f"by {_list(labels, last)}"
-    of_all = {(plain(one.column.label), _data_set(one.result)) for one in every}
-    these = {(plain(one.column.label), _data_set(one.result)) for one in shown}
-    if these == of_all:
-        return "everywhere" if last == "and" else "anywhere"
-    if these == {item for item in of_all if item[1] in names}:
-        return f"on {_list([name.partition(',')[0] for name in names], last)}"
-    if these == {item for item in of_all if item[0] in labels}:
-        return f"by {_list(labels, last)}"
-    return f"by {_list([_named(one, every) for one in shown], last)}"
-
-
-def _list(names: Sequence[str], last: str = "and") -> str:
-    """Names in a sentence: a, b and c; of many, the first and how many more."""
-    if len(names) > _NAMED + 1:
-        names = [*names[:_NAMED], f"{len(names) - _NAMED} more"]
-    return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
-
-
-def _sentence(text: str) -> str:
-    # A metric's name keeps its case.
-    words = ("no ", "all ", "both ", "only ", "every ", "above ", "none ", "neither ", "the ")
-    begin = f"{text[0].upper()}{text[1:]}" if text.startswith(words) else text
-    return begin if begin.endswith(".") else f"{begin}."
+    return f"the best control is {', '.join(said[:NAMED])}"

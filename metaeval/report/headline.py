@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from metaeval.report.cells import cell, legend, rank, units
-from metaeval.report.findings import LEVELS, Headline, Readings, best_control, headlines, metrics_of
+from metaeval.report.findings import best_control
 from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank, count, numeral, plain, short
 from metaeval.report.notes import LEVEL, UNSCORED, cluster, letters, marks
+from metaeval.report.reading import LEVELS, Headline, Readings, headlines, metrics_of
 from metaeval.report.result import Result, Row
 
 ROWS = 12

@@ -6,8 +6,10 @@ import pytest
 
 from metaeval import registry
 from metaeval.experiment.evaluation import readings_of
-from metaeval.report.findings import FEW_GROUPS, cautions, findings, headlines, top
+from metaeval.report.cautions import FEW_GROUPS, cautions
+from metaeval.report.findings import findings, top
 from metaeval.report.headline import ROWS, headline_grid, suite_grid
+from metaeval.report.reading import headlines
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Result, Row, Significance, Value
 from metaeval.report.terminal import text_of
 

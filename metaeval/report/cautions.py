@@ -1,0 +1,86 @@
+"""What limits the findings of a run, in sentences: what is missing, cut, few or warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from metaeval.report.grid import count, plain, share, value_of
+from metaeval.report.notes import plural
+from metaeval.report.reading import LEVELS, data_set, listed, metrics_of, sentence
+from metaeval.report.result import Result, Row
+
+FEW_GROUPS = 20
+"""With fewer clusters, cluster-robust intervals are known to be too narrow (Cameron, Gelbach and Miller 2008: with 5 to
+30)."""
+
+_CUT = 0.01
+"""Share of its tokens from which on it is said that a metric's input is cut."""
+
+
+def cautions(results: Sequence[Result]) -> list[str]:
+    """What limits these findings: missing levels, few groups, missing scores, inputs that are cut, and warnings."""
+    of: dict[str, list[Result]] = {}
+    for result in results:
+        of.setdefault(data_set(result), []).append(result)
+    said: dict[str, list[str]] = {}
+    for name, same in of.items():
+        for rule in (_missing_levels, _few_groups, _unscored, _cut, _warned):
+            for text in dict.fromkeys(rule(same)):
+                said.setdefault(text, []).append(name)
+    return [f"{listed(names)}: {text}" if len(of) > 1 else sentence(text) for text, names in said.items()]
+
+
+def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
+    for result in results:
+        levels = result.data.levels
+        if levels and set(levels) <= set(LEVELS):
+            absent = [name for name in LEVELS if not levels.get(name)]
+            undefined = [
+                plain(column.label)
+                for column in result.columns
+                if not any(value_of(row, column).value is not None for row in result.rows)
+            ]
+            if absent and undefined:
+                yield f"no pair is {listed(absent, 'or')}, so {listed(undefined)} cannot be computed."
+
+
+def _few_groups(results: Sequence[Result]) -> Iterable[str]:
+    for result in results:
+        if result.interval.resamples and result.data.groups < FEW_GROUPS:
+            noun = count(result.data.groups, "group")
+            yield f"the rows come from {noun}: with fewer than {FEW_GROUPS}, intervals tend to be too narrow."
+
+
+def _unscored(results: Sequence[Result]) -> Iterable[str]:
+    """A metric's missing scores, from the protocol that misses most."""
+    most: dict[str, tuple[Row, Result]] = {}
+    for result in results:
+        for row in metrics_of(result):
+            if row.unscored > (most[row.metric][0].unscored if row.metric in most else 0):
+                most[row.metric] = row, result
+    said = []
+    for name, (row, result) in most.items():
+        why = ", ".join(f"{number:,} {plain(status)}" for status, number in row.statuses.items())
+        whole = f"{row.scored + row.unscored:,} {plural(result.unit)}"
+        said.append(f"{plain(name)} has no score for {row.unscored:,} of {whole} ({why})")
+    if said:
+        yield f"{listed(said)}."
+
+
+def _cut(results: Sequence[Result]) -> Iterable[str]:
+    for result in results:
+        cut = [
+            f"{plain(row.metric)} ({share(row.ledger.cut_tokens, row.ledger.tokens)} of tokens)"
+            for row in metrics_of(result)
+            if row.ledger is not None and row.ledger.cut_tokens > _CUT * row.ledger.tokens
+        ]
+        if cut:
+            yield f"the input is cut for {listed(cut)}."
+
+
+def _warned(results: Sequence[Result]) -> Iterable[str]:
+    for result in results:
+        rows = metrics_of(result)
+        for warning in dict.fromkeys(warning for row in rows for warning in row.warnings):
+            of = [plain(row.metric) for row in rows if warning in row.warnings]
+            yield plain(warning) if len(of) == len(rows) else f"{listed(of)}: {plain(warning)}"

@@ -1,0 +1,121 @@
+"""How results are read: the measure by which each ranks its metrics, and the words in which findings speak of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from metaeval.report.grid import numeral, plain, value_of
+from metaeval.report.result import Column, Result, Row, Value
+
+LEVELS = ("full", "partial", "none")
+
+NAMED = 4
+"""Of a longer list of names, the first are named and the rest are counted."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a protocol declares about its measures (see `protocols.contract.Measure`), by the measures' keys.
+
+    headline: key of the measure that metrics are ranked by; "": the table's first.
+    """
+
+    headline: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    chance: Mapping[str, float] = field(default_factory=dict)
+    ability: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Readings:
+    """How results are read. protocols: by name. aside: controls that see the gold, which no metric is held against."""
+
+    protocols: Mapping[str, Reading] = field(default_factory=dict)
+    aside: Collection[str] = ()
+
+    def of(self, result: Result) -> Reading:
+        """The reading of the result's protocol; of one that is not known, an empty one."""
+        return self.protocols.get(result.protocol, Reading())
+
+
+class Headline(NamedTuple):
+    """The measure of a result by which its metrics are ranked."""
+
+    result: Result
+    column: Column
+
+    @property
+    def metrics(self) -> list[Row]:
+        """The metrics that have a value, in the result's order."""
+        return [row for row in metrics_of(self.result) if value_of(row, self.column).value is not None]
+
+    def value(self, row: Row) -> Value:
+        """The row's value."""
+        return value_of(row, self.column)
+
+    def number(self, row: Row) -> str:
+        """The row's value as printed."""
+        return numeral(self.value(row).value, self.column)
+
+
+def metrics_of(result: Result) -> list[Row]:
+    """The rows that are metrics."""
+    return [row for row in result.rows if row.kind == "metric"]
+
+
+def headlines(results: Sequence[Result], readings: Readings) -> list[Headline]:
+    """Of each result the declared measure; where no metric has a value there, the first measure in which one has."""
+    found = []
+    for result in results:
+        declared = [column for column in result.columns if column.key == readings.of(result).headline]
+        order = [*declared, *(column for column in result.columns if column not in declared)]
+        defined = (one for one in order if Headline(result, one).metrics)
+        if order:
+            found.append(Headline(result, next(defined, order[0])))
+    return found
+
+
+def data_set(result: Result) -> str:
+    """A data set and its split."""
+    return plain(result.data.name) + (f", {plain(result.data.split)}" if result.data.split else "")
+
+
+def named_in(one: Headline, every: Sequence[Headline]) -> str:
+    """A headline's measure, and its data set where there are several."""
+    label = plain(one.column.label)
+    several = len({data_set(each.result) for each in every}) > 1
+    return f"{label} on {plain(one.result.data.name)}" if several else label
+
+
+def under(shown: Sequence[Headline], every: Sequence[Headline], last: str = "and") -> str:
+    """Under which of all headlines: by these measures, on these data sets, or everywhere."""
+    labels = list(dict.fromkeys(plain(one.column.label) for one in shown))
+    names = list(dict.fromkeys(data_set(one.result) for one in shown))
+    every_name = list(dict.fromkeys(data_set(one.result) for one in every))
+    if len(every_name) == 1:
+        return f"by {listed(labels, last)}"
+    of_all = {(plain(one.column.label), data_set(one.result)) for one in every}
+    these = {(plain(one.column.label), data_set(one.result)) for one in shown}
+    if these == of_all:
+        return "everywhere" if last == "and" else "anywhere"
+    if these == {item for item in of_all if item[1] in names}:
+        return f"on {listed([name.partition(',')[0] for name in names], last)}"
+    if these == {item for item in of_all if item[0] in labels}:
+        return f"by {listed(labels, last)}"
+    return f"by {listed([named_in(one, every) for one in shown], last)}"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Names in a sentence: a, b and c; of many, the first and how many more."""
+    if len(names) > NAMED + 1:
+        names = [*names[:NAMED], f"{len(names) - NAMED} more"]
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def sentence(text: str) -> str:
+    """A clause as a sentence; a name that begins it keeps its case."""
+    words = ("no ", "all ", "both ", "only ", "every ", "above ", "none ", "neither ", "the ")
+    begin = f"{text[0].upper()}{text[1:]}" if text.startswith(words) else text
+    return begin if begin.endswith(".") else f"{begin}."
