@@ -1,0 +1,92 @@
+"""Perfect detectors: what they score under labels that do not mean what they detect, and where they are printed."""
+
+import csv
+import io
+
+import pytest
+
+from metaeval.config import load_run
+from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
+from metaeval.experiment.run import run
+from metaeval.report.formats import FORMATS
+from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Result
+
+FULL, PARTIAL = SupportLevel.FULL, SupportLevel.PARTIAL
+# Three chunks of two words. Of three statements, one is supported by chunk 0, one by chunks 0 and 1 together, and one
+# partially by chunk 2.
+PAGE = Document("d", sentences=("One rain.", "Two rivers.", "Three floods."))
+CITED = [(FULL, (0,)), (FULL, (0, 1)), (PARTIAL, (2,))]
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    statements = {f"s{n}": Statement(f"s{n}", f"Rain fell {n}.", f"g{n}") for n in range(len(CITED))}
+    citations = tuple(Citation(f"c{n}", f"s{n}", "d", level, Evidence(held)) for n, (level, held) in enumerate(CITED))
+    corpus = Corpus("made", {"d": PAGE}, statements, citations)
+
+    def made(*overrides) -> Result:
+        settings = {"metrics": "overlap", "protocols": "classification", "results": folder}
+        quick = ["chunk.size=2", "interval.resamples=0", "comparison.permutations=0", *overrides]
+        return run(load_run(None, settings, quick), corpus=corpus).results[0]
+
+    return made
+
+
+def test_under_touched_a_detector_of_full_support_passes_over_parts_of_a_set(result):
+    found = result("evidence.rule=touched").perfect
+    # Full: a whole set and two halves. Partial: one. None: five. Full support is found in one of three full chunks:
+    # against partial and none alike it wins 1/3 and ties 2/3.
+    assert (found.full, found.incomplete) == (3, 2)
+    assert found.values["fs_ps"] == pytest.approx(
+        # Shares 1, 1/2, 1/2 against 1: one tie of three.
+        {FULL_SUPPORT: 1 / 3 + 2 / 3 / 2, ANY_SUPPORT: 1 / 2, EVIDENCE_SHARE: 1 / 6}
+    )
+    assert found.values["fs_ns"] == pytest.approx({FULL_SUPPORT: 2 / 3, ANY_SUPPORT: 1, EVIDENCE_SHARE: 1})
+    assert found.values["ps_ns"] == pytest.approx({FULL_SUPPORT: 1 / 2, ANY_SUPPORT: 1, EVIDENCE_SHARE: 1})
+
+
+def test_under_complete_it_finds_them_all(result):
+    found = result().perfect
+    assert (found.full, found.incomplete) == (1, 0)
+    # Shares: 1 against 1, 1/2, 1/2.
+    assert found.values["fs_ps"] == pytest.approx({FULL_SUPPORT: 1, ANY_SUPPORT: 1 / 2, EVIDENCE_SHARE: 5 / 6})
+
+
+@pytest.mark.parametrize("rule", ["drop", "whole"])
+def test_where_incomplete_sets_are_left_out_they_are_counted(result, rule):
+    found = result(f"evidence.rule={rule}")
+    assert found.perfect.values["fs_ps"][FULL_SUPPORT] == 1
+    assert {tuple(row.excluded.items()) for row in found.rows} == {(("the chunk holds an incomplete evidence set", 2),)}
+
+
+@pytest.mark.parametrize("settings", [("chunk.size=6",), ("unit=citation",)])
+def test_where_rows_are_what_was_judged_there_is_nothing_to_say(result, settings):
+    found = result(*settings)
+    assert found.perfect is None
+    assert "perfect detector" not in FORMATS["terminal"].render(found)
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "latex"])
+def test_every_table_says_it_with_one_sentence(result, form):
+    said = " ".join(FORMATS[form].render(result("evidence.rule=touched")).split())
+    assert "one of full support passes over 2 of the 3 pairs at level full" in said
+    assert "FS-NS 66.7, FS-PS 66.7, PS-NS 50.0, Overall 61.1" in said
+    said = " ".join(FORMATS[form].render(result()).split())
+    assert "passes over" not in said
+    assert "FS-PS 100.0" in said
+
+
+def test_the_csv_has_a_column_for_each(result):
+    rows = csv.DictReader(io.StringIO(FORMATS["csv"].render(result("evidence.rule=touched"))))
+    (found,) = (row for row in rows if (row["metric"], row["measure"]) == ("overlap", "fs_ps"))
+    values = [float(found[name]) for name in ("perfect_full", "perfect_any", "perfect_share")]
+    assert values == pytest.approx([2 / 3, 1 / 2, 1 / 6])
+
+
+def test_a_result_file_gives_it_back(result, tmp_path):
+    from metaeval.report.result import load_result, save_result
+
+    found = result("evidence.rule=touched")
+    save_result(found, tmp_path / "one.json")
+    assert load_result(tmp_path / "one.json") == found
