@@ -137,7 +137,7 @@ def test_figures_run_what_is_not_there_and_measure_speed_on_request(cli):
 
 
 def test_the_multiverse_writes_its_report_beside_every_outlook(cli):
-    axes = ("-a", "chunk.size=60,150", "--axes", "unit=chunk", "-a", "pool=own")
+    axes = ("-a", "chunk.size=60,150", "--axes", "unit=chunk", "-a", "pool=own", "-a", "evidence.rule=complete")
 
     ended = cli("multiverse", "-m", "overlap,rouge,bm25", *axes)
 
@@ -147,6 +147,21 @@ def test_the_multiverse_writes_its_report_beside_every_outlook(cli):
     assert {"multiverse.csv", "multiverse.json", "multiverse.md"} <= {path.name for path in folder.iterdir()}
     assert {path.suffix for path in folder.glob("rank-stability-*")} == PICTURES
     assert (folder / "multiverse.md").read_text(encoding="utf-8").strip() in ended.out
+
+
+def test_the_multiverse_ranks_by_the_measure_that_is_named_and_prints_one_axis_whole(cli):
+    axes = ("-a", "chunk.size=150", "-a", "unit=chunk", "-a", "pool=own")
+
+    ended = cli("multiverse", "-m", "overlap,rouge", *axes, "--measure", "fs_ps")
+
+    assert ended.code == 0
+    assert "## classification: fs" in ended.out
+    assert "## correlation" not in ended.out  # it has no such measure
+    # Overlap and ROUGE under the base paper's rule, as they were printed before there were others.
+    assert (
+        "| evidence.rule | overlap | rouge |\n| :-- | --: | --: |\n| touched | 0.516 | 0.481 |\n| complete | "
+        in ended.out
+    )
 
 
 def test_without_matplotlib_the_multiverse_says_so_in_one_line_and_writes_the_rest(cli, monkeypatch):
@@ -173,6 +188,7 @@ def test_without_matplotlib_the_multiverse_says_so_in_one_line_and_writes_the_re
         (("tables", "-u", "chunks"), "unit"),
         (("multiverse", "-a", "chunk.size"), "An axis is NAME=VALUE"),
         (("multiverse", "-a", "ties=middle"), "Known: best, expected, worst"),
+        (("multiverse", "-m", "overlap", "--measure", "fs_p"), "Did you mean 'fs_ps'?"),
         (("multiverse", "-d", "wiki"), "Unknown dataset"),
         (("figures", "-m", ""), "No metric is asked for"),
     ],

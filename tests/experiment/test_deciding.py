@@ -31,6 +31,7 @@ def settings(tmp_path_factory):
         "metrics": "overlap,rouge",
         "protocols": "decision",
         "controls": False,
+        "evidence": {"rule": "touched"},  # the rule under which the numbers below were found
         "interval": {"resamples": 60},
         "results": tmp_path_factory.mktemp("deciding"),
     }
