@@ -1,4 +1,4 @@
-"""Commands about data sets: list, show, fetch, verify, convert, validate."""
+"""Commands about data sets: list, show, fetch, verify, convert, validate, audit."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import typer
 
 from metaeval import registry
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, show_card, show_list
+from metaeval.cli.output import say, say_text, say_written, show_card, show_grids, show_list
 from metaeval.config import RunConfig, dataset_variant, variants
-from metaeval.errors import unknown
+from metaeval.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from metaeval.corpus.dataset import SourceFile
 
 app = typer.Typer(
-    help="Data sets: list, show, fetch, verify, convert, validate.",
+    help="Data sets: list, show, fetch, verify, convert, validate, audit.",
     epilog="For example: metaeval data show wice",
     no_args_is_help=True,
 )
@@ -187,3 +187,52 @@ def validate(
             f"{lost:,} of {labels:,} citations have no evidence in a document of several chunks: with --unit chunk "
             "their labels would be left out."
         )
+
+
+@app.command("audit")
+@opt.takes("config split data results set quiet")
+def audit(
+    given: opt.Given,
+    name: Name,
+    sizes: Annotated[
+        str, typer.Option(help="Chunk sizes at which whole evidence sets are counted.", metavar="WORDS")
+    ] = "50,100,150,300",
+    json: Annotated[bool, typer.Option("--json", help="Print the audit as JSON, in place of the tables.")] = False,
+) -> None:
+    """Say what a data set's labels mean, and what gives them away.
+
+    \b
+    How many chunks of full citations hold a whole evidence set, what a perfect
+    detector would score under each rule for evidence, which levels length,
+    position or the statement alone give away, what stands twice, and how far
+    annotators agree. Writes the tables, a page (audit.html) and a figure.
+
+    \b
+    Examples:
+      metaeval data audit wice --data ../shared/data
+      metaeval data audit jsonl --data mine.jsonl --sizes 100,200
+      metaeval data audit mini --json -q > mini-audit.json
+    """
+    from metaeval.experiment.auditing import audit as run_audit
+    from metaeval.experiment.auditing import write_audit
+    from metaeval.experiment.job_folder import close_job
+    from metaeval.report.audit import as_json, grids
+
+    config = given.run(dataset=name)
+    found = run_audit(config, read_sizes(sizes))
+    written = write_audit(found, config.results)
+    close_job(config, "audit", written[0].parent, [found.data], written)
+    if json:
+        say_text(as_json(found), end="")
+    elif not given.quiet:
+        show_grids(grids(found, brief=True))
+    if not json:
+        say_written(written)
+
+
+def read_sizes(text: str) -> list[int]:
+    """Whole numbers from 1 with commas between them."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise UserError(f"--sizes is {text!r}; it takes numbers of words with commas, for example 50,100,150.")
+    return [int(part) for part in parts]

@@ -32,6 +32,7 @@ from metaeval.scoring.store import ScoreStore
 _log = logging.getLogger("metaeval")
 
 FILE_PREFIX = "scores:"
+LEXICAL_OVERLAP = "lexical overlap"
 MOST_LEARNT = 20_000
 """Pairs that support-mini scores for the control alone: some 20 seconds."""
 FITTED = "fitted on the labels of {} {}: its values here do not say how well it does on other data"
@@ -106,16 +107,23 @@ def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:
 
 def control_columns(job: Job, columns: Sequence[Column]) -> Iterator[Column]:
     """One column per control; `learnt coverage` takes the scores of support-mini where `columns` have them."""
-    made = {name: control(job.rows) for name, control in CONTROLS.items()}
-    made["lexical overlap"] = _score_array(_own_answers(job, "overlap"))
+    yield from trivial_columns(job)
     learnt = _learnt_control(job, columns)
     if learnt is not None:
-        made["learnt coverage"] = learnt
-    if job.config.unit != "chunk":
-        del made["chunk position"]
-    for name, score in made.items():
-        statuses = [Status.OK if np.isfinite(value) else Status.NOTHING_TO_SCORE for value in score]
-        yield Column(name, "control", score, statuses, {"control": name})
+        yield _control_column("learnt coverage", learnt)
+
+
+def trivial_columns(job: Job) -> Iterator[Column]:
+    """One column per control that nothing was learnt for from other data."""
+    for name, control in CONTROLS.items():
+        if job.config.unit == "chunk" or name != "chunk position":
+            yield _control_column(name, control(job.rows))
+    yield _control_column(LEXICAL_OVERLAP, _score_array(_own_answers(job, "overlap")))
+
+
+def _control_column(name: str, score: NDArray[np.float64]) -> Column:
+    statuses = [Status.OK if np.isfinite(value) else Status.NOTHING_TO_SCORE for value in score]
+    return Column(name, "control", score, statuses, {"control": name})
 
 
 def _learnt_control(job: Job, columns: Sequence[Column]) -> NDArray[np.float64] | None:

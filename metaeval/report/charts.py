@@ -1,4 +1,4 @@
-"""The figures: NDCG bars, rank stability, cost against quality, a confusion matrix, a reliability curve.
+"""The figures: NDCG bars, rank stability, shares, cost against quality, a confusion matrix, a reliability curve.
 
 They share a drawing surface, colours, names, and files that are reproducible byte for byte. They need matplotlib:
 pip install 'metaeval[report]'.
@@ -232,6 +232,31 @@ def rank_stability(ranks: Mapping[str, Sequence[float]], title: str = "") -> Fig
     plot.set_xlabel(f"rank over {count:,} specifications (area: share of them; ring: median)")
     if title:
         plot.set_title(wrapped(title, 70), loc="left", fontsize=9)
+    return figure
+
+
+@styled()
+def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, title: str = "") -> Figure:
+    """A bar for each name, as high as the share of its (part, whole); both numbers stand above it.
+
+    Raises `UserError` where there is none.
+    """
+    if not shares:
+        raise UserError("There is no share to draw: the data mark no evidence.")
+    figure, plot = axes(1.5 + 0.85 * len(shares), 3.0)
+    heights = [100 * part / whole if whole else 0.0 for part, whole in shares.values()]
+    plot.bar(range(len(shares)), heights, width=0.62, color=COLOURS[0], edgecolor=INK, linewidth=0.5)
+    for place, ((part, whole), height) in enumerate(zip(shares.values(), heights, strict=True)):
+        plot.annotate(
+            f"{part:,}\nof {whole:,}", (place, height), (0, 2), textcoords="offset points", ha="center", fontsize=8
+        )
+    plot.set_xticks(range(len(shares)), [wrapped(name) for name in shares])
+    plot.set_ylim(0, 122)
+    plot.set_yticks(range(0, 101, 20))
+    plot.tick_params(axis="x", length=0)
+    plot.set(xlabel=literal(xlabel), ylabel=literal(ylabel))
+    if title:
+        plot.set_title(wrapped(title, 60), loc="left", fontsize=9)
     return figure
 
 

@@ -21,6 +21,7 @@ _RANKS = {"best": ("<strong>", "</strong>"), "second": ("<u>", "</u>"), "": ("",
 # What a reader needs to read the cells stays open; how the numbers came about is folded away.
 _READING = (
     *("ceiling", "perfect metric", "perfect detector", "published", "significance", "paper", "blank", "reading"),
+    "finding",
     "warnings",
 )
 
@@ -107,15 +108,18 @@ def page(results: Sequence[Result], pictures: Sequence[Picture] = (), title: str
     """The page's text. Its bytes follow from the results and pictures alone."""
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
     heading = plain(title) or f"Metrics against human judgement{': ' if results else ''}{names}"
-    grids = [lay_out(result) for result in results]
+    return page_of(heading, [(lay_out(result), _folded_pairs(result)) for result in results], pictures)
+
+
+def page_of(heading: str, tables: Sequence[tuple[Grid, str]], pictures: Sequence[Picture] = ()) -> str:
+    """A page of any tables, each with HTML to stand below it, and pictures."""
     contents = "".join(
         f'<li><a href="#t{n}">{escape(Shown(f"{grid.title} ({grid.subtitle})"))}</a></li>'
-        for n, grid in enumerate(grids, start=1)
+        for n, (grid, _) in enumerate(tables, start=1)
     )
     sections = [
-        f'<section id="t{number}">\n<h2>{escape(grid.title)}</h2>\n'
-        f"{table_of(grid, titled=False)}\n{_folded_pairs(result)}</section>"
-        for number, (grid, result) in enumerate(zip(grids, results, strict=True), start=1)
+        f'<section id="t{number}">\n<h2>{escape(grid.title)}</h2>\n{table_of(grid, titled=False)}\n{below}</section>'
+        for number, (grid, below) in enumerate(tables, start=1)
     ]
     drawn = "".join(_figure(picture, number) for number, picture in enumerate(pictures, start=1))
     if drawn:

@@ -91,7 +91,8 @@ def _add(draft: Draft, row: Row, source: str) -> None:
     supported = sum(map(_is_supported, questions))
     level = support_level(supported, len(questions))
     document = draft.document(detokenise(row.texts("source")))
-    draft.cite(own, own, document, level, questions=len(questions), supported=supported)
+    votes = [question.numbers("annotations") for question in questions]
+    draft.cite(own, own, document, level, questions=len(questions), supported=supported, votes=votes)
 
 
 def support_level(supported: int, questions: int) -> SupportLevel:

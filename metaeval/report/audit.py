@@ -1,0 +1,327 @@
+"""An audit of a data set: what its labels mean and what gives them away, as tables, as a page and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, plain, share
+from metaeval.report.html_report import Picture, page_of
+from metaeval.report.markdown import escape
+from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
+
+SCHEMA = "metaeval-audit/1"
+PAGE = "page"
+_PERCENT = Column(key="auc", label="ROC-AUC", scale=100, digits=1)
+_LEVELS = ("full", "partial", "none")
+STATEMENT_ONLY = "statement only"
+
+
+@dataclass(frozen=True)
+class WholeSets:
+    """Of one chunk size, the chunks of full citations that hold evidence, and those that hold a whole evidence set.
+
+    size: in words, as text; PAGE for whole documents. citations: full citations with marked evidence; complete: those
+    of which a chunk holds a whole set.
+    """
+
+    size: str
+    touched: int
+    whole: int
+    citations: int
+    complete: int
+
+
+@dataclass(frozen=True)
+class RuleLabels:
+    """What one rule for evidence makes of the chunks.
+
+    levels: number of chunks by level. left_out: chunks of no known level. perfect: what a perfect detector would reach
+    on these labels, by what it detects and then by measure.
+    """
+
+    rule: str
+    levels: Mapping[str, int]
+    left_out: int
+    perfect: Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Giveaway:
+    """A control of unit chunk or citation: by measure, its AUC with an interval. reads: it reads the source."""
+
+    unit: str
+    name: str
+    reads: bool
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Texts that stand in more than one group, compared by their lower-cased words; and what was judged twice.
+
+    statements, chunks: distinct texts that stand in several groups; statement_rows, chunk_rows: statements and pairs
+    with such a text. judged_twice: pairs of statement and page, both as texts, that several citations judge;
+    conflicting: those with several levels.
+    """
+
+    statements: int
+    statement_rows: int
+    chunks: int
+    chunk_rows: int
+    judged_twice: int
+    conflicting: int
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Agreement where the votes of annotators are known: units with several votes, the share of them that is
+    unanimous, and Krippendorff's alpha (interval distance; None: undefined).
+    """
+
+    units: int
+    votes: int
+    unanimous: int
+    alpha: float | None
+
+
+@dataclass(frozen=True)
+class EvidenceSets:
+    """Citations with marked evidence, their alternative sets in all, and of the full ones the mean number of sentences
+    in the smallest set.
+    """
+
+    citations: int
+    sets: int
+    smallest: float | None
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found. chunks: how pages were cut, but for `sizes`. words: of a page, at the median and at most."""
+
+    data: Data
+    chunks: str
+    words: tuple[float, int]
+    evidence: EvidenceSets
+    sizes: Sequence[WholeSets]
+    rules: Sequence[RuleLabels]
+    giveaways: Sequence[Giveaway]
+    duplicates: Duplicates
+    votes: Votes | None
+
+
+def as_json(found: Audit) -> str:
+    """The audit as indented JSON; the same audit gives the same bytes."""
+    data = asdict(found)
+    data["data"] = found.data.model_dump(mode="json")
+    for one, given in zip(data["giveaways"], found.giveaways, strict=True):
+        one["values"] = {
+            name: {"value": value.value, "low": value.low, "high": value.high} for name, value in given.values.items()
+        }
+    whole = {"schema": SCHEMA, **data, "findings": list(findings(found))}
+    return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def page(found: Audit, pictures: Sequence[Picture] = ()) -> str:
+    """The audit as one HTML page."""
+    heading = f"Audit: {plain(found.data.name)}, {plain(found.data.split)}"
+    return page_of(heading, [(grid, "") for grid in grids(found)], pictures)
+
+
+_DOCS = """# What the data sets' labels mean
+
+How many chunks of fully supported citations hold a whole evidence set, what a perfect detector of full support would
+score under `evidence.rule=touched`, and what gives levels away without reading a source. `metaeval data audit NAME`
+prints the same for one data set or a corpus of your own, and writes a page with all tables; the
+[README](../README.md#what-the-numbers-are) explains rules and units. Made by
+
+    python -m metaeval.experiment.auditing ../shared/data > docs/data-audit.md
+"""
+_LEGEND = """Words a page: the median. Whole sets: of the chunks of at most 150 words with evidence of a full citation.
+FS-PS: of a perfect detector of full support, under `touched`. Duplicates: statement texts and chunk texts that stand in
+several groups, and statements judged twice against the same page. Alpha: Krippendorff's, over the votes of annotators.
+A dash: not known, or none. Given away: the interval of a control's AUC does not contain 50."""
+_COLUMNS = ("citations", "full / partial / none", "words a page", "whole sets", "FS-PS", "duplicates", "alpha of votes")
+
+
+def markdown(audits: Sequence[Audit], left_out: Mapping[str, str]) -> str:
+    """Several audits as one page of documentation. left_out: of data that could not be audited, why."""
+    rows = []
+    for found in audits:
+        data, perfect = found.data, {one.rule: one.perfect.get(FULL_SUPPORT, {}).get("FS-PS") for one in found.rules}
+        at = _at_own_size(found)
+        alpha = found.votes.alpha if found.votes else None
+        twins = found.duplicates
+        rows.append(
+            (
+                f"{data.name}, {data.split}",
+                f"{data.citations:,}",
+                " / ".join(f"{data.levels.get(level, 0):,}" for level in _LEVELS),
+                f"{found.words[0]:,.0f}",
+                f"{at.whole:,} of {at.touched:,}" if at else "no evidence",
+                numeral(perfect.get("touched"), _PERCENT),
+                f"{twins.statements:,} / {twins.chunks:,} / {twins.judged_twice:,}",
+                UNDEFINED if alpha is None else f"{alpha:.2f}",
+            )
+        )
+    lines = [f"| {' | '.join(cells)} |" for cells in (("data", *_COLUMNS), ("---", *("--:" for _ in _COLUMNS)))]
+    lines += [f"| {' | '.join(escape(plain(cell)) for cell in row)} |" for row in rows]
+    said = {
+        f"{found.data.name}, {found.data.split}": " ".join(list(findings(found))[0 if found.sizes else 1 :])
+        for found in audits
+    }
+    parts = [_DOCS.rstrip(), "\n".join(lines), _LEGEND, "## Findings", _listed(said)]
+    return "\n\n".join([*parts, *(["## Not audited", _listed(left_out)] if left_out else [])]) + "\n"
+
+
+def _listed(said: Mapping[str, str]) -> str:
+    return "\n".join(f"- **{escape(plain(name))}**: {escape(plain(text or 'none.'))}" for name, text in said.items())
+
+
+def grids(found: Audit, brief: bool = False) -> list[Grid]:
+    """The tables of an audit. brief: for a screen, with the giveaways of one unit."""
+    where = ", ".join(part for part in (plain(found.data.name), plain(found.data.split)) if part)
+    made = [_sizes(found, where), _rules(found, where, brief)] if found.sizes else []
+    made.append(_giveaways(found, where, brief))
+    shown = found.giveaways[0].unit if brief and found.giveaways else ""
+    notes = (*_about(found), *(Note("finding", said) for said in findings(found, shown)))
+    return [*made[:-1], replace(made[-1], footer=notes)]
+
+
+def _sizes(found: Audit, where: str) -> Grid:
+    cells = {
+        "hold a whole set": [f"{one.whole:,} of {one.touched:,}" for one in found.sizes],
+        "share": [share(one.whole, one.touched) for one in found.sizes],
+    }
+    return Grid(
+        key=("audit", "sizes"),
+        title="Chunks of full citations that hold evidence, by chunk size in words",
+        subtitle=where,
+        headings=tuple(one.size for one in found.sizes),
+        blocks=(Block("", tuple(Line(name, tuple(map(Cell, said))) for name, said in cells.items())),),
+        stub="chunks",
+    )
+
+
+def _rules(found: Audit, where: str, brief: bool) -> Grid:
+    detectors = [FULL_SUPPORT] if brief else list(dict.fromkeys(name for one in found.rules for name in one.perfect))
+    lines = [
+        Line(
+            one.rule,
+            (
+                *(Cell(f"{one.levels.get(level, 0):,}") for level in _LEVELS),
+                Cell(f"{one.left_out:,}"),
+                *(Cell(numeral(one.perfect.get(name, {}).get("FS-PS"), _PERCENT)) for name in detectors),
+            ),
+        )
+        for one in found.rules
+    ]
+    return Grid(
+        key=("audit", "rules"),
+        title="Labels of chunks under each rule for evidence",
+        subtitle=f"{where}, {found.chunks}; FS-PS (ROC-AUC, %) of a perfect detector",
+        headings=(*_LEVELS, "left out", *detectors),
+        blocks=(Block("", tuple(lines)),),
+        stub="evidence.rule",
+    )
+
+
+def _giveaways(found: Audit, where: str, brief: bool) -> Grid:
+    units = list(dict.fromkeys(one.unit for one in found.giveaways))[: 1 if brief else None]
+    measures = list(dict.fromkeys(name for one in found.giveaways for name in one.values))
+    blocks = [
+        Block(
+            "" if brief else f"unit {unit}",
+            tuple(
+                Line(one.name, tuple(_cell(one.values.get(name)) for name in measures))
+                for one in found.giveaways
+                if one.unit == unit and not (brief and one.reads)
+            ),
+        )
+        for unit in units
+    ]
+    return Grid(
+        key=("audit", "giveaways"),
+        title="What tells levels apart without a metric (ROC-AUC, %)",
+        subtitle=f"{where}, unit {units[0]}" if brief else where,
+        headings=tuple(measures),
+        blocks=tuple(blocks),
+        stub="control",
+    )
+
+
+def _cell(value: Value | None) -> Cell:
+    if value is None or value.value is None:
+        return Cell(UNDEFINED)
+    if value.low is None or value.high is None:
+        return Cell(numeral(value.value, _PERCENT))
+    low, high = numeral(value.low, _PERCENT), numeral(value.high, _PERCENT)
+    return Cell(numeral(value.value, _PERCENT), interval=f"{low}–{high}", ends=(low, high))
+
+
+def _about(found: Audit) -> Iterator[Note]:
+    data, (middle, most) = found.data, found.words
+    levels = " / ".join(f"{level} {data.levels.get(level, 0):,}" for level in _LEVELS)
+    yield Note(
+        "data",
+        f"{count(data.citations, 'citation')} ({levels}), {count(data.groups, 'group')}; "
+        f"{count(data.documents, 'page')}, words {middle:,.0f} at the median, {most:,} at most",
+    )
+    evidence = found.evidence
+    if evidence.citations:
+        sets = f"{evidence.sets / evidence.citations:.1f} sets each"
+        if evidence.smallest is not None:
+            sets += f"; smallest (full): {evidence.smallest:.2f} sentences"
+        yield Note("evidence", f"{count(evidence.citations, 'citation')}, {sets}")
+    twins = found.duplicates
+    yield Note(
+        "duplicates",
+        f"{count(twins.statements, 'statement')}, {count(twins.chunks, 'chunk')} in several groups; judged twice: "
+        f"{twins.judged_twice:,}" + (f", {twins.conflicting:,} at two levels" if twins.conflicting else ""),
+    )
+    if votes := found.votes:
+        alpha = UNDEFINED if votes.alpha is None else f"{votes.alpha:.2f}"
+        said = f"{share(votes.unanimous, votes.units)} unanimous, Krippendorff's alpha {alpha}"
+        yield Note("votes", f"{votes.votes:,} on {votes.units:,} units: {said}")
+
+
+def findings(found: Audit, shown: str = "") -> Iterator[str]:
+    """What a reader of the data set's numbers should know, one sentence each; nothing where nothing was found.
+
+    shown: the unit whose giveaways stand in a table beside; of other units' they are named without values.
+    """
+    if not found.sizes:
+        yield "No evidence is marked: chunks of longer pages have no known level. Use --unit citation or --unit page."
+    at = _at_own_size(found)
+    if at and at.whole < at.touched:
+        perfect = {one.rule: one.perfect.get(FULL_SUPPORT, {}).get("FS-PS") for one in found.rules}
+        yield (
+            f"{at.whole:,} of {at.touched:,} chunks hold a whole set: a perfect detector of {FULL_SUPPORT} has FS-PS "
+            f"{numeral(perfect.get('touched'), _PERCENT)} with evidence.rule=touched."
+        )
+    for unit in dict.fromkeys(one.unit for one in found.giveaways if one.unit != shown):
+        telling = [(one.name, _telling(one)) for one in found.giveaways if one.unit == unit and not one.reads]
+        if said := "; ".join(name if shown else f"{name} ({measures})" for name, measures in telling if measures):
+            yield f"Levels of unit {unit} are given away by {said}."
+
+
+def _at_own_size(found: Audit) -> WholeSets | None:
+    return next((one for one in found.sizes if one.size == found.chunks.rpartition("-")[2]), None)
+
+
+def _telling(one: Giveaway) -> str:
+    """The measures whose interval does not contain one half, with their values."""
+    tells = _tells_upwards if one.name == STATEMENT_ONLY else _tells
+    named = {name: numeral(value.value, _PERCENT) for name, value in one.values.items() if tells(value)}
+    return ", ".join(f"{name} {value}" for name, value in named.items())
+
+
+def _tells(value: Value) -> bool:
+    return value.low is not None and value.high is not None and not value.low <= 0.5 <= value.high
+
+
+def _tells_upwards(value: Value) -> bool:
+    """A prediction from other groups that is wrong more often than not tells nothing of these."""
+    return _tells(value) and value.low is not None and value.low > 0.5
