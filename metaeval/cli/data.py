@@ -211,7 +211,7 @@ def audit(
     Examples:
       metaeval data audit wice --data ../shared/data
       metaeval data audit jsonl --data mine.jsonl --sizes 100,200
-      metaeval data audit mini --json -q > mini-audit.json
+      metaeval data audit mini --json > mini-audit.json
     """
     from metaeval.experiment.auditing import audit as run_audit
     from metaeval.experiment.auditing import write_audit

@@ -13,7 +13,8 @@ document    id and exactly one of `text` (one string) and `sentences` (a sentenc
             title, url, meta. An empty text stands for a page that could not be had.
 statement   id, text (not empty, without its citation marks); optional `group` (what resampling draws: statements that
             share one are not independent; default: the statement's id), `system` (the generator), meta.
-citation    statement, document, level ("full", "partial" or "none"); optional id (default "STATEMENT:DOCUMENT"), meta,
+citation    statement, document, level ("full", "partial" or "none"); optional id (default "STATEMENT:DOCUMENT"), meta
+            (its `votes`, the levels that single annotators gave, are read by `metaeval data audit`),
             `evidence`: {"sentences": [0-based indices into the document's sentences]} or {"texts": [copied text]}: what
             is needed together. Where several such sets are each enough, `evidence_sets`: a list of them, instead.
 

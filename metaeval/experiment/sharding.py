@@ -16,6 +16,7 @@ from typing import Any
 
 from metaeval.config import RunConfig, validated
 from metaeval.errors import UserError
+from metaeval.experiment.answers import reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
 from metaeval.experiment.executing import executed, package_versions, process_pool
 from metaeval.experiment.metrics import MetricProgress, load_metric, metric_groups, plug_in
@@ -97,9 +98,10 @@ def export_shard(
     names = list(dict.fromkeys(config.metrics))
     for name in names:
         _check_shardable(name, load_metric(name, config))
-    texts = prepare(config).texts
+    whole = prepare(config)
     with process_pool(config) as pool:
         for group in metric_groups(names, config):
+            texts = reading(whole, load_metric(group[0], config)).texts
             yield from _export_group(group, texts, config, shard, folder, progress, pool)
 
 
@@ -361,7 +363,7 @@ def _verify_plan(
 ) -> Checked:
     metric = load_metric(note.metric, config)
     with plug_in(note.metric):
-        job, device = _sharded([metric], prepare(config).texts), device_of(metric)
+        job, device = _sharded([metric], reading(prepare(config), metric).texts), device_of(metric)
     if plan_folder(place.parents[1], job.identities[0], job.plan) != place:
         raise UserError(
             f"{place} is not what this machine makes of {note.metric!r}: the data, the code, the model's files or the "
