@@ -1,0 +1,124 @@
+"""Tell the levels apart on four human-labelled sets, each statement against its whole page: the table of the card.
+
+    python -m benchmarks.support_mini.four_sets --data ../shared/data
+
+It takes minutes for MiniLM; scores are kept in the store of `--results`. The sets are for final figures: nothing is
+chosen by them. Values are ROC-AUC of full against none, full against partial, partial against none, and their mean,
+with cluster intervals. Each metric is held against overlap and minilm-bertscore on the mean: the paired difference with
+its interval, and p of a paired cluster permutation, adjusted by Holm over the eight differences of a metric.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import metaeval
+from metaeval.errors import UserError
+from metaeval.report.result import Comparison, Result
+from metaeval.stats.significance import holm
+
+SETS = (("wice", "test"), ("factcheck_gpt", "all"), ("qasem", "test"), ("expertqa", "rand_test"))
+RIVALS = ("overlap", "minilm-bertscore")
+METRICS = ("support-mini",)
+MEASURES = {"fs_ns": "FS-NS", "fs_ps": "FS-PS", "ps_ns": "PS-NS", "overall": "mean"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A metric less a rival on one set, in the mean of the three AUCs; holm: p adjusted over the metric's eight."""
+
+    dataset: str
+    metric: str
+    rival: str
+    value: float
+    low: float
+    high: float
+    p: float
+    holm: float
+
+
+def differences(results: Mapping[str, Result], metric: str) -> list[Difference]:
+    """A metric against every rival on every set."""
+    found = [(name, *_held_apart(result, metric, rival)) for name, result in results.items() for rival in RIVALS]
+    adjusted = holm(np.array([pair.p for _, _, pair, _ in found], dtype=np.float64))
+    return [
+        Difference(name, metric, rival, sign * pair.difference, *sorted((sign * pair.low, sign * pair.high)), pair.p, p)
+        for (name, rival, pair, sign), p in zip(found, adjusted.tolist(), strict=True)
+    ]
+
+
+def _held_apart(result: Result, metric: str, rival: str) -> tuple[str, Comparison, int]:
+    for pair in result.significance.comparisons:
+        if pair.measure == "overall" and {pair.one, pair.other} == {metric, rival}:
+            return rival, pair, 1 if pair.one == metric else -1
+    raise KeyError(f"{metric} and {rival} were not compared")
+
+
+def evaluated(metrics: Sequence[str], data: Path | None, results: Path) -> dict[str, Result]:
+    """The classification protocol's result on each set."""
+    where = {"data": data} if data else {}
+    settings = {
+        "metrics": [*RIVALS, *metrics],
+        "unit": "page",
+        "protocols": ["classification"],
+        "controls": False,
+        "interval": {"resamples": 10_000},
+        "comparison": {"permutations": 10_000},
+        "results": results,
+        **where,
+    }
+    return {name: metaeval.run(dataset=name, split=split, **settings)[0] for name, split in SETS}
+
+
+def shared_answers(data: Path | None) -> set[str]:
+    """The answers of ExpertQA that stand in both rand_val and rand_test."""
+    where = {"data": data} if data else {}
+    val, test = (metaeval.load_corpus("expertqa", split=split, **where) for split in ("rand_val", "rand_test"))
+    return {one.group for one in val.statements.values()} & {one.group for one in test.statements.values()}
+
+
+def show(results: Mapping[str, Result], metrics: Sequence[str]) -> None:
+    """Print both tables as Markdown."""
+    print(f"| set | metric | {' | '.join(MEASURES.values())} |", "| --- " * (2 + len(MEASURES)) + "|", sep="\n")
+    for name, result in results.items():
+        for row in result.rows:
+            values = [row.values[key] for key in MEASURES]
+            cells = [f"{100 * one.value:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" for one in values]
+            print(f"| {name} ({row.scored:,}) | {row.metric} | {' | '.join(cells)} |")
+    for metric in (*RIVALS, *metrics):
+        mean = np.mean(
+            [row.values["overall"].value for one in results.values() for row in one.rows if row.metric == metric]
+        )
+        print(f"| mean of the sets | {metric} | | | | {100 * mean:.1f} |")
+    print("\n| metric | less | set | difference of the means | p | p by Holm |", "| --- " * 6 + "|", sep="\n")
+    for metric in metrics:
+        for one in differences(results, metric):
+            value, low, high = (f"{100 * number:+.1f}" for number in (one.value, one.low, one.high))
+            print(
+                f"| {metric} | {one.rival} | {one.dataset} | {value} [{low}, {high}] | {one.p:.4f} | {one.holm:.4f} |"
+            )
+
+
+def main() -> None:
+    """Score, evaluate, print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder with the published data sets; without it they are downloaded")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the score store")
+    parser.add_argument("--metrics", nargs="+", default=list(METRICS), help="metrics to hold against the two rivals")
+    asked = parser.parse_args()
+    try:
+        if shared := shared_answers(asked.data):
+            raise SystemExit(f"{len(shared)} answers of ExpertQA stand in rand_val and in rand_test.")
+        results = evaluated(asked.metrics, asked.data, asked.results)
+    except UserError as error:
+        raise SystemExit(str(error)) from error
+    show(results, asked.metrics)
+
+
+if __name__ == "__main__":
+    main()
