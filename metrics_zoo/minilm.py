@@ -17,7 +17,7 @@ from metrics_zoo.cards import MODULES, calibrated
 if TYPE_CHECKING:
     import torch
 
-_CARD: dict[str, Any] = {
+CARD: dict[str, Any] = {
     "family": "embedding",
     "licence": "Apache-2.0",
     "low": -1.0,
@@ -76,7 +76,7 @@ class _MiniLM(TwoStepMetric):
         """Load the model and encode the job's statements."""
         options = self.options
         self.encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
-        self._texts = JobTexts(self.encoder, _mean_and_tokens)
+        self._texts = JobTexts(self.encoder, mean_and_tokens)
         self._texts.prepare(statements)
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:
@@ -110,7 +110,7 @@ class MiniLMBERTScore(_MiniLM):
         name="minilm-bertscore",
         summary="BERTScore precision on MiniLM: mean over statement tokens of the best cosine to source tokens",
         paper="Zhang et al. 2020, BERTScore (arXiv 1904.09675); Wang et al. 2020 (arXiv 2002.10957)",
-        **_CARD | calibrated(0.67),
+        **CARD | calibrated(0.67),
     )
     side = "precision"
 
@@ -129,7 +129,7 @@ class MiniLMCosine(_MiniLM):
         name="minilm-cosine",
         summary="cosine of mean-pooled MiniLM embeddings of statement and source",
         paper="Reimers and Gurevych 2019, Sentence-BERT (arXiv 1908.10084); Wang et al. 2020 (arXiv 2002.10957)",
-        **_CARD | calibrated(0.61),
+        **CARD | calibrated(0.61),
     )
     side = "cosine"
 
@@ -138,7 +138,7 @@ def _token_vectors(texts: Mapping[str, Encoded]) -> dict[str, Encoded]:
     return {text: replace(item, states=item.states[1:]) for text, item in texts.items()}
 
 
-def _mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
+def mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
     """Unit vectors: the mean's first, then one for each token."""
     import torch
 

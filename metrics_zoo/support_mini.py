@@ -173,7 +173,7 @@ class SupportModel:
     def judge(self, source: Source, statement: Statement) -> Support:
         """Cover the statement by the source's sentences and read both probabilities from the cover."""
         _, cover, features = self._match(source, statement)
-        some, full = (_probability(list(features.values()), head) for head in self._heads)
+        some, full = (chance(list(features.values()), head) for head in self._heads)
         return Support(some, full, dict(zip(statement.words, cover.words.tolist(), strict=True)))
 
     def features(self, source: Source, statement: Statement) -> dict[str, float]:
@@ -256,7 +256,7 @@ class SupportModel:
         return found
 
 
-def _probability(features: Sequence[float], head: Floats) -> float:
+def chance(features: Sequence[float], head: Floats) -> float:
     """A logistic regression's answer: `head` has the rows fill, mean, scale and weight, and the bias at the end."""
     terms = [
         ((fill if math.isnan(value) else value) - mean) / scale * weight

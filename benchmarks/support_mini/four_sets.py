@@ -24,7 +24,7 @@ from metaeval.stats.significance import holm
 
 SETS = (("wice", "test"), ("factcheck_gpt", "all"), ("qasem", "test"), ("expertqa", "rand_test"))
 RIVALS = ("overlap", "minilm-bertscore")
-METRICS = ("support-mini",)
+METRICS = ("support-mini", "support-minilm")
 MEASURES = {"fs_ns": "FS-NS", "fs_ps": "FS-PS", "ps_ns": "PS-NS", "overall": "mean"}
 
 
@@ -67,7 +67,6 @@ def evaluated(metrics: Sequence[str], data: Path | None, results: Path) -> dict[
         "unit": "page",
         "protocols": ["classification"],
         "controls": False,
-        "interval": {"resamples": 10_000},
         "comparison": {"permutations": 10_000},
         "results": results,
         **where,

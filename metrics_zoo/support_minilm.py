@@ -1,0 +1,232 @@
+"""support-minilm: support-mini's cover and MiniLM's token matches, read together by two fitted heads.
+
+A source is read whole, in windows of at most 150 words. Six features of a pair: the statement's tokens matched to a
+window (BERTScore precision, the best window) and to a single sentence (each token by its word's share of the idf mass,
+the best sentence), the cosine of the mean vectors (the best window); and of support-mini's cover the numbers missed,
+the names missed, and the share of neighbouring words that stand side by side in it. Two logistic regressions give
+P(some support) and P(full | some).
+
+The heads were fitted on the labels of WiCE dev, ExpertQA rand_val and QASemConsistency dev, every statement against its
+whole page (`benchmarks/support_mini/fit_minilm.py`). It is made for English.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from metaeval.scoring.backends import minilm
+from metaeval.scoring.backends.encoder import Encoded, JobTexts
+from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
+from metrics_zoo.cards import probability
+from metrics_zoo.cover import WORD, Floats, Statement, sentence_places
+from metrics_zoo.minilm import CARD, MiniLMOptions, mean_and_tokens
+from metrics_zoo.support_mini import SHA256, Support, chance, load_model
+
+if TYPE_CHECKING:
+    import torch
+
+WINDOW_WORDS = 150
+
+FEATURES = (
+    "window precision",
+    "sentence precision",
+    "window cosine",
+    "numbers missed",
+    "names missed",
+    "word pairs, cover",
+)
+
+# For each head what a missing feature is filled with, means, scales and weights of the features, the bias at the end.
+HEADS: Floats = np.array(
+    [
+        [
+            [0.648, 0.585, 0.595, 0.0, 0.0, 0.167, 0.0],
+            [0.643, 0.595, 0.587, 0.167, 0.369, 0.235, 0.0],
+            [0.104, 0.126, 0.146, 0.627, 1.04, 0.216, 1.0],
+            [0.217, 0.192, 0.248, -0.09, -0.122, 0.144, 1.707],
+        ],
+        [
+            [0.66, 0.602, 0.619, 0.0, 0.0, 0.192, 0.0],
+            [0.657, 0.61, 0.605, 0.143, 0.296, 0.254, 0.0],
+            [0.099, 0.122, 0.139, 0.516, 0.857, 0.221, 1.0],
+            [0.151, 0.096, 0.155, -0.264, -0.283, 0.029, 1.028],
+        ],
+    ]
+)
+
+
+class Window(NamedTuple):
+    """A stretch of a source that is encoded at once, and where in it its sentences begin and end."""
+
+    text: str
+    sentences: list[tuple[int, int]]
+
+
+def windows_of(source: str) -> list[Window]:
+    """Whole sentences in windows of at most 150 words; none for a source without words or signs."""
+    packed: list[list[tuple[int, int]]] = []
+    room = 0
+    for start, end in sentence_places(source):
+        words = len(source[start:end].split())
+        if words > room:
+            packed.append([])
+            room = WINDOW_WORDS
+        packed[-1].append((start, end))
+        room -= words
+    return [
+        Window(source[own[0][0] : own[-1][1]], [(start - own[0][0], end - own[0][0]) for start, end in own])
+        for own in packed
+    ]
+
+
+class Observed(NamedTuple):
+    """The features of a pair (None: a statement without words), its tokens, and how many were cut."""
+
+    features: tuple[float, ...] | None
+    tokens: int
+    cut: int
+
+
+class SupportMiniLMOptions(MiniLMOptions):
+    """Options of support-minilm."""
+
+    score: Literal["expected", "some", "full", "full_given_some"] = "expected"
+    """Expected level P(some) (1 + P(full | some)) / 2, P(some support), P(full support), or P(full | some)."""
+
+
+class SupportMiniLM(TwoStepMetric):
+    """The expected support level of the statement, from word cover and MiniLM's token matches, by two fitted heads."""
+
+    card = MetricCard(
+        name="support-minilm",
+        summary="fitted on MiniLM's token matches and on which names and numbers a source misses; for English",
+        paper="none: this project's own",
+        **CARD
+        | {
+            "licence": "Apache-2.0; fitted on WiCE (ODC-BY), ExpertQA (MIT) and QASemConsistency (Apache-2.0)",
+            "input_limit": None,
+            "truncation": "statement",
+            "fitted_on": (
+                "wice/dev",
+                *(f"expertqa/{split}" for split in ("rand_val", "domain_val", "domain_test", "all")),
+                *(f"qasem/{split}" for split in ("dev", "all")),
+            ),
+            "level_options": ({"score": "some"}, {"score": "full"}),
+        }
+        | probability(),
+    )
+    Options = SupportMiniLMOptions
+
+    def observed(self) -> Mapping[str, Any]:
+        """All scores of it read one pass of one model."""
+        card = self.card
+        return {card.name: card.version, "weights": card.revision, "words": SHA256, "max": self.options.max_tokens}
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model and encode the job's statements."""
+        options = self.options
+        self._encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
+        self._texts = JobTexts(self._encoder, mean_and_tokens)
+        self._texts.prepare(statements)
+
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Observed]:
+        """Match pairs; each source is read and encoded once."""
+        model = load_model()
+        windows = {source: windows_of(source) for source in dict.fromkeys(sources)}
+        found = self._texts.read([*statements, *(one.text for own in windows.values() for one in own)])
+        places = {text: self._encoder.places(text)[1:-1] for text in found}
+        read_sources = {source: model.read_source(source) for source in windows}
+        read_statements = {text: model.read_statement(text) for text in dict.fromkeys(statements)}
+        return [
+            self._observe(
+                Matched(found, places),
+                windows[source],
+                statement,
+                read_statements[statement],
+                model.features(read_sources[source], read_statements[statement]),
+            )
+            for source, statement in zip(sources, statements, strict=True)
+        ]
+
+    @staticmethod
+    def _observe(
+        matched: Matched, windows: list[Window], text: str, statement: Statement, cover: Mapping[str, float]
+    ) -> Observed:
+        read = [matched.texts[text], *(matched.texts[window.text] for window in windows)]
+        tokens, cut = sum(item.tokens for item in read), sum(item.cut for item in read)
+        if not statement.tokens:
+            return Observed(None, tokens, cut)
+        own = *matched.match(windows, text, statement), *(cover[name] for name in FEATURES[3:])
+        return Observed(own, tokens, cut)
+
+    def judge(self, observations: Sequence[Observed]) -> list[PairScore]:
+        """Answers; a statement without words is EMPTY."""
+        return [
+            PairScore(None, Status.EMPTY, tokens, cut)
+            if features is None
+            else PairScore(getattr(support_of(features), self.options.score), tokens=tokens, cut=cut)
+            for features, tokens, cut in observations
+        ]
+
+
+def support_of(features: Sequence[float]) -> Support:
+    """What the heads say of a pair's features."""
+    some, full = (chance(features, head) for head in HEADS)
+    return Support(some, full, {})
+
+
+class Matched(NamedTuple):
+    """Texts as MiniLM encodes them, a mean vector and one for each token, and where in the text their tokens stand."""
+
+    texts: Mapping[str, Encoded]
+    places: Mapping[str, list[tuple[int, int]]]
+
+    def match(self, windows: Sequence[Window], text: str, statement: Statement) -> tuple[float, float, float]:
+        """Precision of the best window, idf-weighted precision of the best sentence, cosine of the best window."""
+        if not windows:
+            return 0.0, 0.0, 0.0
+        import torch
+
+        states = self.texts[text].states
+        tokens = _tokens(states)
+        weights = torch.tensor(_weights(text, self.places[text], statement), dtype=torch.float64)
+        precision, sentence, cosine = [], [], []
+        for window in windows:
+            other = self.texts[window.text].states
+            cosine.append(float(states[0].double() @ other[0].double()))
+            cosines = tokens @ _tokens(other).T
+            starts = [start for start, _ in self.places[window.text]]
+            best = []
+            for start, end in window.sentences:
+                first, last = np.searchsorted(starts, [start, end]).tolist()
+                if first < last:
+                    best.append(cosines[:, first:last].amax(dim=1).double())
+            if best:
+                by_sentence = torch.stack(best)
+                sentence.append(float((by_sentence @ weights).max()))
+                precision.append(float(by_sentence.amax(dim=0).mean()))
+        return max(precision, default=0.0), max(sentence, default=0.0), max(cosine)
+
+
+def _tokens(states: torch.Tensor) -> torch.Tensor:
+    """The vectors of a text's own tokens: without its mean and the two special tokens around them."""
+    return states[2:-1]
+
+
+def _weights(text: str, places: Sequence[tuple[int, int]], statement: Statement) -> list[float]:
+    """Each token's share of the statement's idf mass: a word's share is that of its places, of equal parts.
+
+    Words that do not count, function words mostly, weigh nothing.
+    """
+    share = dict(zip(statement.words, statement.weights.tolist(), strict=True))
+    weights = [0.0] * len(places)
+    starts = [start for start, _ in places]
+    for word in WORD.finditer(text):
+        first, last = np.searchsorted(starts, word.span()).tolist()
+        for number in range(first, last):
+            weights[number] = share.get(word.group().lower(), 0.0) / (last - first)
+    total = sum(weights)
+    return [weight / total for weight in weights] if total else [1 / max(1, len(places))] * len(places)
