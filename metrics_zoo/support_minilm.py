@@ -108,7 +108,7 @@ class SupportMiniLM(TwoStepMetric):
         | {
             "licence": "Apache-2.0; fitted on WiCE (ODC-BY), ExpertQA (MIT) and QASemConsistency (Apache-2.0)",
             "input_limit": None,
-            "truncation": "statement",
+            "truncation": "none",
             "fitted_on": (
                 "wice/dev",
                 *(f"expertqa/{split}" for split in ("rand_val", "domain_val", "domain_test", "all")),
