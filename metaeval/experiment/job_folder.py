@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
@@ -31,9 +32,19 @@ def job_folder(parent: Path, parts: Iterable[str], made: Iterable[str]) -> Path:
     return parent / f"{name}-{sha256_json(sorted(set(made)))[:8]}"
 
 
-def close_job(config: RunConfig, command: str, folder: Path, data: Iterable[Data], written: Sequence[Path]) -> None:
-    """Write the manifest of each folder that was written to, and point RESULTS/latest at the job's."""
-    write_manifests(config, command, data, written)
+def close_job(
+    config: RunConfig,
+    command: str,
+    folder: Path,
+    data: Iterable[Data],
+    written: Sequence[Path],
+    read: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the manifest of each folder that was written to, and point RESULTS/latest at the job's.
+
+    read: what the manifest says besides of what was read.
+    """
+    write_manifests(config, command, data, written, read)
     pointer = config.results / LATEST
     beside = pointer.with_name(f".{LATEST}.{os.getpid()}")
     # A pointer is a convenience: where links cannot be made, and where a folder has its name, there is none.

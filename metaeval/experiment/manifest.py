@@ -61,15 +61,21 @@ def manifest(config: RunConfig, command: str, data: Iterable[Data], written: Seq
     }
 
 
-def write_manifests(config: RunConfig, command: str, data: Iterable[Data], written: Sequence[Path]) -> list[Path]:
-    """Write a manifest into each folder of the written files; the paths.
+def write_manifests(
+    config: RunConfig,
+    command: str,
+    data: Iterable[Data],
+    written: Sequence[Path],
+    read: Mapping[str, Any] | None = None,
+) -> list[Path]:
+    """Write a manifest into each folder of the written files; the paths. read: what it says besides of what was read.
 
     Files that an earlier run left in the folder stay listed, under `earlier`: their settings were others.
     """
     paths, judged = [], list(data)
     for folder in dict.fromkeys(path.parent for path in written):
         own = [path for path in written if path.parent == folder]
-        made = manifest(config, command, judged, own)
+        made = {**manifest(config, command, judged, own), **(read or {})}
         made["earlier"] = {
             name: found
             for name, found in listed_files(read_manifest(folder)).items()

@@ -22,6 +22,7 @@ from metaeval.corpus.model import Citation, Evidence, SupportLevel
 from metaeval.corpus.pairs import Alignment, Pair, align_evidence, united, word_set
 from metaeval.corpus.units import UnitRow
 from metaeval.errors import UserError, unknown
+from metaeval.experiment.citing.shown_answers import is_cited, show_answers
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.job_folder import PAIRS, PAIRS_SCHEMA, find_job
 from metaeval.experiment.manifest import NAME, Kept, check, read_manifest
@@ -71,12 +72,14 @@ def write_view(names: Sequence[str], results: Path, path: Path, view: View) -> l
     blocks: dict[str, Any] = {}
     titles, said = [], []
     for number, name in enumerate(names):
-        shown = show_job(_folder_of(name, results), view)
+        folder = _folder_of(name, results)
+        cited = is_cited(folder)
+        shown = {"job": show_answers(folder, view.data, view.most)} if cited else show_job(folder, view)
         blocks |= {f"{key}-{number}": value for key, value in shown.items()}
         about = shown["job"]
         titles.append(about["title"])
-        drawn = f" of {about['of']:,}, drawn by statement" if about["of"] > about["pairs"] else ""
-        said.append(f"{about['title']}: {about['pairs']:,} pairs{drawn}")
+        drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
+        said.append(f"{about['title']}: {about['pairs']:,} {'answers' if cited else 'pairs'}{drawn}")
     write_text(path, explorer_page("; ".join(titles), {"jobs": titles, **blocks}))
     return said
 
@@ -126,6 +129,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     if unasked:
         raise unknown("metric of the job", unasked[0], names)
     about = {
+        "kind": "pairs",
         "title": f"{job.name}, {job.split}, {units(job.config.unit)}",
         "unit": job.config.unit,
         "pairs": len(chosen),

@@ -234,6 +234,33 @@ def test_hostile_texts_are_texts(open_page, hostile, cli, write_corpus, small_ro
     assert "<script>alert(1)</script>" in shown
 
 
+def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, tmp_path):
+    passages = [{"title": "Oder", "text": "The Oder is long. 🙂"}, {"title": "Rhine", "text": "The Rhine is deep."}]
+    text = "🙂 The Oder is long [1]. The Rhine is shallow and cold [2]. Nobody swims."
+    answer = {"id": "a<b>", "system": "s", "question": "Rivers?", "text": text, "passages": passages}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
+    assert cli("cite", "alce", "answers.jsonl", "--nli", "overlap,rouge", "-q").code == 0
+    rows = [json.loads(line) for line in next(tmp_path.rglob("per-citations-overlap.jsonl")).read_text().splitlines()]
+    ended = cli("view")
+    assert ended.code == 0, ended.err
+    page = open_page(tmp_path / "view.html")
+    body = page.locator(".reader .text").nth(1)
+    assert body.inner_text() == text
+    # Overlap finds oder and long in the first passage, and of rhine, shallow and cold one word in the second.
+    assert [row["recall"] for row in rows] == [1, 0, 0]
+    assert body.locator(".claim-supported").first.inner_text() == "🙂 The Oder is long "
+    assert body.locator(".claim-not").first.inner_text() == "The Rhine is shallow and cold "
+    assert body.locator(".claim-uncited").inner_text() == "Nobody swims."
+    assert body.locator(".mark.precise").inner_text() == "[1]"
+    body.locator(".mark.precise").click()
+    assert page.locator("#passage-1 .text").inner_text() == passages[0]["text"]
+    assert page.locator(".claims tbody tr").count() == 3
+    (tmp_path / "answers.jsonl").unlink()
+    ended = cli("view")
+    assert ended.code == 2
+    assert "answers.jsonl, whose answers were judged, is not here: give the file with --data." in ended.err
+
+
 def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(open_page, mini, cli, tmp_path):
     rows = mini[2]
     ended = cli("view", next(mini[0].parent.glob("mini-*")), "--max-pairs", 40, "-o", "few.html")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metaeval.config import RunConfig
 from metaeval.experiment.job_folder import close_job
-from metaeval.files import csv_text, safe_name, write_text
+from metaeval.files import csv_text, safe_name, sha256_file, write_text
 from metaeval.report.formats import write_tables
 from metaeval.report.grid import Grid, Note
 from metaeval.report.result import Result, save_result
@@ -60,7 +60,7 @@ class PipelineResult:
     folder: where the files go. tables: by name, in the order in which they are read; each has `records`, one a line,
     and `grid`, as it is printed. A name with a slash puts the table in a folder below. row_tables: what was judged,
     record by record. files: further texts, by path. shown: the tables that the command prints; None: all of them.
-    results: of protocols, by the folder below that they go to.
+    results: of protocols, by the folder below that they go to. inputs: the files that were read, of the format `form`.
     """
 
     pipeline: str
@@ -72,6 +72,8 @@ class PipelineResult:
     files: Mapping[Path, str] = field(default_factory=dict)
     shown: Sequence[Grid] | None = None
     results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
+    inputs: Sequence[Path] = ()
+    form: str = "auto"
 
     def __str__(self) -> str:
         """The tables as the command prints them."""
@@ -125,7 +127,8 @@ class PipelineResult:
                 path = self.folder / place / result.protocol
                 save_result(result, path.with_name(f"{path.name}.json"))
                 written += [path.with_name(f"{path.name}.json"), *write_tables(result, path)]
-        close_job(
-            self.config, f"cite {self.pipeline}", self.folder, [sheet.data for sheet in self.tables.values()], written
-        )
+        data = [sheet.data for sheet in self.tables.values()]
+        inputs = {str(path): sha256_file(path) for path in self.inputs if path.is_file()}
+        read = {"inputs": inputs, "format": self.form}
+        close_job(self.config, f"cite {self.pipeline}", self.folder, data, written, read)
         return written

@@ -121,6 +121,8 @@ def run_pipeline(run: Run) -> PipelineResult:
         files={folder / path.relative_to(usual) if inside[path] else path: text for path, text in laid.files.items()},
         shown=laid.shown,
         results=laid.results,
+        inputs=run.options.inputs,
+        form=getattr(run.options, "format", "auto"),
     )
 
 

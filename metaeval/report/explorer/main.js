@@ -1,5 +1,6 @@
 // The page: its views, the keys, and what is drawn anew when the reader changes something.
 
+import { makeAnswers, makeTables } from "./answers.js";
 import { fill, h, isTyping } from "./dom.js";
 import { makeFilters } from "./filters.js";
 import { makeLabelling } from "./labelling.js";
@@ -10,74 +11,92 @@ import { pick } from "./picking.js";
 import { makePools } from "./pools.js";
 import { makeReading } from "./reading.js";
 import { makeScatter } from "./scatter.js";
-import { App, START, readHash, writtenHash } from "./state.js";
+import { App, START, readHash } from "./state.js";
 import { unpack } from "./unpack.js";
 
 /** @typedef {import("./model.js").Job} Job */
 
-const VIEWS = [
-  ["overview", "Overview"],
-  ["pairs", "Pairs"],
-  ["pools", "Pools"],
-  ["label", "Label"],
-];
+/** @typedef {{element: HTMLElement, update: () => void}} View */
 
-/** @param {string[]} titles @param {Job} job @param {import("./state.js").State} state */
-function show(titles, job, state) {
+/**
+ * The frame of a job: its title, its views as tabs, its notes.
+ * @param {string[]} titles @param {{number: number, title: string, notes: string[]}} job @param {App} app
+ * @param {[string, string, View][]} views key, name and view
+ */
+function frame(titles, job, app, views) {
   const page = /** @type {HTMLElement} */ (document.getElementById("page"));
-  const app = new App(job, state);
-  const [filters, scatter, list, reading] = [makeFilters(app), makeScatter(app), makeList(app), makeReading(app)];
-  const labelling = makeLabelling(job.title, []);
-  const pools = makePools(app);
-  const views = {
-    overview: makeOverview(app),
-    pairs: {
-      element: h("section", { class: "pairs", "aria-label": "Pairs" }, filters.element, scatter.element, list.element, reading.element),
-      update() {
-        filters.update();
-        list.update();
-        scatter.update();
-        reading.update();
-      },
-    },
-    pools,
-    label: {
-      element: labelling.element,
-      update() {
-        labelling.exchange(itemsOf(app));
-        labelling.update();
-      },
-    },
-  };
-  const tabs = VIEWS.map(([key, name]) =>
+  const tabs = views.map(([key, name]) =>
     h("button", { type: "button", role: "tab", id: `tab-${key}`, onclick: () => app.set({ view: key }) }, name),
   );
+  const change = (/** @type {Event} */ event) => {
+    open(titles, { ...START, job: Number(/** @type {HTMLSelectElement} */ (event.target).value) });
+  };
   const choose = h(
     "select",
-    { "aria-label": "Result", onchange: (/** @type {Event} */ event) => open(titles, { ...START, job: Number(/** @type {HTMLSelectElement} */ (event.target).value) }) },
+    { "aria-label": "Result", onchange: change },
     titles.map((title, number) => h("option", { value: number, selected: number === job.number }, title)),
   );
   const main = h("main", {});
-  const notes = [...job.notes];
-  if (job.of > job.pairs) {
-    notes.push(`${job.pairs.toLocaleString("en")} of ${job.of.toLocaleString("en")} pairs are shown: whole statements, drawn so that each level has its share. The tables are of all pairs.`);
-  }
   fill(
     page,
     h("header", { class: "top" }, h("h1", {}, titles.length > 1 ? choose : job.title), h("nav", { role: "tablist" }, tabs)),
-    notes.map((note) => h("p", { class: "note", role: "note" }, note)),
+    job.notes.map((note) => h("p", { class: "note", role: "note" }, note)),
     main,
   );
-  const render = () => {
-    const view = /** @type {keyof typeof views} */ (app.state.view in views ? app.state.view : "overview");
-    pick(app);
-    if (main.firstElementChild !== views[view].element) fill(main, views[view].element);
-    tabs.forEach((tab, number) => tab.setAttribute("aria-selected", String(VIEWS[number][0] === view)));
-    views[view].update();
+  app.listeners.push(() => {
+    const [key, , view] = views.find(([name]) => name === app.state.view) ?? views[0];
+    if (main.firstElementChild !== view.element) fill(main, view.element);
+    tabs.forEach((tab, number) => tab.setAttribute("aria-selected", String(views[number][0] === key)));
+    view.update();
+  });
+}
+
+/** The views of pairs. @param {string[]} titles @param {Job} job @param {import("./state.js").State} state */
+function showPairs(titles, job, state) {
+  const app = new App(job, state);
+  app.listeners.push(() => pick(app));
+  const [filters, scatter, list, reading] = [makeFilters(app), makeScatter(app), makeList(app), makeReading(app)];
+  const labelling = makeLabelling(job.title, []);
+  const pairs = {
+    element: h("section", { class: "pairs", "aria-label": "Pairs" }, filters.element, scatter.element, list.element, reading.element),
+    update: () => [filters, list, scatter, reading].forEach((part) => part.update()),
   };
-  app.listeners.push(render);
-  current = { app, labelling, redraw: () => app.state.view === "pairs" && scatter.draw() };
-  render();
+  const label = {
+    element: labelling.element,
+    update() {
+      labelling.exchange(itemsOf(app));
+      labelling.update();
+    },
+  };
+  frame(titles, job, app, [
+    ["overview", "Overview", makeOverview(app)],
+    ["pairs", "Pairs", pairs],
+    ["pools", "Pools", makePools(app)],
+    ["label", "Label", label],
+  ]);
+  /** @param {string} key */
+  const typed = (key) => {
+    if (app.state.view === "label") return labelling.key(key);
+    if (app.state.view === "pairs" && (key === "j" || key === "k")) app.step(key === "j" ? 1 : -1);
+    return false;
+  };
+  return { app, typed, redraw: () => app.state.view === "pairs" && scatter.draw() };
+}
+
+/** The views of answers. @param {string[]} titles @param {import("./answers.js").Cited} job @param {import("./state.js").State} state */
+function showAnswers(titles, job, state) {
+  const app = new App(/** @type {any} */ (job), state);
+  const answers = makeAnswers(job, state, (change) => app.set(change));
+  frame(titles, job, app, [
+    ["answers", "Answers", answers],
+    ["tables", "Tables", makeTables(job)],
+  ]);
+  /** @param {string} key */
+  const typed = (key) => {
+    if (key === "j" || key === "k") answers.move(key === "j" ? 1 : -1);
+    return false;
+  };
+  return { app, typed, redraw: () => {} };
 }
 
 /** The pairs of the selection, for labelling: in an order that tells nothing of what they were picked by. @param {App} app */
@@ -102,23 +121,21 @@ function mixed(text) {
   return hash >>> 0;
 }
 
-/** @type {{app: App, labelling: ReturnType<typeof makeLabelling>, redraw: () => void} | null} */
+/** @type {ReturnType<typeof showPairs> | ReturnType<typeof showAnswers> | null} */
 let current = null;
 
 /** @param {string[]} titles @param {import("./state.js").State} state */
 async function open(titles, state) {
   const number = titles[state.job] === undefined ? 0 : state.job;
   const job = await loadJob(number);
-  show(titles, job, { ...state, job: number });
-  history.replaceState(null, "", writtenHash(/** @type {NonNullable<typeof current>} */ (current).app.state));
+  const show = /** @type {any} */ (job.kind === "answers" ? showAnswers : showPairs);
+  current = show(titles, job, { ...state, job: number });
+  current?.app.set({});
 }
 
 document.addEventListener("keydown", (event) => {
   if (!current || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
-  const { app, labelling } = current;
-  if (app.state.view === "label") {
-    if (labelling.key(event.key)) event.preventDefault();
-  } else if (app.state.view === "pairs" && (event.key === "j" || event.key === "k")) app.step(event.key === "j" ? 1 : -1);
+  if (current.typed(event.key)) event.preventDefault();
 });
 const redraw = () => current?.redraw();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

@@ -43,6 +43,7 @@ import { unpack } from "./unpack.js";
 /**
  * @typedef {object} Job
  * @property {number} number
+ * @property {string} kind pairs; or answers, whose other properties are those of `Cited`
  * @property {string} title
  * @property {string} unit
  * @property {number} pairs
@@ -71,6 +72,13 @@ export async function loadJob(number) {
   /** @type {Job} */
   const job = await unpack(`job-${number}`);
   job.number = number;
+  if (job.kind === "answers") return job;
+  if (job.of > job.pairs) {
+    const [shown, all] = [job.pairs.toLocaleString("en"), job.of.toLocaleString("en")];
+    job.notes.push(
+      `${shown} of ${all} pairs are shown: whole statements, drawn so that each level has its share. The tables are of all pairs.`,
+    );
+  }
   job.metrics.forEach((metric, index) => {
     metric.index = index;
     metric.range = scaleOf(metric);
