@@ -149,13 +149,20 @@ class IntervalConfig(Strict):
         return self.model_dump(include={"resamples", "seed", "level"})
 
 
+Family = Literal["column", "table", "suite"]
+"""Tests that are adjusted together."""
+
+
 class ComparisonConfig(Strict):
-    """Paired permutation tests between metrics."""
+    """Paired tests between metrics, and of metrics against controls."""
 
     permutations: int = Field(default=1000, ge=0, le=1_000_000)
     """Permutations of each paired test (0: no tests)."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
     """Level of the tests. Two metrics differ where the adjusted p is at most this."""
+    family: Family = "column"
+    """Tests that are adjusted together: those of a column (one measure), of a table (one protocol), or of a suite (all
+    tables of a data set)."""
 
 
 class ExecutorConfig(Strict):

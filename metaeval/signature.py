@@ -31,6 +31,7 @@ OF_RUN: Mapping[str, str] = {
     "control": "controls",
     "alpha": "comparison.alpha",
     "permutations": "comparison.permutations",
+    "family": "comparison.family",
     "interval": "interval.method interval.level",
     "fewest": "interval.fewest",
     "B": "interval.resamples",

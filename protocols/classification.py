@@ -73,6 +73,20 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     return {key: found[key] for key in keys}
 
 
+def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
+    """What random scores are expected to have: one half, and the average precision of a random order.
+
+    Row i of n is positive with chance k / n, and then so are (k - 1) / (n - 1) of those before it.
+    """
+    areas = dict.fromkeys((*PAIRS, "overall", "auc", "concordance"), 0.5)
+    known = rows.gold[_known(rows)]
+    n, k = known.size, int(np.count_nonzero(known == 2))
+    if not 0 < k < n:
+        return areas
+    first = (1 / np.arange(1, n + 1)).sum()
+    return {**areas, "ap_full": float((first + (k - 1) / (n - 1) * (n - first)) / n)}
+
+
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
@@ -247,5 +261,6 @@ PROTOCOL = Protocol(
     evaluate=evaluate,
     replicate=replicates,
     influence=influence,
+    chance=chance,
     table_number=3,
 )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from metaeval.stats.arrays import Bools
-from metaeval.stats.influence import Influence
+from metaeval.stats.influence import Influence, less, t_interval, t_test
 from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
 from metaeval.stats.significance import equivalent_within, required_groups, tost
 from protocols.contract import Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
@@ -190,6 +190,70 @@ def _replicates(
     """codes: the groups of the whole input, which are resampled as in the table of each metric."""
     draws = bootstrap(codes.size, 0 if resampling.studentised else resampling.n, resampling.seed)
     return protocol.replicate(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, draws, options, keys)
+
+
+CHANCE_DRAWS = 20
+"""Draws of random scores whose mean stands for their expectation, where a protocol has no closed form."""
+
+
+def chance(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
+    """What measures random scores are expected to have on these rows; without those that are undefined."""
+    if protocol.chance:
+        return protocol.chance(rows, options)
+    generator = np.random.default_rng(0)
+    drawn = [
+        protocol.evaluate(rows.with_score(generator.random(rows.score.size)), Resampling(n=0), options).estimates
+        for _ in range(CHANCE_DRAWS)
+    ]
+    values = {key: [one[key].value for one in drawn] for key in drawn[0]}
+    return {key: float(np.mean(known)) for key, own in values.items() if (known := [v for v in own if v is not None])}
+
+
+def tested_against(
+    protocol: Protocol,
+    options: Mapping[str, str],
+    resampling: Resampling,
+    metrics: Mapping[str, Judgements],
+    against: Mapping[str, Mapping[str, Judgements | None]],
+    keys: Collection[str],
+) -> dict[tuple[str, str], dict[str, Difference]]:
+    """Hold metrics (by name) against the controls of each, on the rows that both scored.
+
+    A control of None is what random scores are expected to have. The test of a difference is Student's with its cluster
+    standard error, at the effective number of groups, as its interval. Measures without influence values have no p.
+    """
+    kept: dict[tuple[str, bytes], Influences] = {}
+
+    def values(name: str, judgements: Judgements, both: Bools) -> Influences:
+        place = name, both.tobytes()
+        if place not in kept:
+            codes, used = np.unique(judgements.group), _judged(protocol, judgements, both, options)
+            kept[place] = influence_of(protocol, used, codes, options, keys)
+        return kept[place]
+
+    found: dict[tuple[str, str], dict[str, Difference]] = {}
+    for name, controls in against.items():
+        metric = metrics[name]
+        for other, control in controls.items():
+            both = ~np.isnan(metric.score) if control is None else _both(metric, control)
+            if not both.any():
+                continue
+            own = values(f"metric {name}", metric, both)
+            if control is None:
+                expected = chance(protocol, metric.rows(both), options)
+                apart = {key: less(one, expected[key]) for key in keys if (one := own.get(key)) and key in expected}
+            else:
+                theirs = values(f"control {other}", control, both)
+                apart = {key: one for key in keys if (one := minus(own.get(key), theirs.get(key)))}
+            rows = int(both.sum())
+            found[name, other] = {key: _tested(one, rows, resampling.level) for key, one in apart.items()}
+    return found
+
+
+def _tested(apart: Influence, rows: int, level: float) -> Difference:
+    low, high = t_interval(apart, level) or (None, None)
+    p = t_test(apart)
+    return Difference(rows, apart.value, low, high, None if np.isnan(p) else p)
 
 
 @dataclass(frozen=True)

@@ -187,7 +187,8 @@ class Protocol:
     measures of these keys under every weighting, from rows that all have a score and group codes below `n_groups`.
     judge: turns scores into what two metrics are compared by, where that is not the score itself. influence:
     `influence(rows, n_groups, options, keys)` gives the influence values of these measures, of the same rows; None:
-    they are the jackknife's over groups, made with `replicate`.
+    they are the jackknife's over groups, made with `replicate`. chance: `chance(rows, options)` gives what measures
+    random scores are expected to have on these rows; None: it is the mean over draws.
 
     about: what it measures, in one plain sentence. headline: the key of the measure that metrics are ranked by; "": the
     first of the table. options: by name. usual: whether "all" asks for it.
@@ -213,6 +214,7 @@ class Protocol:
     usual: bool = True
     judge: Callable[[Judgements, Mapping[str, str]], Judgements] | None = None
     influence: Callable[[Judgements, int, Mapping[str, str], Collection[str]], Influences] | None = None
+    chance: Callable[[Judgements, Mapping[str, str]], Mapping[str, float]] | None = None
     about: str = ""
     headline: str = ""
     tie_orders: bool = False

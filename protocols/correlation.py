@@ -193,6 +193,7 @@ PROTOCOL = Protocol(
     evaluate=evaluate,
     replicate=replicates,
     influence=influence,
+    chance=lambda rows, options: dict.fromkeys((*PLAIN, *PARTIAL), 0.0),
     table_number=2,
     table_measures=PLAIN,
 )

@@ -100,6 +100,17 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     return {key: of_left_out(values[key], held, (0.0, 1.0)) for key in keys}
 
 
+def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
+    """What random scores are expected to have: the mean over all orders, which is that of one score for every row."""
+    candidates = _answerable(rows).rows
+    if not candidates.score.size:
+        return {}
+    tied = candidates.with_score(np.zeros(candidates.score.size))
+    return {
+        key: float(values.mean()) for key, values in _pool_values(tied, _gains(options), "expected", MEASURES).items()
+    }
+
+
 def _answerable(rows: Judgements) -> _Candidates:
     return _candidates(rows, np.isin(rows.pool, rows.pool[rows.gold >= 1]))
 
@@ -226,6 +237,7 @@ PROTOCOL = Protocol(
     evaluate=evaluate,
     replicate=replicates,
     influence=influence,
+    chance=chance,
     options={
         "gains": Option(
             "NDCG's gain of a candidate",

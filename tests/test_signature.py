@@ -61,7 +61,7 @@ def test_a_signature_names_what_it_pins(signatures):
     ((_, text),) = signatures().items()
 
     where = "data unit chunks sentences evidence pool levels"
-    how = "metric protocol gains ties interval fewest by B seed permutations alpha metaeval numpy scipy"
+    how = "metric protocol gains ties interval fewest by B seed permutations alpha family metaeval numpy scipy"
     assert [field.partition(":")[0] for field in text.split("|")] == f"{where} {how}".split()
     assert text.startswith("data:tiny/all@")
 
@@ -88,6 +88,7 @@ MOVING = (
     "interval.level=0.95000001",
     "interval.method=bca",
     "interval.fewest=2",
+    "comparison.family=table",
 )
 """Settings that can move a printed digit, each away from its default."""
 

@@ -51,6 +51,11 @@ class Column:
     ledger: Ledger | None = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def is_random(self) -> bool:
+        """Whether it is the control of random scores, which counts with its expectation."""
+        return self.kind == "control" and self.name == "random"
+
 
 def check_names(config: RunConfig) -> None:
     """Refuse a wrong metric, a missing score file, or options of no metric, before any work is done.

@@ -5,98 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
-from math import ceil
 
 import numpy as np
 
 from metaeval import registry
-from metaeval.config import ComparisonConfig, RunConfig
+from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
 from metaeval.experiment.perfect_detectors import perfect
 from metaeval.experiment.prepared_run import Frame
 from metaeval.experiment.published import Beside, published_for
+from metaeval.experiment.significance import marked, significance
 from metaeval.report import result as results
 from metaeval.report.reading import Reading, Readings
-from metaeval.report.sheet import known
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import resampled_fields, signature, versions
-from metaeval.stats.significance import benjamini_hochberg, holm, significance_clusters
-from protocols.comparison import compare
+from protocols.comparison import chance
 from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampling
-
-Tested = tuple[Judgements, Outcome]
 
 Asked = tuple[Protocol, Mapping[str, str]]
 """A protocol and its options."""
 
 
-def significance(
-    protocol: Protocol,
-    options: Mapping[str, str],
-    resampling: Resampling,
-    settings: ComparisonConfig,
-    tested: Mapping[str, Tested],
-    keys: Sequence[str],
-) -> results.Significance | None:
-    """Compare every two metrics (by name, with their judgements and outcomes) under the measures `keys`.
-
-    None with fewer than two metrics, or without permutations. Where Holm's adjustment over so many pairs could not
-    reach `alpha` with the smallest p that the permutations allow, more of them are made.
-    """
-    if len(tested) < 2 or not settings.permutations:
-        return None
-    pairs = list(combinations(tested, 2))
-    permutations = max(settings.permutations, ceil(2 * len(pairs) / settings.alpha))
-    found = {}
-    for pair in pairs:
-        (one, of_one), (other, of_other) = (tested[name] for name in pair)
-        found[pair] = compare(protocol, (one, other), (of_one, of_other), resampling, permutations, options, keys)
-    comparisons: list[results.Comparison] = []
-    for key in keys:
-        differences = [found[pair][key] for pair in pairs]
-        p = np.array([np.nan if told.p is None else told.p for told in differences])
-        comparisons += [
-            results.Comparison(
-                measure=key,
-                one=pair[0],
-                other=pair[1],
-                rows=told.rows,
-                difference=told.value,
-                low=told.low,
-                high=told.high,
-                p=told.p,
-                holm=known(h),
-                bh=known(b),
-                note=told.note,
-            )
-            for pair, told, h, b in zip(pairs, differences, holm(p), benjamini_hochberg(p), strict=True)
-        ]
-    return results.Significance(
-        permutations=permutations, seed=resampling.seed, alpha=settings.alpha, comparisons=comparisons
-    )
-
-
-def clusters(
-    found: results.Significance, values: Mapping[str, Mapping[str, results.Value]]
-) -> dict[str, dict[str, int]]:
-    """Significance cluster of each metric under each measure, 1 the best; values: metric -> measure -> value."""
-    names = list(values)
-    placed: dict[str, dict[str, int]] = {name: {} for name in names}
-    for key in dict.fromkeys(one.measure for one in found.comparisons if one.p is not None):
-        differ = np.zeros((len(names), len(names)), dtype=np.bool_)
-        for one in found.comparisons:
-            if one.measure == key and one.holm is not None and one.holm <= found.alpha:
-                a, b = names.index(one.one), names.index(one.other)
-                differ[a, b] = differ[b, a] = True
-        given = [values[name][key].value for name in names]
-        value = np.array([np.nan if one is None else one for one in given])
-        for name, cluster in zip(names, significance_clusters(value, differ).tolist(), strict=True):
-            if cluster:
-                placed[name][key] = cluster
-    return placed
-
+EXPECTED = "what random scores are expected to have, not one draw of them"
 
 # What the footer repeats of the signature: the choices that move numbers most and are not said elsewhere in the table.
 _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window")
@@ -183,10 +114,12 @@ def evaluate(
     options: Mapping[str, str],
     config: RunConfig,
     tested: Collection[str] | None = None,
+    tables: int = 1,
 ) -> results.Result:
     """One protocol over all columns of a frame's data, with what was published beside it.
 
-    tested: the metrics that are tested against each other; None for all. Of the run's settings only those of intervals
+    tested: the metrics that are tested, against each other and the controls; None for all. tables: of the suite, which
+    `as_one_family` makes one of. Of the run's settings only those of intervals
     and comparisons are read here.
     """
     resampling = resampling_of(config)
@@ -194,11 +127,14 @@ def evaluate(
     blind = {measure.key: why for measure in protocol.measures if (why := measure.blind(unscored))}
     judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}
     outcomes = {column: _without(blind, protocol.evaluate(judged[column], resampling, options)) for column in columns}
+    for column in columns:
+        if column.is_random:
+            outcomes[column] = _expected(outcomes[column], chance(protocol, judged[column], options))
     beside = Beside()
     if frame.as_published:
         beside = published_for(frame.name, frame.split, frame.unit, protocol.name)
     resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
-    compared = {"permutations": config.comparison.permutations, "alpha": config.comparison.alpha}
+    compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
     rows = {column: _row(frame, column, outcomes[column], signed, beside) for column in columns}
     # Ceilings are those of the column that has most rows: unscored rows take their gold with them.
@@ -207,14 +143,12 @@ def evaluate(
     shown = [measure for measure in protocol.measures if measure.key in keys]
     metrics = [column for column in columns if column.kind == "metric" and (tested is None or column.name in tested)]
     found = significance(
-        protocol,
-        options,
-        resampling,
-        config.comparison,
+        *(protocol, options, resampling, config.comparison),
         {column.name: (judged[column], outcomes[column]) for column in metrics},
-        [measure.key for measure in shown if measure.normal],
+        [measure.key for measure in shown if measure.key not in blind],
+        {column.name: _rivals(column, columns, judged) for column in metrics},
+        tables,
     )
-    placed = clusters(found, {column.name: rows[column].values for column in metrics}) if found else {}
     in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
     said = {key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields}
     return results.Result(
@@ -225,7 +159,7 @@ def evaluate(
         data=frame.summary,
         interval=results.Interval(**config.interval.model_dump()),
         columns=[results.Column(key=m.key, label=m.label, scale=m.scale, digits=m.digits) for m in shown],
-        rows=[_flag(column, rows, placed.get(column.name, {})) for column in columns],
+        rows=marked(list(rows.values()), found),
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
         perfect=perfect(frame, protocol, options, resampling, [measure.key for measure in shown]),
         significance=found,
@@ -238,6 +172,31 @@ def _without(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
     constant = [key for key, estimate in outcome.estimates.items() if key in blind and estimate.value is not None]
     undefined = {key: Estimate(None, note=blind[key]) for key in constant}
     return replace(outcome, estimates={**outcome.estimates, **undefined})
+
+
+def _expected(outcome: Outcome, values: Mapping[str, float]) -> Outcome:
+    """The outcome of random scores, with what they are expected to have in the place of what one draw has."""
+    estimates = {
+        key: Estimate(values[key], note=EXPECTED) if key in values and estimate.value is not None else estimate
+        for key, estimate in outcome.estimates.items()
+    }
+    return replace(outcome, estimates=estimates)
+
+
+def _rivals(
+    column: Column, columns: Sequence[Column], judged: Mapping[Column, Judgements]
+) -> dict[str, Judgements | None]:
+    """The controls that a metric is held against: not those that see the gold, nor one that is the metric itself.
+
+    `overlap` is a control too. None stands for the expectation of random scores.
+    """
+    return {
+        other.name: None if other.is_random else judged[other]
+        for other in columns
+        if other.kind == "control"
+        and other.name not in GOLD_CONTROLS
+        and not np.array_equal(other.score, column.score, equal_nan=True)
+    }
 
 
 def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, object], beside: Beside) -> results.Row:
@@ -265,31 +224,3 @@ def resampling_of(config: RunConfig) -> Resampling:
     """How a run's intervals are made."""
     interval = config.interval
     return Resampling(interval.resamples, interval.seed, interval.level, interval.method, interval.fewest)
-
-
-def _flag(column: Column, rows: Mapping[Column, results.Row], placed: Mapping[str, int]) -> results.Row:
-    """A metric's clusters, and for each measure the controls that it does not clearly beat: its interval is not above.
-
-    Left out are the controls that see the gold, and one that is the metric itself (`overlap` is a control too).
-    """
-    row = rows[column]
-    if column.kind == "control":
-        return row
-    controls = [
-        other_row
-        for other, other_row in rows.items()
-        if other.kind == "control"
-        and other.name not in GOLD_CONTROLS
-        and not np.array_equal(other.score, column.score, equal_nan=True)
-    ]
-    not_above = {
-        key: names
-        for key, value in row.values.items()
-        if (names := [other.metric for other in controls if _reaches(other.values[key], value)])
-    }
-    return row.model_copy(update={"not_above": not_above, "clusters": dict(placed)})
-
-
-def _reaches(control: results.Value, value: results.Value) -> bool:
-    # Without both intervals nothing is said.
-    return value.low is not None and control.high is not None and control.high >= value.low

@@ -34,6 +34,7 @@ from metaeval.experiment.prepared_run import (
     prepare,
     prepare_ratings,
 )
+from metaeval.experiment.significance import as_one_family
 from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.reading import parquet_library
 from metaeval.report.formats import write_tables
@@ -90,8 +91,9 @@ def evaluate_columns(job: Job, columns: Sequence[Column]) -> Evaluated:
     """
     whole = [*columns, *control_columns(job, columns)] if job.config.controls else columns
     readable, left_out = readable_protocols(job.config, partial(from_job, job))
-    results = [evaluate(frame, whole, protocol, options, job.config) for (protocol, options), frame in readable]
-    return Evaluated(job, whole, results, left_out)
+    n = len(readable)
+    results = [evaluate(frame, whole, *asked, job.config, tables=n) for asked, frame in readable]
+    return Evaluated(job, whole, in_family(job.config, results), left_out)
 
 
 def evaluate_rated(rated: RatedSet, columns: Sequence[Column], tested: Collection[str] | None = None) -> Evaluated:
@@ -106,8 +108,13 @@ def evaluate_rated(rated: RatedSet, columns: Sequence[Column], tested: Collectio
     frame = from_ratings(rated)
     whole = [*columns, *rating_controls(rated)] if rated.config.controls else columns
     readable, left_out = readable_protocols(rated.config, lambda _: frame)
-    results = [evaluate(frame, whole, *asked, rated.config, tested) for asked, _ in readable]
-    return Evaluated(rated, whole, results, left_out)
+    results = [evaluate(frame, whole, *asked, rated.config, tested, len(readable)) for asked, _ in readable]
+    return Evaluated(rated, whole, in_family(rated.config, results), left_out)
+
+
+def in_family(config: RunConfig, results: list[Result]) -> list[Result]:
+    """The results of one data set, adjusted together where the run asks for it."""
+    return as_one_family(results) if config.comparison.family == "suite" else results
 
 
 def write_run(config: RunConfig, run: Evaluated, command: str = "run") -> list[Path]:

@@ -68,16 +68,29 @@ def marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, ..
 
 
 def footnotes(
-    rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str
+    rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str, by_test: bool = True
 ) -> tuple[Note, ...]:
-    """The footnotes that `marks` points to, one for each mark in use."""
+    """The footnotes that `marks` points to, one for each mark in use.
+
+    by_test: controls were beaten by a test; in results of old, by intervals.
+    """
     ties, bounds = (partial(_spans, kind=kind) for kind in ("ties", "bounds"))
     notes = (
-        Note(LEVEL, "interval does not lie above that of a control:", _items(rows, columns, _level)),
+        Note(LEVEL, f"{not_above(by_test)}:", _items(rows, columns, _level)),
         Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, columns, ties)),
         Note(UNSCORED, f"{units} without a score could move the value, [worst..best]:", _items(rows, columns, bounds)),
     )
     return (*(note for note in notes if note.items), *(Note(letter, reason) for reason, letter in reasons.items()))
+
+
+def not_above(by_test: bool) -> str:
+    """What the mark of a control that is not beaten means."""
+    return "not shown to be above a control" if by_test else "interval does not lie above that of a control"
+
+
+def tests_controls(result: Result) -> bool:
+    """Whether controls were beaten by a test, and not by intervals as in results of old."""
+    return result.significance is not None and result.significance.controls is not None
 
 
 def _names() -> Iterator[str]:
@@ -370,7 +383,10 @@ def differs(comparison: Comparison, alpha: float) -> bool:
 
 def settings(tested: Significance) -> str:
     """The test and its settings."""
-    return f"paired cluster permutation, {tested.permutations:,} permutations, Holm, alpha {tested.alpha:g}"
+    over = f" over the {tested.tests:,} tests of a {tested.family}" if tested.tests else ""
+    made = f"paired cluster permutation, {tested.permutations:,} permutations"
+    made += "; against controls paired cluster t;" if tested.controls else ","
+    return f"{made} Holm{over}, alpha {tested.alpha:g}"
 
 
 def cluster(row: Row, column: Column) -> str:

@@ -30,7 +30,17 @@ from metaeval.report.grid import (
     plain,
     value_of,
 )
-from metaeval.report.notes import LEVEL, cluster, footer, in_blocks, letters, reason_of, settings
+from metaeval.report.notes import (
+    LEVEL,
+    cluster,
+    footer,
+    in_blocks,
+    letters,
+    not_above,
+    reason_of,
+    settings,
+    tests_controls,
+)
 from metaeval.report.result import Column, Data, Result, Row
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
@@ -140,7 +150,7 @@ def score_table(results: Sequence[Result]) -> Grid:
         headings=tuple(heading for part in parts.values() for heading in part.headings),
         blocks=tuple(block for block in blocks if block.lines),
         legend=legend(part.ranks[column.key] for part in parts.values() for column in part.columns),
-        footnotes=_footnotes(blocks, reasons),
+        footnotes=_footnotes(blocks, reasons, all(map(tests_controls, results))),
         footer=(*_reading(results), *shared_footer(sources)),
         signatures=signatures(results),
         groups=tuple(Group(name, len(part.headings)) for name, part in parts.items()),
@@ -187,9 +197,9 @@ def _marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, .
     return tuple(mark for mark in (cluster(row, column), flagged, letter) if mark)
 
 
-def _footnotes(blocks: Sequence[Block], reasons: Mapping[str, str]) -> tuple[Note, ...]:
+def _footnotes(blocks: Sequence[Block], reasons: Mapping[str, str], by_test: bool) -> tuple[Note, ...]:
     flagged = any(LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
-    found = (Note(LEVEL, "interval does not lie above that of a control (the two oracles aside)"),) if flagged else ()
+    found = (Note(LEVEL, f"{not_above(by_test)} (the two oracles aside)"),) if flagged else ()
     return (*found, *(Note(letter, reason) for reason, letter in reasons.items()))
 
 

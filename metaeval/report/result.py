@@ -68,8 +68,8 @@ class Row(_Strict):
     """One metric or control.
 
     scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `not_above` lists, for
-    each measure, the controls whose interval this metric's does not lie wholly above. `ledger` is None for controls
-    and imported scores. `clusters` holds the row's significance cluster for each measure, 1 the best.
+    each measure, the controls that this metric was not shown to be above (`Significance.controls`). `ledger` is None
+    for controls and imported scores. `clusters` holds the row's significance cluster for each measure, 1 the best.
     """
 
     metric: str
@@ -154,12 +154,18 @@ class Significance(_Strict):
     """The comparisons of the metrics: every pair under every shown measure, and the settings of the test.
 
     Two metrics count as different where the Holm-adjusted p is at most `alpha`; `Row.clusters` follows from that.
+    controls: every metric (`one`) less each control (`other`) that it is held against, tested with the cluster standard
+    error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the tests
+    that p is adjusted over, of which there are at most `tests`.
     """
 
     permutations: int
     seed: int
     alpha: float
     comparisons: list[Comparison]
+    controls: list[Comparison] | None = None
+    family: Literal["column", "table", "suite"] = "column"
+    tests: int = 0
 
 
 FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "share of evidence"

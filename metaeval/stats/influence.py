@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, stdtrit
+from scipy.special import expit, logit, stdtr, stdtrit
 
 from metaeval.stats.arrays import Floats, Ints, weighted_sums
 from metaeval.stats.resampling import Draws
@@ -84,6 +84,12 @@ class Influence:
         return Influence(self.value - other.value, self.parts - other.parts, self.rows, ends)
 
 
+def less(given: Influence, known: float) -> Influence:
+    """Influence values of a measure less a value that is known."""
+    ends = given.ends and (given.ends[0] - known, given.ends[1] - known)
+    return Influence(given.value - known, given.parts, given.rows, ends)
+
+
 def mean_of(some: Sequence[Influence]) -> Influence:
     """Influence values of the mean of several measures with the same parts and range."""
     rows = np.max([one.rows for one in some], axis=0)
@@ -117,6 +123,27 @@ def t_interval(given: Influence, level: float) -> tuple[float, float] | None:
     freedom = max(effective - 1, 1.0)
     quantile = float(stdtrit(freedom, (1 + level) / 2))
     return _around(given, given.standard_error(), (-quantile, quantile), level)
+
+
+def t_test(given: Influence, null: float = 0.0) -> float:
+    """Two-sided p of the value `null`, which `t_interval` at level 1 - p just leaves out; NaN without standard error.
+
+    A measure that no group moves is known where it is `null`, and p is 1; elsewhere p is that of the sign test of as
+    many groups as speak alike.
+    """
+    error, ends = given.standard_error(), given.ends
+    if math.isnan(error) or abs(given.value - null) < _NOISE:
+        return error if math.isnan(error) else 1.0
+    freedom = max(given.effective_groups() - 1, 1.0)
+    if ends is None:
+        return _sign_test(given) if error < _NOISE else float(2 * stdtr(freedom, -abs(given.value - null) / error))
+    width, at, chance = ends[1] - ends[0], _share(given.value, ends), _share(null, ends)
+    if not _NEAR < at < 1 - _NEAR:
+        return float((chance if at > 0.5 else 1 - chance) ** _unseen_in(given))
+    if error < _NOISE:
+        return _sign_test(given)
+    unit = error / (width * at * (1 - at))
+    return float(2 * stdtr(freedom, -abs(logit(at) - logit(chance)) / unit))
 
 
 def bootstrap_t_interval(given: Influence, draws: Draws, level: float) -> tuple[float, float] | None:
@@ -161,15 +188,23 @@ def _around(given: Influence, error: float, quantiles: tuple[float, float], leve
         return given.value - quantiles[1] * error, given.value - quantiles[0] * error
     width, at = ends[1] - ends[0], _share(given.value, ends)
     if not _NEAR < at < 1 - _NEAR:
-        # Each part counts as the number of equal groups that is worth as much as its own.
-        rows = given.rows[given.rows.any(axis=1)].astype(np.float64)
-        least = (1 - level) ** (1 / float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min()))
+        least = (1 - level) ** (1 / _unseen_in(given))
         return (ends[0] + width * least, ends[1]) if at > 0.5 else (ends[0], ends[1] - width * least)
-    if error == 0:
+    if error < _NOISE:
         return given.value, given.value
     unit = error / (width * at * (1 - at))
     low, high = expit(logit(at) - np.array(quantiles)[::-1] * unit)
     return float(ends[0] + width * low), float(ends[0] + width * high)
+
+
+def _unseen_in(given: Influence) -> float:
+    """Groups in which nothing else was seen: of the part with fewest, each worth its share of the rows."""
+    rows = given.rows[given.rows.any(axis=1)].astype(np.float64)
+    return float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min())
+
+
+def _sign_test(given: Influence) -> float:
+    return float(min(1.0, 2 * 0.5 ** _unseen_in(given)))
 
 
 def _expected_square(part: Floats, n: Floats) -> Floats:

@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import metaeval
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError
 from metaeval.experiment import columns
+from metaeval.report import notes
+from metaeval.stats.significance import holm
 from metrics_zoo.support_mini import SupportMini, judge
 
 QUICK = {"interval": {"resamples": 200}}
@@ -29,9 +32,7 @@ def test_a_perfect_metric_is_above_every_control(pairs):
     assert rows["classification"].values["overall"].value == 1
     assert rows["correlation"].values["kendall"].value == pytest.approx(1, abs=1e-12)
     assert rows["retrieval"].values["ndcg@5"].value == 1
-    # Few pools hold more than five chunks, so that words alone reach recall@5 of 1 as well.
-    rivals = {name for row in rows.values() for names in row.not_above.values() for name in names}
-    assert rivals == {"lexical overlap", "learnt coverage"}
+    assert [row.not_above for row in rows.values()] == [{}, {}, {}]
 
 
 def test_a_metric_below_a_control_is_flagged_like_one_that_overlaps_it(pairs):
@@ -77,9 +78,74 @@ def test_there_is_no_learnt_control_on_what_it_was_fitted_on_or_where_it_would_t
     assert "1,054 pairs would take minutes: name support-mini" in found["minutes"][1]
 
 
-def test_without_intervals_nothing_is_flagged(pairs):
-    rows = evaluated({pair.pair_id: 0.5 for pair in pairs}, interval={"resamples": 0})
-    assert rows["classification"].not_above == {}
+def test_without_tests_nothing_is_flagged(pairs):
+    flat = {pair.pair_id: 0.5 for pair in pairs}
+    assert evaluated(flat, comparison={"permutations": 0})["classification"].not_above == {}
+    assert "random" in evaluated(flat, interval={"resamples": 0})["classification"].not_above["overall"]
+
+
+def test_a_flag_follows_from_the_paired_test_and_not_from_two_intervals(pairs):
+    # A little better than the words of the statement everywhere: intervals overlap, the paired test tells them apart.
+    overlap = {pair.pair_id: len({*pair.statement.split()} & {*pair.source.split()}) for pair in pairs}
+    words = {key: value + 0.0 for key, value in overlap.items()}
+    better = {pair.pair_id: words[pair.pair_id] + 0.5 * float(pair.level) for pair in pairs}
+    (result,) = metaeval.evaluate_scores(
+        {"better": better, "words": words}, dataset="mini", protocols=["classification"], **QUICK
+    )
+    rows = {row.metric: row for row in result.rows}
+    assert result.significance.tests == 1 + len(result.significance.controls) / 4
+    for one in result.significance.controls:
+        told = one.holm is not None and one.holm <= 0.05 and one.difference > 0
+        assert told == (one.other not in rows[one.one].not_above.get(one.measure, []))
+
+
+def test_random_scores_count_with_their_expectation(pairs):
+    results = metaeval.evaluate_scores({"mine": {}}, dataset="mini", **QUICK)
+    found = {
+        key: value for one in results for row in one.rows if row.metric == "random" for key, value in row.values.items()
+    }
+    constant = {
+        key: v for one in results for row in one.rows if row.metric == "constant" for key, v in row.values.items()
+    }
+    assert {key: found[key].value for key in ("fs_ns", "overall", "pearson", "kendall")} == {
+        "fs_ns": 0.5,
+        "overall": 0.5,
+        "pearson": 0,
+        "kendall": 0,
+    }
+    # The mean over all orders is what a metric has that gives every candidate one score.
+    assert found["ndcg@5"].value == pytest.approx(constant["ndcg@5"].value, abs=1e-12)
+    assert (found["ndcg@5"].low, found["ndcg@5"].high) == (None, None)
+
+
+@pytest.mark.parametrize("family", ["column", "table", "suite"])
+def test_p_is_adjusted_over_the_family(pairs, family):
+    scores = {
+        name: {pair.pair_id: float(len(getattr(pair, name))) for pair in pairs} for name in ("source", "statement")
+    }
+    settings = {"protocols": ["classification", "correlation"], "comparison": {"family": family, "permutations": 99}}
+    found = metaeval.evaluate_scores(scores, dataset="mini", **settings, **QUICK)
+    tests = [
+        (result.protocol, one)
+        for result in found
+        for one in (*result.significance.comparisons, *result.significance.controls)
+    ]
+    families = {"column": lambda of, one: (of, one.measure), "table": lambda of, one: of, "suite": lambda of, one: 0}
+    sizes = {}
+    for of, one in tests:
+        sizes.setdefault(families[family](of, one), []).append(one)
+    for own in sizes.values():
+        raw = np.array([np.nan if one.p is None else one.p for one in own])
+        expected = [None if np.isnan(p) else p for p in holm(raw)]
+        assert [one.holm for one in own] == expected
+    for result in found:
+        most = max(
+            sum(one.p is not None for one in own)
+            for key, own in sizes.items()
+            if key == 0 or key == result.protocol or (isinstance(key, tuple) and key[0] == result.protocol)
+        )
+        assert result.significance.tests == most
+        assert f"{most} tests of a {family}" in str(notes.settings(result.significance))
 
 
 def test_statuses_count_the_unscored_rows_and_not_the_excluded_ones(pairs):

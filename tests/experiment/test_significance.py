@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from metaeval.config import ComparisonConfig
-from metaeval.experiment.evaluation import clusters, significance
+from metaeval.experiment.significance import clusters, significance
 from metaeval.report import result as results
 from protocols import classification, correlation
 from protocols.comparison import compare

@@ -24,7 +24,15 @@ from metaeval.stats.classification import (
     roc_auc,
 )
 from metaeval.stats.correlations import concordance, pearson, rank_correlations
-from metaeval.stats.influence import Influence, bootstrap_t_interval, mean_of, of_left_out, t_interval
+from metaeval.stats.influence import (
+    Influence,
+    bootstrap_t_interval,
+    less,
+    mean_of,
+    of_left_out,
+    t_interval,
+    t_test,
+)
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Prepared, bootstrap, jackknife, replicate, value
 
@@ -242,3 +250,36 @@ def test_order_of_rows_and_names_of_groups_are_irrelevant() -> None:
     other = auc_influence(score[order], gold[order], 39 - group[order], 40)(2, 0)
     assert other.parts[:, ::-1].tobytes() == one.parts.tobytes()
     assert t_interval(other, 0.95) == pytest.approx(t_interval(one, 0.95), abs=1e-14)
+
+
+@pytest.mark.parametrize("ends", [None, (0.0, 1.0), (-1.0, 1.0)])
+def test_p_is_the_level_at_which_the_interval_ends_there(ends: tuple[float, float] | None) -> None:
+    given = flat(np.random.default_rng(5).normal(size=30) / 40, ends, 0.6)
+    for null in (0.5, 0.58, 0.7):
+        p = t_test(given, null)
+        interval = t_interval(given, 1 - p)
+        assert interval
+        assert min(abs(end - null) for end in interval) < 1e-12
+    moved = less(given, 0.5)
+    assert t_test(moved) == pytest.approx(t_test(given, 0.5), abs=1e-12)
+    assert t_test(moved, 0.1) == 1
+
+
+def test_p_where_no_group_moves_the_measure() -> None:
+    # All 6 groups say the same: two-sided, a sign test has p 2 / 2**6. At an end, what is seen by chance .5 in each.
+    still = flat(np.zeros(6), (0.0, 1.0), 0.7)
+    assert (t_test(still, 0.7), t_test(still)) == (1, 2 / 2**6)
+    assert t_test(flat(np.zeros(6), (0.0, 1.0), 1.0), 0.5) == pytest.approx(1 / 2**6)
+    assert t_test(flat(np.zeros(6), (0.0, 1.0), 0.0), 0.5) == pytest.approx(1 / 2**6)
+
+
+def test_equal_metrics_are_called_different_as_often_as_p_says() -> None:
+    # 400 differences of two equal metrics over 40 groups: 20 +- 4.4 have p <= .05.
+    hits = 0
+    for seed in range(400):
+        _, gold, group = sample(seed, 40, levels=2, rows=3)
+        noise = np.random.default_rng(seed)
+        one, two = (gold + noise.normal(size=40)[group] + noise.normal(size=group.size) for _ in range(2))
+        areas = [auc_influence(metric, gold, group, 40)(1, 0) for metric in (one, two)]
+        hits += t_test(areas[0] - areas[1]) <= 0.05
+    assert 8 <= hits <= 33

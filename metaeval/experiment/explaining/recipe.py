@@ -138,7 +138,7 @@ class Recipe:
         method = interval.method if "protocol" in fields else "percentile"
         self.setting("interval.method", how.removeprefix("cluster-") or method, method)
         self.setting("interval.fewest", fields.get("fewest", f"{interval.fewest:g}"), f"{interval.fewest:g}")
-        for name in ("permutations", "alpha"):
+        for name in ("permutations", "alpha", "family"):
             usual = getattr(comparison, name)
             self.setting(f"comparison.{name}", fields.get(name, usual), usual)
 

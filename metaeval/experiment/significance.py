@@ -1,0 +1,159 @@
+"""The tests of a table: every two metrics, and every metric against each control; families, clusters and flags.
+
+Two metrics are compared by exchanging their scores group by group. A control costs nothing and is met by every metric,
+so that exchanges would be most of the work: there the difference is held against its own cluster standard error, as
+its interval is. All tests of a family are adjusted together, by Holm's method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import combinations
+from math import ceil
+
+import numpy as np
+
+from metaeval.config import ComparisonConfig
+from metaeval.report.result import Comparison, Result, Row, Significance, Value
+from metaeval.report.sheet import known
+from metaeval.stats.significance import benjamini_hochberg, holm, significance_clusters
+from protocols.comparison import Difference, compare, tested_against
+from protocols.contract import Judgements, Outcome, Protocol, Resampling
+
+Tested = tuple[Judgements, Outcome]
+
+
+def significance(
+    protocol: Protocol,
+    options: Mapping[str, str],
+    resampling: Resampling,
+    settings: ComparisonConfig,
+    tested: Mapping[str, Tested],
+    keys: Sequence[str],
+    against: Mapping[str, Mapping[str, Judgements | None]] | None = None,
+    tables: int = 1,
+) -> Significance | None:
+    """Compare every two metrics (by name, with their judgements and outcomes) under the measures `keys`.
+
+    against: of each metric, the controls that it is held against under every measure of the table; None in the place
+    of a control's judgements: what random scores are expected to have. tables: of the suite.
+
+    None without anything to compare, or without permutations. Where Holm's adjustment over a family could not reach
+    `alpha` with the smallest p that the permutations allow, more of them are made.
+    """
+    pairs = list(combinations(tested, 2))
+    held = sum(map(len, (against or {}).values()))
+    if (not pairs and not held) or not settings.permutations:
+        return None
+    within = {"column": 1, "table": len(keys), "suite": len(keys) * tables}[settings.family]
+    permutations = max(settings.permutations, ceil(2 * (len(pairs) + held) * within / settings.alpha))
+    found = {}
+    for pair in pairs:
+        (one, of_one), (other, of_other) = (tested[name] for name in pair)
+        asked = [key for key in keys if protocol.measure(key).normal]
+        found[pair] = compare(protocol, (one, other), (of_one, of_other), resampling, permutations, options, asked)
+    comparisons = [
+        _comparison(key, pair, found[pair][key]) for key in keys for pair in pairs if protocol.measure(key).normal
+    ]
+    beaten = tested_against(
+        protocol, options, resampling, {name: rows for name, (rows, _) in tested.items()}, against or {}, keys
+    )
+    controls = [_comparison(key, pair, told[key]) for key in keys for pair, told in beaten.items() if key in told]
+    whole = Significance(
+        permutations=permutations,
+        seed=resampling.seed,
+        alpha=settings.alpha,
+        comparisons=comparisons,
+        controls=controls,
+        family=settings.family,
+    )
+    return _adjusted([whole], None if settings.family == "table" else lambda one: one.measure)[0]
+
+
+def _comparison(key: str, pair: tuple[str, str], told: Difference) -> Comparison:
+    return Comparison(
+        measure=key,
+        one=pair[0],
+        other=pair[1],
+        rows=told.rows,
+        difference=told.value,
+        low=told.low,
+        high=told.high,
+        p=told.p,
+        note=told.note,
+    )
+
+
+def as_one_family(tables: Sequence[Result]) -> list[Result]:
+    """The results of a suite, with the p-values of all their tests adjusted together."""
+    tested = [result.significance for result in tables if result.significance]
+    adjusted = iter(_adjusted(tested, None))
+    found = [next(adjusted) if result.significance else None for result in tables]
+    return [
+        result.model_copy(update={"significance": own, "rows": marked(result.rows, own)})
+        for result, own in zip(tables, found, strict=True)
+    ]
+
+
+def _adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hashable] | None) -> list[Significance]:
+    """Adjust p within each family of tests, which is one for all where no function says which."""
+    tests = [one for table in tables for one in (*table.comparisons, *(table.controls or []))]
+    names = [family(one) if family else None for one in tests]
+    adjusted: list[Comparison] = list(tests)
+    sizes: dict[Hashable, int] = {}
+    for name in dict.fromkeys(names):
+        own = [place for place, other in enumerate(names) if other == name]
+        p = np.array([np.nan if (raw := tests[place].p) is None else raw for place in own])
+        sizes[name] = int(np.count_nonzero(~np.isnan(p)))
+        for place, by_holm, by_bh in zip(own, holm(p), benjamini_hochberg(p), strict=True):
+            adjusted[place] = tests[place].model_copy(update={"holm": known(by_holm), "bh": known(by_bh)})
+    in_order = iter(adjusted)
+    return [
+        table.model_copy(
+            update={
+                "comparisons": [next(in_order) for _ in table.comparisons],
+                "controls": [next(in_order) for _ in table.controls or []],
+                "tests": max(sizes.values(), default=0),
+            }
+        )
+        for table in tables
+    ]
+
+
+def clusters(found: Significance, values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, int]]:
+    """Significance cluster of each metric under each measure, 1 the best; values: metric -> measure -> value."""
+    names = list(values)
+    placed: dict[str, dict[str, int]] = {name: {} for name in names}
+    for key in dict.fromkeys(one.measure for one in found.comparisons if one.p is not None):
+        differ = np.zeros((len(names), len(names)), dtype=np.bool_)
+        for one in found.comparisons:
+            if one.measure == key and one.holm is not None and one.holm <= found.alpha:
+                a, b = names.index(one.one), names.index(one.other)
+                differ[a, b] = differ[b, a] = True
+        given = [values[name][key].value for name in names]
+        value = np.array([np.nan if one is None else one for one in given])
+        for name, cluster in zip(names, significance_clusters(value, differ).tolist(), strict=True):
+            if cluster:
+                placed[name][key] = cluster
+    return placed
+
+
+def marked(rows: Sequence[Row], found: Significance | None) -> list[Row]:
+    """The rows with each metric's clusters, and for each measure the controls that it was not shown to be above."""
+    if found is None:
+        return list(rows)
+    compared = {name for one in found.comparisons for name in (one.one, one.other)}
+    placed = clusters(
+        found, {row.metric: row.values for row in rows if row.metric in compared and row.kind == "metric"}
+    )
+    not_above: dict[str, dict[str, list[str]]] = {}
+    for one in found.controls or []:
+        above = one.holm is not None and one.holm <= found.alpha and (one.difference or 0) > 0
+        if one.p is not None and not above:
+            not_above.setdefault(one.one, {}).setdefault(one.measure, []).append(one.other)
+    return [
+        row
+        if row.kind == "control"
+        else row.model_copy(update={"clusters": placed.get(row.metric, {}), "not_above": not_above.get(row.metric, {})})
+        for row in rows
+    ]
