@@ -20,7 +20,7 @@ import numpy as np
 from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.encoder import Encoded, JobTexts
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
-from metrics_zoo.cards import probability
+from metrics_zoo.cards import calibrated, probability
 from metrics_zoo.cover import WORD, Floats, Statement, sentence_places
 from metrics_zoo.minilm import CARD, MiniLMOptions, mean_and_tokens
 from metrics_zoo.support_mini import SHA256, Support, chance, load_model
@@ -116,7 +116,8 @@ class SupportMiniLM(TwoStepMetric):
             ),
             "level_options": ({"score": "some"}, {"score": "full"}),
         }
-        | probability(),
+        | probability()
+        | calibrated(0.71),
     )
     Options = SupportMiniLMOptions
 
