@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from metaeval.corpus.dataset import SourceFile
 
 app = typer.Typer(
-    help="Data sets: list, show, fetch, verify, convert, validate, audit.",
+    help="Data sets: show, fetch, verify, convert, validate, audit.",
     epilog="For example: metaeval data show wice",
     no_args_is_help=True,
 )

@@ -39,7 +39,7 @@ def explain(
 
     \b
     Examples:
-      metaeval explain 'data:mini/all@6ebe8e46acd5|unit:chunk|...'
+      metaeval explain 'data:mini/all@ac743a5d0949|unit:chunk|...'
       metaeval explain results/latest/retrieval.json
       metaeval explain results/latest/retrieval.json overlap
       metaeval explain 5b1641e1 overlap

@@ -31,5 +31,6 @@ DATASET = Dataset(
     schema=FORMAT,
     load=_load,
     note="An authored probe set for demonstration and tests: documents, statements and levels were written for the "
-    "purpose. It is NOT human-annotated evidence about metrics; never report a metric's quality from it.",
+    "purpose. It is NOT human-annotated evidence about metrics; never report a metric's quality from it. Each evidence "
+    "set holds what is needed together, so that 35 chunks of 17 full citations hold a part of one.",
 )

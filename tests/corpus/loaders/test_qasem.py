@@ -28,7 +28,7 @@ def test_a_row_becomes_a_citation(made: Callable[..., Corpus]) -> None:
     assert (statement.text, statement.group, statement.system) == ("It rained.", "abc-bing_chat", "bing_chat")
     assert corpus.documents[citation.document_id].text == "It rained.\nRivers rose."
     assert citation.level is SupportLevel.PARTIAL
-    assert dict(citation.meta) == {"questions": 2, "supported": 1}
+    assert dict(citation.meta) == {"questions": 2, "supported": 1, "votes": [[0, 0, 1], [1, 1, 0]]}
 
 
 def test_sources_are_chosen_and_the_rest_is_counted(made: Callable[..., Corpus]) -> None:
