@@ -63,8 +63,10 @@ def explain(
         raise unknown(f"row of {of}:", metric, {name for path in paths for name in read_source(path).signatures})
     if not texts:
         raise UserError(f"{of} holds no signature: what its numbers depend on stands in it under 'settings'.")
+    folders = len({Path(path).parent for path in paths}) > 1
     rows = {
-        f"{name} ({Path(path).stem})" if several else name: read_signature(text) for (path, name), text in texts.items()
+        f"{name} ({_file(path, folders)})" if several else name: read_signature(text)
+        for (path, name), text in texts.items()
     }
     for path in paths:
         if is_file(path):
@@ -96,13 +98,20 @@ def explain(
         say(f"  - {caveat}")
 
 
+def _file(path: str, folders: bool) -> str:
+    """What a file is called beside others; folders: those of several jobs."""
+    return f"{Path(path).parent.name}/{Path(path).stem}" if folders else Path(path).stem
+
+
 def _files_of_job(given: opt.Given, hash_of_job: str) -> list[str]:
     """The result files and sheets of a job."""
     from metaeval.experiment.explaining.explain import holds_signatures
     from metaeval.experiment.job_folder import find_job
+    from metaeval.experiment.suites.suite import recorded
 
     job = find_job(given.run().results, hash_of_job)
-    found = [str(path) for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
+    own = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
+    found = [str(path) for path in own or recorded(job.folder) if holds_signatures(path)]
     if not found:
         raise UserError(f"{job.folder} holds no result file and no sheet.")
     return found

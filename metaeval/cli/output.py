@@ -74,12 +74,17 @@ def show_findings(results: Sequence[Result], readings: Readings) -> None:
     show_sentences([*said, *(("!", text) for text in [*kept, *more])], console)
 
 
-def say_rest(folder: Path, results: Path, whole: bool) -> None:
-    """Say where the rest of a run is, by the short hash that its folder's name ends with. whole: all was printed."""
+def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:
+    """Say where the rest of a run is, by the short hash that its folder's name ends with.
+
+    whole: all was printed. pairs: what was judged is in the folder, with its texts in the data.
+    """
     code = folder.name.rpartition("-")[2]
     where = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
     if not whole:
         say(f"All tables: metaeval results show {code}{where}")
+    if pairs:
+        say(f"The pairs, to look at: metaeval view {code}{where}")
     say(f"How they were made: metaeval explain {code}{where}")
 
 

@@ -196,7 +196,8 @@ def _run(
     folder = written[0].parent
     say(f"Written: {folder}/ ({names}: json, txt, md, tex, csv; pairs.jsonl)")
     if not given.quiet:
-        say_rest(folder, config.results, whole=given.full)
+        rated = any(result.unit == "rating" for result in found.results)
+        say_rest(folder, config.results, whole=given.full, pairs=not rated)
         if step := next_step(given, config, found.results, readings):
             say(f"Next: {step}")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, say_text, say_written
+from metaeval.cli.output import say, say_rest, say_text, say_written, show_findings
 from metaeval.cli.progress import scoring_progress
 from metaeval.errors import UserError
 from metaeval.files import safe_name
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from metaeval.report.result import Result
 
 
-@opt.takes("config protocols metrics datasets split data unit pool results store budget set quiet")
+@opt.takes("config protocols metrics datasets split data unit pool results store budget set full quiet")
 def tables(given: opt.Given) -> None:
     """Run a suite and write its tables, as in a paper.
 
@@ -38,7 +38,7 @@ def tables(given: opt.Given) -> None:
     """
     suite = _suite(given)
     found, left_out = _run(suite, given.quiet)
-    _write_tables(suite, _all_of(found, left_out), left_out, given.quiet)
+    _write_tables(suite, _all_of(found, left_out), left_out, given)
     _warn(left_out)
 
 
@@ -126,7 +126,8 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
         raise typer.Exit(1)
 
 
-def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[LeftOut], quiet: bool) -> None:
+def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[LeftOut], given: opt.Given) -> None:
+    from metaeval.experiment.evaluation import readings_of
     from metaeval.experiment.job_folder import close_job
     from metaeval.experiment.suites.pictures import page_figures
     from metaeval.experiment.suites.suite import RECORD
@@ -146,13 +147,17 @@ def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[Le
         pictures = []
         say(f"The page has no figures: {error}", err=True)
     written.append(write_page(results, folder / "report.html", pictures, title=suite.name))
-    if not quiet:
+    if given.full and not given.quiet:
         for path in written:
             if path.suffix == ".txt":
                 say_text(path.read_text(encoding="utf-8"))
+    elif not given.quiet:
+        show_findings(results, readings_of(suite.protocols.values()))
     record = folder / RECORD
     close_job(suite.runs[0], "tables", folder, [result.data for result in results], [*written, record])
     say_written(written)
+    if not given.quiet:
+        say_rest(folder, suite.results, whole=given.full)
 
 
 def _write_figures(suite: Suite, results: Sequence[Result], timed: Sequence[Sequence[Result]]) -> None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from metaeval.report.grid import count, plain, share, value_of
-from metaeval.report.notes import plural
+from metaeval.report.notes import FEW_GROUPS, effective, plural, whole_range
 from metaeval.report.reading import LEVELS, data_set, listed, metrics_of, sentence
 from metaeval.report.result import Result, Row
-
-FEW_GROUPS = 20
-"""With fewer clusters, cluster-robust intervals are known to be too narrow (Cameron, Gelbach and Miller 2008: with 5 to
-30)."""
 
 _CUT = 0.01
 """Share of its tokens from which on it is said that a metric's input is cut."""
@@ -45,10 +41,15 @@ def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _few_groups(results: Sequence[Result]) -> Iterable[str]:
-    for result in results:
-        if result.interval.resamples and result.data.groups < FEW_GROUPS:
-            noun = count(result.data.groups, "group")
-            yield f"the rows come from {noun}: with fewer than {FEW_GROUPS}, intervals tend to be too narrow."
+    """Of intervals from a standard error, the effective groups; of percentile intervals, the groups."""
+    below = [one for result in results for one in effective(result, result.columns) if one < FEW_GROUPS]
+    if below:
+        rest = f"values rest on {whole_range(below)} effective groups"
+        yield f"{rest}; below {FEW_GROUPS}, intervals may hold the true value less often than they say."
+    resampled = [result for result in results if result.interval.method in ("percentile", "bca")]
+    few = [one.data.groups for one in resampled if one.interval.resamples and one.data.groups < FEW_GROUPS]
+    if few:
+        yield f"{count(min(few), 'group')}; below {FEW_GROUPS}, resampled intervals tend to be too narrow."
 
 
 def _unscored(results: Sequence[Result]) -> Iterable[str]:

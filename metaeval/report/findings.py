@@ -16,6 +16,7 @@ from metaeval.report.reading import (
     Headline,
     Reading,
     Readings,
+    data_set,
     headlines,
     listed,
     metrics_of,
@@ -81,7 +82,8 @@ def leading(every: Sequence[Headline]) -> str:
         groups.setdefault(("",) if everybody else tuple(sorted(names)), []).append(number)
     if len(groups) == 1:
         return _one_group(shown, tops[0])
-    if len(groups) > 3 or sum(map(len, groups)) > 2 * NAMED:
+    many = len({data_set(one.result) for one in shown}) > 1 and len(groups) > 2
+    if many or len(groups) > 3 or sum(map(len, groups)) > 2 * NAMED:
         return _counted(shown, tops)
     clauses = []
     for numbers in groups.values():
@@ -376,6 +378,7 @@ def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
             numbers = ", ".join(f"{named_in(one, heads)} {one.number(best)}" for one, best in same)
             said.append(f"{name} ({numbers}){alias}")
         else:
-            where = "" if len(by_name) == 1 else f" {under([one for one, _ in same], heads)}"
+            often = f"in {len(same)} of {len(shown)} columns" if len(shown) > NAMED else ""
+            where = "" if len(by_name) == 1 else f" {often or under([one for one, _ in same], heads)}"
             said.append(f"{name}{where}{alias}")
     return f"the best control is {', '.join(said[:NAMED])}"

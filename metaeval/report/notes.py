@@ -215,7 +215,7 @@ _LEVELS = ("full", "partial", "none")
 
 _METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
 
-_FEW_GROUPS = 30
+FEW_GROUPS = 30
 """Effective groups below which intervals are known to cover less often than they say (docs/inference.md)."""
 
 # A longer list of names that share an account is "all others".
@@ -318,8 +318,8 @@ def _interval(result: Result) -> str:
     drawn = f"{count(interval.resamples, 'resample')} of {groups}, seed {interval.seed}"
     if interval.method not in ("t", "bootstrap-t"):
         return f"{made}, {drawn}"
-    effective = _effective(result, result.columns)
-    said = f"{_range(effective)} effective of {groups}" if effective else groups
+    behind = effective(result, result.columns)
+    said = f"{whole_range(behind)} effective of {groups}" if behind else groups
     return f"{made}, {said}" if interval.method == "t" else f"{made}, {said}, {drawn}"
 
 
@@ -328,13 +328,13 @@ def intervals_of(interval: Interval) -> str:
     return f"{100 * interval.level:g} % {_METHODS[interval.method]} intervals"
 
 
-def _effective(result: Result, columns: Sequence[Column]) -> list[float]:
+def effective(result: Result, columns: Sequence[Column]) -> list[float]:
     """Effective groups of the metrics under these measures."""
     values = [value_of(row, column) for row in result.rows if row.kind == "metric" for column in columns]
     return [value.effective for value in values if value.effective is not None]
 
 
-def _range(numbers: Sequence[float]) -> str:
+def whole_range(numbers: Sequence[float]) -> str:
     """Whole numbers from the smallest to the largest, rounded down: too few groups are never said to be enough."""
     low, high = int(min(numbers)), int(max(numbers))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
@@ -343,13 +343,13 @@ def _range(numbers: Sequence[float]) -> str:
 def _few_groups(result: Result) -> str:
     few = {}
     for column in result.columns:
-        below = [effective for effective in _effective(result, [column]) if effective < _FEW_GROUPS]
+        below = [number for number in effective(result, [column]) if number < FEW_GROUPS]
         if below:
-            few[plain(column.label)] = _range(below)
+            few[plain(column.label)] = whole_range(below)
     if not few:
         return ""
     named = ", ".join(f"{label} {numbers}" for label, numbers in few.items())
-    return f"{named} effective groups, below {_FEW_GROUPS}: intervals may hold the true value less often than they say"
+    return f"{named} effective groups, below {FEW_GROUPS}: intervals may hold the true value less often than they say"
 
 
 def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:

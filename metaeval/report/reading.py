@@ -116,6 +116,6 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 
 def sentence(text: str) -> str:
     """A clause as a sentence; a name that begins it keeps its case."""
-    words = ("no ", "all ", "both ", "only ", "every ", "above ", "none ", "neither ", "the ")
+    words = ("no ", "all ", "both ", "only ", "every ", "above ", "none ", "neither ", "the ", "values ")
     begin = f"{text[0].upper()}{text[1:]}" if text.startswith(words) else text
     return begin if begin.endswith(".") else f"{begin}."

@@ -6,9 +6,10 @@ import pytest
 
 from metaeval import registry
 from metaeval.experiment.evaluation import readings_of
-from metaeval.report.cautions import FEW_GROUPS, cautions
+from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings, top
 from metaeval.report.headline import ROWS, headline_grid, suite_grid
+from metaeval.report.notes import FEW_GROUPS
 from metaeval.report.reading import headlines
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Result, Row, Significance, Value
 from metaeval.report.terminal import text_of
@@ -275,9 +276,16 @@ class TestCautions:
         assert findings([found], READINGS)[0] == "a and b are not told apart by FS-NS."
 
     def test_few_groups(self):
-        text = f"with fewer than {FEW_GROUPS}, intervals tend to be too narrow"
-        assert any(text in one for one in cautions([made([A], groups=FEW_GROUPS - 1)]))
+        assert cautions([made([A], groups=FEW_GROUPS - 1)]) == [
+            f"{FEW_GROUPS - 1} groups; below {FEW_GROUPS}, resampled intervals tend to be too narrow."
+        ]
         assert cautions([made([A], groups=FEW_GROUPS)]) == []
+
+    def test_few_effective_groups(self):
+        few = {**A.values, "overall": A.values["overall"].model_copy(update={"effective": 7.9})}
+        assert cautions([made([A.model_copy(update={"values": few})])]) == [
+            "Values rest on 7 effective groups; below 30, intervals may hold the true value less often than they say."
+        ]
 
     def test_pairs_without_a_score_and_inputs_that_are_cut(self):
         ledger = Ledger(pairs=100, tokens=1000, cut_pairs=7, cut_tokens=200)

@@ -237,5 +237,12 @@ def read_record(suite: Suite) -> tuple[list[list[Result]], list[LeftOut]]:
     return [], []
 
 
+def recorded(folder: Path) -> list[Path]:
+    """The result files of the runs of a suite, by the record in its folder; none where there is no such record."""
+    with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
+        return [Path(file) for files in read_json(folder / RECORD)["results"] for file in files]
+    return []
+
+
 def _settings(suite: Suite) -> dict[str, Any]:
     return {"name": suite.name, "runs": [run.model_dump(mode="json") for run in suite.runs]}
