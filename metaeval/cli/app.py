@@ -117,6 +117,7 @@ for name, room in (
     ("store", store),
 ):
     app.add_typer(room.app, name=name)
+app.add_typer(labelling.gate, name="gate")
 
 
 def _version(wanted: bool) -> None:

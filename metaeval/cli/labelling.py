@@ -1,9 +1,10 @@
-"""Commands from labels to a decision: label (which citations to judge) and estimate (citation quality)."""
+"""Commands from labels to a decision: label (what to judge), estimate (citation quality), gate (releases)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,10 @@ from metaeval.cli.output import say, say_written, show_grids
 from metaeval.cli.progress import scoring_progress
 from metaeval.errors import UserError
 from metaeval.tables import read_mapping
+
+if TYPE_CHECKING:
+    from metaeval.config import RunConfig
+    from metaeval.experiment.labelling.gate import Fitted
 
 Answers = Annotated[
     Path,
@@ -152,3 +157,165 @@ def label(
     say(f"Written: {output} ({drawn.rows.size:,} of {len(items.rows):,} citations{whole} to judge)")
     if not given.quiet:
         say(f"Next: fill in its column 'level', then metaeval estimate {answers} --labels {output} --metric {metric}")
+
+
+gate = typer.Typer(
+    help="Gate: fit a threshold with a promise, check a release against it.",
+    epilog="For example: metaeval gate fit answers.jsonl --labels labels.xlsx -o gate.json",
+    no_args_is_help=True,
+)
+
+
+@gate.command("fit")
+@opt.takes("results store budget set quiet")
+def gate_fit(
+    given: opt.Given,
+    answers: Answers,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The gate's file.", metavar="FILE")],
+    labels: LabelFile = None,
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", help="Metrics, the cheapest first, with commas.", metavar="NAMES")
+    ] = "overlap,support-mini,minilm-bertscore",
+    max_missed: Annotated[
+        float, typer.Option(help="Most unsupported citations that may be missed: the promise.", metavar="SHARE")
+    ] = 0.1,
+    max_flagged: Annotated[
+        float, typer.Option(help="Most supported citations that may be flagged.", metavar="SHARE")
+    ] = 0.5,
+    max_unsupported: Annotated[
+        float, typer.Option(help="Most unsupported citations that a release may have.", metavar="SHARE")
+    ] = 0.2,
+    alpha: Annotated[float, typer.Option(help="Chance at which the promise may fail.", metavar="SHARE")] = 0.05,
+    target: Annotated[
+        str, typer.Option(help="Lowest human level that counts as supported: full or partial.", metavar="LEVEL")
+    ] = "partial",
+    map_: Map = None,
+) -> None:
+    """Fit a gate: the cheapest metric and threshold that keep a promise.
+
+    The promise: of unsupported citations at most --max-missed are not flagged,
+    with confidence 1 - alpha, the choice of metric and threshold included.
+    Without a metric that keeps it the exit code is 1, and the citations to
+    label next are drawn.
+
+    \b
+    Examples:
+      metaeval gate fit answers.jsonl --labels labels.xlsx --max-missed 0.1 -o gate.json
+      metaeval gate fit answers.jsonl -l labels.csv -m overlap --max-unsupported 0.15 -o gate.json
+    """
+    from metaeval.experiment.job_folder import close_job, job_folder
+    from metaeval.experiment.labelling import gate as gates
+    from metaeval.experiment.labelling.gate_report import fit_sentences, fit_sheet
+    from metaeval.experiment.metric_scores import as_metrics
+    from metaeval.report.sheet import write_sheet
+
+    named = as_metrics([one.strip() for one in metric.split(",") if one.strip()])
+    run = given.run(metrics=tuple(named))
+    with scoring_progress(given.quiet) as progress:
+        limits = max_missed, max_flagged, max_unsupported, alpha, target
+        found = gates.fit(answers, labels, named, *limits, read_mapping(map_ or ()), run, progress)
+    sheet = fit_sheet(found)
+    folder = job_folder(run.results / "gate", [sheet.data.name], sheet.grid.signatures)
+    written = write_sheet(sheet, folder)
+    if found.gate:
+        written.append(folder / "gate.json")
+        gates.write_gate(found.gate, written[-1])
+        gates.write_gate(found.gate, output)
+    for sentence in fit_sentences(found, max_missed, max_flagged, alpha):
+        say(sentence)
+    if not given.quiet:
+        show_grids([sheet.grid])
+    if not found.gate and found.wanted and (drawn := _next(found, named[0], run)):
+        written.append(folder / "label-next.csv")
+        drawn(written[-1])
+    close_job(run, "gate fit", folder, [sheet.data], written)
+    say_written(sorted(written))
+    if found.gate:
+        say(f"Written: {output}")
+        say(f"Next: metaeval gate check FILE {output}")
+        return
+    if written[-1].name == "label-next.csv":
+        say(f"Next: fill in {written[-1]}, which holds your labels and {NEXT} citations more, and fit again with it.")
+    raise typer.Exit(1)
+
+
+NEXT = 40
+"""Citations that are drawn where a gate takes more labels."""
+
+
+def _next(found: Fitted, metric: str, run: RunConfig) -> Callable[[Path], None] | None:
+    """What writes the citations to label next beside the labels that there are; None where there are no others."""
+    from metaeval.experiment.labelling.label import draw, write_questions
+
+    left = len(found.items.rows) - len(found.labels.levels)
+    if left < 2:
+        return None
+    try:
+        drawn = draw(found.items, min(NEXT, left), "uncertain", "item", metric, 0, found.labels, run)
+    except UserError as error:
+        say(f"No citations to label next: {error}", err=True)
+        return None
+
+    def write(path: Path) -> None:
+        if not path.exists():  # it may be half filled in
+            write_questions(drawn, path, found.labels)
+
+    return write
+
+
+@gate.command("check")
+@opt.takes("results store budget set quiet")
+def gate_check(
+    given: opt.Given,
+    answers: Answers,
+    gate_file: Annotated[Path, typer.Argument(help="Gate that was fitted.", metavar="GATE")],
+    max_unsupported: Annotated[
+        float | None, typer.Option(help="Most unsupported citations, in place of the gate's.", metavar="SHARE")
+    ] = None,
+    fail_on_drift: Annotated[
+        bool, typer.Option("--fail-on-drift", help="Fail where the release does not look like the fitting set.")
+    ] = False,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="FILE")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write Markdown for a pull request.", metavar="FILE")] = None,
+    map_: Map = None,
+) -> None:
+    """Check a release: how much of it is unsupported, as far as the gate tells.
+
+    The share is corrected for the metric's errors. The exit code is 1 where
+    its lower bound is above what the gate allows, and 2 for bad input.
+
+    \b
+    Examples:
+      metaeval gate check release.jsonl gate.json
+      metaeval gate check release.jsonl gate.json --junit gate.xml --markdown pr.md
+    """
+    from metaeval.experiment.job_folder import close_job, job_folder
+    from metaeval.experiment.labelling import gate as gates
+    from metaeval.experiment.labelling import gate_report as report
+    from metaeval.files import write_text
+    from metaeval.report.markdown import page_of
+    from metaeval.report.sheet import write_sheet
+
+    if max_unsupported is not None and not 0 <= max_unsupported < 1:
+        raise UserError(f"--max-unsupported is {max_unsupported:g}; allowed: from 0, and below 1.")
+    fitted = gates.read_gate(gate_file)
+    run = given.run(metrics=(fitted.metric,))
+    with scoring_progress(given.quiet) as progress:
+        found = gates.check(answers, fitted, max_unsupported, read_mapping(map_ or ()), run, progress)
+    sheet, said = report.check_sheet(found), report.verdict(found, fail_on_drift)
+    folder = job_folder(run.results / "gate-check", [sheet.data.name], sheet.grid.signatures)
+    written = write_sheet(sheet, folder)
+    if junit:
+        write_text(junit, report.junit(found, fail_on_drift))
+    if markdown:
+        write_text(markdown, f"{said}\n\n{page_of(sheet.grid)}")
+    if not given.quiet:
+        show_grids([sheet.grid])
+    close_job(run, "gate check", folder, [sheet.data], written)
+    say_written(sorted(written))
+    for one in found.drift if not given.quiet else ():
+        if one.drifted:
+            say(f"Drift: {one.what}: median {one.here:.3g}, at fitting {one.fitted:.3g} (p {one.p:.2g}).", err=True)
+    say(said)
+    if not found.passed or (found.drifted and fail_on_drift):
+        raise typer.Exit(1)

@@ -211,9 +211,11 @@ def _design_parts(
 def _freedom(heavy: NDArray[Any], strata: int = 1) -> float:
     """Degrees of freedom of a variance over units of these weights: as many as equal units would have (Satterthwaite).
 
-    Units that weigh much less than others tell little about the variance; their number alone would promise too much.
+    A unit's part has a variance that grows with its weight where its labels are independent, and with the square of it
+    where they are all alike; half way between is taken. Units that weigh little tell little about the variance.
     """
-    return max(1.0, float(heavy.sum() ** 2 / np.sum(heavy**2)) - strata)
+    spread = heavy**1.5
+    return max(1.0, float(spread.sum() ** 2 / np.sum(spread**2)) - strata)
 
 
 def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, own: Floats) -> tuple[Floats, float]:

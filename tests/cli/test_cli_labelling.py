@@ -3,9 +3,11 @@
 import json
 import random
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from metaeval.experiment.labelling.gate import read_gate, write_gate
 from metaeval.files import csv_text
 from metaeval.report.sheet import load_sheet
 from metaeval.tables import read_table
@@ -168,3 +170,124 @@ def test_power_says_how_many_labels_an_interval_takes(cli):
     assert ended.out.split("\n")[1].split() == ["0.5", "93"]
     assert cli("power", "--interval", "0.1", "--share", "0.5", "--items", "400").out.split("\n")[1].split()[1] == "75"
     assert "above 0 and below 0.5" in cli("power", "--interval", "2").err
+
+
+def table(path, n, share, seed, level=True):
+    """Citations as a table: a score that separates, a level, four to an answer."""
+    chance = random.Random(seed)
+    rows = []
+    for number in range(n):
+        bad = chance.random() < share
+        score = chance.gauss(0.25 if bad else 0.75, 0.1)
+        row = [f"c{number}", f"a{number // 4}", f"statement {number} is so", f"source of {number}", round(score, 4)]
+        rows.append([*row, "none" if bad else "full"][: 6 if level else 5])
+    heading = ["id", "answer", "statement", "passage", "cheap", "level"][: 6 if level else 5]
+    Path(path).write_text(csv_text([heading, *rows]))
+    return rows
+
+
+@pytest.fixture
+def gate(cli, empty_folder):
+    table("fit.csv", 300, 0.3, 1)
+    return cli("gate", "fit", "fit.csv", "--labels", "fit.csv", "-m", "cheap", "-o", "gate.json")
+
+
+def test_a_gate_is_fitted_and_says_what_it_needed(gate):
+    assert gate.code == 0, gate.err
+    assert "needs 29 unsupported labels without a single miss; there are " in gate.out
+    made = json.loads(Path("gate.json").read_text())
+    assert made["bound"] <= 0.1
+    assert made["metric"] == "cheap"
+    assert 0.3 < made["threshold"] < 0.6
+    assert Path("results/latest/gate.json").read_bytes() == Path("gate.json").read_bytes()
+
+
+def test_a_release_passes_or_fails_by_what_is_unsupported(cli, gate):
+    table("good.csv", 400, 0.1, 2, level=False)
+    table("bad.csv", 400, 0.5, 3, level=False)
+    good = cli("gate", "check", "good.csv", "gate.json", "--junit", "g.xml", "--markdown", "pr.md")
+    assert good.code == 0, good.err
+    assert "PASSED:" in good.out
+    suite = ElementTree.parse("g.xml").getroot()
+    assert (suite.get("failures"), suite.get("tests")) == ("0", "4")
+    assert Path("pr.md").read_text().startswith("PASSED: ")
+    bad = cli("gate", "check", "bad.csv", "gate.json", "--junit", "g.xml")
+    assert bad.code == 1
+    assert "FAILED:" in bad.out
+    assert ElementTree.parse("g.xml").getroot().get("failures") == "1"
+    (record,) = load_sheet(Path("results/latest/gate-check.json")).records
+    assert record["unsupported_low"] < 0.5 < record["unsupported_high"]
+    assert cli("gate", "check", "bad.csv", "gate.json", "--max-unsupported", "0.7").code == 0
+
+
+def test_drift_warns_and_fails_where_it_is_asked_to(cli, gate):
+    rows = table("other.csv", 400, 0.1, 2, level=False)
+    longer = [[*row[:2], f"{row[2]} {'and so on ' * 9}", *row[3:]] for row in rows]
+    Path("other.csv").write_text(csv_text([["id", "answer", "statement", "passage", "cheap"], *longer]))
+    ended = cli("gate", "check", "other.csv", "gate.json")
+    assert ended.code == 0
+    assert "Drift: words of the statement" in ended.err
+    assert cli("gate", "check", "other.csv", "gate.json", "--fail-on-drift").code == 1
+
+
+def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli, empty_folder):
+    rows = table("fit.csv", 300, 0.3, 1)
+    few = [(row[0], row[5]) for row in random.Random(0).sample(rows, 50)]
+    Path("labels.csv").write_text(csv_text([("id", "level"), *few]))
+    ended = cli("gate", "fit", "fit.csv", "-l", "labels.csv", "-m", "cheap", "-o", "gate.json")
+    assert ended.code == 1
+    assert "Not good enough with these labels: about" in ended.out
+    assert not Path("gate.json").exists()
+    more = read_table(Path("results/latest/label-next.csv")).rows
+    assert len(more) == 90
+    assert sum(row.text("level") == "" for row in more) == 40
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"threshold": 0.9}, "was changed since it was fitted"),
+        ({"schema": "x"}, "schema is 'x'"),
+        ({"alpha": "high"}, "alpha"),
+    ],
+)
+def test_a_gate_that_was_changed_is_refused(cli, gate, change, said):
+    made = json.loads(Path("gate.json").read_text())
+    Path("gate.json").write_text(json.dumps(made | change))
+    ended = cli("gate", "check", "fit.csv", "gate.json")
+    assert ended.code == 2
+    assert said in ended.err
+
+
+def test_a_gate_runs_no_code_that_it_names(cli, gate):
+    made = read_gate(Path("gate.json"))
+    hostile = made.model_copy(update={"metric": "worker:touch owned"})
+    write_gate(hostile.model_copy(update={"hash": hostile.content}), Path("gate.json"))
+    ended = cli("gate", "check", "fit.csv", "gate.json")
+    assert ended.code == 2
+    assert "worker:touch owned" in ended.err
+    assert not Path("owned").exists()
+
+
+def test_junit_holds_hostile_ids(cli, gate):
+    rows = [[f'<c{n}>"&\x1b[31m', "a", "so it is", "source", 0.1] for n in range(8)]
+    lines = [dict(zip(("id", "answer", "statement", "passage", "cheap"), row, strict=True)) for row in rows]
+    Path("x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert cli("gate", "check", "x.jsonl", "gate.json", "--junit", "g.xml").code == 1
+    assert "<c0>" in "".join(ElementTree.parse("g.xml").getroot().itertext())
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["--max-missed", "0"], "--max-missed is 0; allowed: above 0"),
+        (["--target", "ful"], "Did you mean 'full'?"),
+        (["-m", "cheep"], "Did you mean 'cheap'?"),
+        (["-l", "nowhere.csv"], "Cannot read nowhere.csv"),
+    ],
+)
+def test_what_cannot_be_fitted_ends_in_one_sentence(cli, empty_folder, typed, said):
+    table("fit.csv", 40, 0.3, 1)
+    ended = cli("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "gate.json", *typed)
+    assert ended.code == 2
+    assert said in ended.err

@@ -21,7 +21,7 @@ from metaeval.citation.readers.answers import file_stem, read_answers, writable
 from metaeval.config import RunConfig
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
-from metaeval.errors import UserError, shown, unknown
+from metaeval.errors import UserError, did_you_mean, shown, unknown
 from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, column_of, scored_columns
 from metaeval.experiment.job_folder import PAIRS_SCHEMA
 from metaeval.experiment.metrics import MetricProgress
@@ -322,6 +322,9 @@ def scored(items: Items, config: RunConfig, progress: MetricProgress | None = No
     """
     found: dict[str, Column] = {}
     asked = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
+    near = next((name for name in asked if did_you_mean(name, items.scores)), None)
+    if near:
+        raise unknown("column of scores", near, items.scores)
     if asked and not items.with_texts:
         raise unknown(
             "column of scores", asked[0].removeprefix(FILE_PREFIX), items.scores, f"{items.name} has no texts."

@@ -14,7 +14,7 @@ from metaeval.corpus.jsonl import LEVELS
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.labelling.items import Items, filled, scored
-from metaeval.experiment.labelling.labels import Labels, Unit
+from metaeval.experiment.labelling.labels import Labels, Unit, judged
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.sampling import draw_in_proportion, draw_simple, draw_stratified
@@ -116,7 +116,7 @@ def draw(
         known = dict(
             zip(besides.levels, np.interp(score[own], score[free][order], chance[order]).tolist(), strict=True)
         )
-        strata = [""] * free.size
+        strata, unit = [""] * free.size, judged(items, besides).unit  # whole answers keep a variance over answers
     return Drawn(items, free[rows], chance[rows], [strata[row] for row in rows], cast(Unit, unit), known)
 
 

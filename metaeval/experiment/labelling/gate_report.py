@@ -1,0 +1,232 @@
+"""What a fit and a check of a gate look like: tables, sentences, and JUnit XML for a build."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape, quoteattr
+
+from metaeval.errors import shown
+from metaeval.experiment.labelling.gate import Candidate, Checked, Fitted, signed
+from metaeval.report import result as results
+from metaeval.report.cells import THREE, cell
+from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain
+from metaeval.report.sheet import Record, Sheet
+from metaeval.stats.risk_control import Tested
+
+_PERCENT = results.Column(key="", label="", scale=100, digits=1)
+MOST_LISTED = 50
+"""Flagged citations that a JUnit file names."""
+
+
+def fit_sentences(found: Fitted, max_missed: float, max_flagged: float, alpha: float) -> list[str]:
+    """What a fit found, in sentences: what the promise needs, and the gate or what would tell."""
+    labels = f"{found.there:,} unsupported labels"
+    if found.effective < 0.95 * found.there:
+        labels += f", which tell as much as {found.effective:.0f} independent ones"
+    many = len(found.candidates)
+    tests = f", shared by {many} metrics" if many > 1 else ""
+    lines = [
+        f"The promise (at most {100 * max_missed:g} % of unsupported citations missed, with confidence "
+        f"{100 * (1 - alpha):g} %{tests}) needs {found.needed} unsupported labels without a single miss; "
+        f"there are {labels}."
+    ]
+    if found.gate:
+        gate = found.gate
+        lines.append(
+            f"{plain(gate.metric)} keeps it: a citation with a score below {gate.threshold:.4g} is flagged. At most "
+            f"{100 * gate.bound:.1f} % of the unsupported are missed ({100 * gate.missed:.1f} % of these labels); "
+            f"{100 * gate.flagged:.0f} % of the supported are flagged too, and {100 * gate.precision:.0f} % of what is "
+            "flagged is unsupported."
+        )
+        return lines
+    wanted = (
+        f"about {found.wanted:,} more labels would tell" if found.wanted else _hopeless(found, max_missed, max_flagged)
+    )
+    lines.append(f"Not good enough with these labels: {wanted}.")
+    return lines
+
+
+def _hopeless(found: Fitted, max_missed: float, max_flagged: float) -> str:
+    best = min((one for one in found.candidates if one.best), key=_missed, default=None)
+    if best is None or best.best is None:
+        return f"every threshold flags more than {100 * max_flagged:g} % of the supported"
+    missed, flagged = 100 * best.best.missed, 100 * best.best.flagged
+    return (
+        f"no number of labels will help these metrics; {plain(best.metric)} misses least, {missed:.0f} % of the "
+        f"unsupported where it flags {flagged:.0f} % of the supported: try another metric"
+    )
+
+
+def _missed(one: Candidate) -> float:
+    return one.best.missed if one.best else 1.0
+
+
+def fit_sheet(found: Fitted) -> Sheet:
+    """A line a metric: its last threshold that keeps the promise, else the one that misses least."""
+    lines, records = [], []
+    for one in found.candidates:
+        at = one.chosen if one.passes else (one.best or one.chosen)
+        chosen = bool(found.gate and found.gate.metric == one.metric)
+        verdict = "gate" if chosen else "keeps it" if one.passes else "not told" if one.more else "no"
+        lines.append(Line(plain(one.metric), (*_cells(at), cell(one.precision, column=_PERCENT), Cell(verdict))))
+        records.append(_record(one, at, verdict))
+    return _sheet(
+        "gate-fit",
+        "Gate for unsupported citations (%)",
+        found.items.data,
+        ("metric", ("threshold", "missed", "at most", "recall", "supported flagged", "precision", "promise"), lines),
+        records,
+        [Note(*note) for note in found.notes]
+        + [
+            Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
+            Note("promise", "gate: taken; no: not with any number of labels; not told: more labels would tell"),
+        ],
+        signed(found),
+    )
+
+
+def _cells(at: Tested | None) -> list[Cell]:
+    if at is None:
+        return [Cell(UNDEFINED)] * 5
+    return [
+        cell(at.threshold, column=THREE),
+        *(cell(value, column=_PERCENT) for value in (at.missed, at.bound, 1 - at.missed, at.flagged)),
+    ]
+
+
+def _record(one: Candidate, at: Tested | None, verdict: str) -> Record:
+    numbers = (at.threshold, at.missed, at.bound, at.flagged, at.labels) if at else (None,) * 5
+    names = ("threshold", "missed", "bound", "supported_flagged", "effective_labels")
+    found = {
+        name: value if value is None or abs(value) < 1e300 else None for name, value in zip(names, numbers, strict=True)
+    }
+    return {"metric": one.metric, **found, "precision": one.precision, "promise": verdict, "more_labels": one.more}
+
+
+def _sheet(
+    name: str,
+    title: str,
+    data: results.Data,
+    table: tuple[str, tuple[str, ...], list[Line]],
+    records: list[Record],
+    notes: list[Note],
+    signature: str,
+) -> Sheet:
+    stub, headings, lines = table
+    return Sheet(
+        name=name,
+        data=data,
+        settings={"unit": "citation"},
+        records=records,
+        grid=Grid(
+            key=(name, data.name, data.split, "citation"),
+            title=title,
+            subtitle=plain(data.name),
+            headings=headings,
+            blocks=(Block("", tuple(lines)),),
+            footer=tuple(notes),
+            signatures=(signature,),
+            stub=stub,
+        ),
+    )
+
+
+def verdict(found: Checked, fail_on_drift: bool = False) -> str:
+    """The outcome of a check in one sentence."""
+    value, low, high = found.unsupported
+    most = found.gate.max_unsupported
+    share = (
+        f"{100 * value:.1f} % of the citations are unsupported"
+        if value == value
+        else "the unsupported share is not told"
+    )
+    ends = f"{100 * low:.1f} to {100 * high:.1f} %, corrected for {plain(found.gate.metric)}'s errors"
+    if not found.passed:
+        return f"FAILED: {share} ({ends}); the gate allows {100 * most:g} %."
+    if found.drifted and fail_on_drift:
+        return f"FAILED: the release does not look like the fitting set; {share} ({ends})."
+    return f"PASSED: {share} ({ends}); it is not told that they are more than {100 * most:g} %."
+
+
+def check_sheet(found: Checked) -> Sheet:
+    """Flagged and unsupported shares, and drift."""
+    gate = found.gate
+    value, low, high = found.unsupported
+    value_ = None if value != value else value
+    lines = [
+        Line("flagged", (cell(*found.flagged, _PERCENT), Cell(UNDEFINED))),
+        Line("unsupported (corrected)", (cell(value_, low, high, _PERCENT), Cell(f"{100 * gate.max_unsupported:g}"))),
+    ]
+    notes = [
+        Note(
+            "flagged",
+            f"score of {plain(gate.metric)} below {gate.threshold:.4g}: "
+            f"{len(found.below):,} of {len(found.items.rows):,} citations",
+        ),
+        Note(
+            "unsupported",
+            f"one-sided bounds at {100 * (1 - gate.alpha):g} % each; the gate misses at most {100 * gate.bound:.1f} % "
+            "of them",
+        ),
+        Note("fitted", f"{gate.date}, {gate.labelled:,} labels, gate {gate.hash[:12]}"),
+    ]
+    notes += (
+        [Note("unscored", f"{found.unscored:,} citations have no score, and are flagged")] if found.unscored else []
+    )
+    notes += [
+        Note(
+            "drift" if one.drifted else "no drift",
+            f"{one.what}: median {one.here:.3g}, at fitting {one.fitted:.3g} (p {one.p:.2g})",
+        )
+        for one in found.drift
+    ]
+    return _sheet(
+        "gate-check",
+        "Release against the gate (%)",
+        found.items.data,
+        ("share of citations", ("here", "allowed"), lines),
+        [
+            {
+                **{"metric": gate.metric, "threshold": gate.threshold, "gate": gate.hash},
+                **dict(zip(("flagged", "flagged_low", "flagged_high"), found.flagged, strict=True)),
+                **{"unsupported": value_, "unsupported_low": low, "unsupported_high": high},
+                **{"max_unsupported": gate.max_unsupported, "passed": found.passed, "drifted": found.drifted},
+                **{"citations": len(found.items.rows), "unscored": found.unscored},
+            }
+        ],
+        notes,
+        signed(found),
+    )
+
+
+def junit(found: Checked, fail_on_drift: bool = False) -> str:
+    """JUnit XML: one test of the unsupported share, one of each kind of drift; flagged citations in the output."""
+    tests = []
+    failures = 0
+
+    def case(name: str, failed: bool, said: str) -> None:
+        nonlocal failures
+        failures += failed
+        inner = f"<failure message={quoteattr(said)}/>" if failed else f"<system-out>{escape(said)}</system-out>"
+        tests.append(f'  <testcase classname="metaeval.gate" name={quoteattr(name)}>{inner}</testcase>')
+
+    case("unsupported share", not found.passed, _clean(verdict(found)))
+    for one in found.drift:
+        said = f"median {one.here:.3g}, at fitting {one.fitted:.3g} (p {one.p:.2g})"
+        case(f"drift: {one.what}", one.drifted and fail_on_drift, _clean(f"{'drift: ' if one.drifted else ''}{said}"))
+    listed = [
+        f"{shown(own)} {'no score' if score is None else f'{score:.4g}'}" for own, score in found.below[:MOST_LISTED]
+    ]
+    left = len(found.below) - len(listed)
+    listed += [f"and {left:,} more"] if left > 0 else []
+    out = escape(_clean("Flagged: " + "; ".join(listed) if listed else "Nothing is flagged."))
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<testsuite name="metaeval gate" tests="{len(tests)}" failures="{failures}" errors="0">\n'
+        + "\n".join(tests)
+        + f"\n  <system-out>{out}</system-out>\n</testsuite>\n"
+    )
+
+
+def _clean(text: str) -> str:
+    """Text that XML can hold."""
+    return "".join(one if one.isprintable() else " " for one in plain(text))

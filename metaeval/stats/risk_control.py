@@ -1,0 +1,163 @@
+"""Thresholds with a promise that survives their choice: Learn then Test (Angelopoulos et al. 2021, arXiv 2110.01052).
+
+A citation is flagged where its score is below a threshold. The promise is on the *missed share*, of the unsupported
+citations those that are not flagged: with chance 1 - alpha over labels it is at most `rate`. Thresholds are tested in
+an order that is fixed beforehand, from flagging nearly all to flagging few; the last one before the first failure is
+taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betainc, betaincinv, ndtri, stdtrit
+from scipy.stats import kstwobign, rankdata
+
+from metaeval.stats.arrays import Floats, Ints, check_lengths
+
+
+def tail(misses: float, labels: float, rate: float) -> float:
+    """Chance of at most `misses` misses in `labels` labels whose missed share is `rate`: the p-value of rate or more.
+
+    Effective numbers, which need not be whole, are those of the beta distribution.
+    """
+    if misses >= labels:
+        return 1.0
+    return float(betainc(labels - misses, misses + 1, 1 - rate))
+
+
+def upper_bound(misses: float, labels: float, alpha: float) -> float:
+    """The missed share that is rejected at `alpha` with so few misses (Clopper and Pearson's, one-sided); 1 for all."""
+    return 1.0 if misses >= labels else float(betaincinv(misses + 1, labels - misses, 1 - alpha))
+
+
+def labels_for(rate: float, alpha: float, misses: int = 0) -> int:
+    """The least number of independent labels with which `misses` misses still tell a missed share below `rate`.
+
+    29 for a rate of .1, alpha .05 and no miss: .9 ** 29 is .047.
+    """
+    n = misses + 1
+    while tail(misses, n, rate) > alpha:
+        n += 1
+    return n
+
+
+def labels_to_tell(true: float, rate: float, alpha: float, power: float = 0.8, most: int = 100_000) -> int | None:
+    """Labels with which a missed share of `true` is told to be below `rate` with chance `power`; None: never."""
+    if true >= rate:
+        return None
+    n, step = labels_for(rate, alpha), 1
+    while n <= most:
+        allowed = -1
+        while tail(allowed + 1, n, rate) <= alpha:
+            allowed += 1
+        if allowed >= 0 and tail(allowed, n, true) >= power:
+            return n
+        step = max(1, n // 50)
+        n += step
+    return None
+
+
+def design_effect(score: Floats, cluster: Ints, weight: Floats) -> float:
+    """How many labels of these clusters tell as much as one independent label, at least 1; (n,) each.
+
+    From the intraclass correlation of the scores' ranks (one-way analysis of variance): it is known before any miss is
+    seen, and misses, which are in one tail, are correlated less.
+    """
+    check_lengths(score=score, cluster=cluster, weight=weight)
+    kish = weight.size * float(np.sum(weight**2)) / float(weight.sum() ** 2)
+    own = np.unique(cluster, return_inverse=True)[1]
+    size = np.bincount(own).astype(np.float64)
+    n, k = score.size, size.size
+    if k < 2 or k == n:
+        return kish
+    rank = rankdata(score)
+    mean = np.bincount(own, rank) / size
+    between = np.sum(size * (mean - rank.mean()) ** 2) / (k - 1)
+    within = np.sum((rank - mean[own]) ** 2) / (n - k)
+    usual = (n - np.sum(size**2) / n) / (k - 1)
+    total = between + (usual - 1) * within
+    correlation = min(max((between - within) / total, 0.0), 1.0) if total > 0 else 1.0
+    return kish * (1 + correlation * (float(np.sum(size**2) / n) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A threshold and what the labels say of it.
+
+    labels: effective number of unsupported labels. missed: share of them at or above the threshold. bound: the upper
+    bound of the missed share. flagged: share of the supported below it (NaN: none is labelled).
+    """
+
+    threshold: float
+    labels: float
+    missed: float
+    bound: float
+    flagged: float
+
+
+STEPS = 100
+"""Thresholds that are tested at most: quantiles of all items' scores, labelled or not."""
+
+
+def threshold_order(score: Floats) -> Floats:
+    """The thresholds to test, from the one that flags nearly all (inf) down; from scores (N,) and no label."""
+    known = score[np.isfinite(score)]
+    return np.unique(np.concatenate([np.quantile(known, np.linspace(0, 1, STEPS)), [np.inf]]))[::-1]
+
+
+def choose_threshold(
+    score: Floats, unsupported: Floats, weight: Floats, cluster: Ints, thresholds: Floats, rate: float, alpha: float
+) -> tuple[list[Tested], int]:
+    """What the labels say of each threshold, and the number of those, from the first, that keep the promise.
+
+    score, unsupported (0 or 1), weight (inverse probabilities), cluster: (n,) of the labelled items.
+    """
+    check_lengths(score=score, unsupported=unsupported, weight=weight, cluster=cluster)
+    bad = unsupported > 0.5
+    own, heavy = score[bad], weight[bad]
+    effective = own.size / design_effect(np.maximum(own, -1e300), cluster[bad], heavy) if own.size else 0.0
+    tested, passed, failed = [], 0, False
+    fine = weight[~bad].sum()
+    for threshold in thresholds:
+        missed = float(heavy[own >= threshold].sum() / heavy.sum()) if own.size else 1.0
+        flagged = float(weight[~bad][score[~bad] < threshold].sum() / fine) if fine else np.nan
+        bound = upper_bound(missed * effective, effective, alpha) if effective else 1.0
+        tested.append(Tested(float(threshold), effective, missed, bound, flagged))
+        failed = failed or not effective or tail(missed * effective, effective, rate) > alpha
+        passed += not failed
+    return tested, passed
+
+
+def corrected_share(
+    flagged: float, variance: float, detected: tuple[float, float], false: tuple[float, float], alpha: float, df: float
+) -> tuple[float, float, float]:
+    """The unsupported share behind a flagged share (Rogan and Gladen 1978), with bounds: (value, low, high).
+
+    variance: of the flagged share. detected, false: the flagged shares of the unsupported and of the supported, each
+    with the effective number of labels that it is known from. The two ends are the shares that a one-sided test at
+    `alpha` does not reject, which takes no division: where the metric hardly tells, they are wide.
+    """
+    d, n_d = detected
+    f, n_f = false
+    spread_d = (d * n_d + 0.5) * ((1 - d) * n_d + 0.5) / (n_d + 1) ** 3
+    spread_f = (f * n_f + 0.5) * ((1 - f) * n_f + 0.5) / (n_f + 1) ** 3
+    value = float(np.clip((flagged - f) / (d - f), 0, 1)) if d > f else np.nan
+    share = np.linspace(0, 1, 10_001)
+    error = np.sqrt(variance + share**2 * spread_d + (1 - share) ** 2 * spread_f)
+    z = (flagged - (share * d + (1 - share) * f)) / np.maximum(error, 1e-12)
+    most = float(stdtrit(df, 1 - alpha)) if np.isfinite(df) else float(ndtri(1 - alpha))
+    kept = share[np.abs(z) <= most]
+    if not kept.size:
+        end = float(share[np.argmin(np.abs(z))])
+        return (value if np.isfinite(value) else end), end, end
+    return value, float(kept.min()), float(kept.max())
+
+
+def two_samples(one: Floats, one_effective: float, other: Floats, other_effective: float) -> float:
+    """The p-value of a Kolmogorov-Smirnov test of two samples that tell as much as so many independent values."""
+    every = np.concatenate([one, other])
+    gap = [np.searchsorted(np.sort(own), every, side="right") / own.size for own in (one, other)]
+    d = float(np.max(np.abs(gap[0] - gap[1])))
+    return float(kstwobign.sf(d * np.sqrt(one_effective * other_effective / (one_effective + other_effective))))

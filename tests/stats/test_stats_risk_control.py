@@ -1,0 +1,102 @@
+"""Learn then Test: the binomial numbers by hand and from scipy, the order, clusters, and the promise itself."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest, norm
+
+from metaeval.stats.risk_control import (
+    choose_threshold,
+    corrected_share,
+    design_effect,
+    labels_for,
+    labels_to_tell,
+    tail,
+    threshold_order,
+    two_samples,
+    upper_bound,
+)
+
+
+def test_29_labels_without_a_miss_tell_a_tenth():
+    # .9 ** 28 = .0523 and .9 ** 29 = .0471.
+    assert labels_for(0.1, 0.05) == 29
+    assert labels_for(0.1, 0.05, misses=1) == 46
+
+
+def test_tail_and_bound_are_the_binomial_ones():
+    for misses, labels, rate in ((0, 29, 0.1), (3, 60, 0.1), (7, 100, 0.2)):
+        assert tail(misses, labels, rate) == pytest.approx(binom.cdf(misses, labels, rate))
+        # The one-sided bound at .05 is the upper end of the two-sided interval at .9.
+        exact = binomtest(misses, labels).proportion_ci(0.9, "exact").high
+        assert upper_bound(misses, labels, 0.05) == pytest.approx(exact)
+    assert tail(5, 5, 0.1) == upper_bound(5, 5, 0.05) == 1
+
+
+def test_labels_to_tell_reach_their_power():
+    n = labels_to_tell(0.04, 0.1, 0.05)
+    most = max(k for k in range(n) if binom.cdf(k, n, 0.1) <= 0.05)
+    assert binom.cdf(most, n, 0.04) >= 0.8
+    assert labels_to_tell(0.1, 0.1, 0.05) is None
+
+
+def test_labels_of_one_answer_tell_less():
+    cluster = np.repeat(np.arange(20), 5)
+    same = np.repeat(np.random.default_rng(0).normal(size=20), 5)
+    assert design_effect(same, cluster, np.ones(100)) == pytest.approx(5, rel=0.05)
+    assert design_effect(np.random.default_rng(1).normal(size=100), np.arange(100), np.ones(100)) == 1
+    # Weights 1 and 3: 2 * (1 + 9) / 16.
+    assert design_effect(np.arange(2.0), np.arange(2), np.array([1.0, 3.0])) == pytest.approx(1.25)
+
+
+def test_the_last_threshold_before_the_first_failure_is_taken():
+    bad = np.repeat([1.0, 0.0], [40, 40])
+    score = np.concatenate([np.linspace(0, 0.4, 40), np.linspace(0.6, 1, 40)])
+    order = np.array([np.inf, 0.5, 0.35, 0.2, 0.1])
+    tested, passed = choose_threshold(score, bad, np.ones(80), np.arange(80), order, 0.1, 0.05)
+    # At .35 five of 40 are missed; none is allowed more than 0 of 40 (46 labels for one miss).
+    assert passed == 2
+    assert [round(40 * one.missed) for one in tested] == [0, 0, 5, 20, 30]
+    assert [one.flagged for one in tested] == [1, 0, 0, 0, 0]
+
+
+def test_no_unsupported_label_gives_no_gate():
+    tested, passed = choose_threshold(np.ones(3), np.zeros(3), np.ones(3), np.arange(3), np.array([2.0]), 0.1, 0.05)
+    assert passed == 0
+    assert tested[0].bound == 1
+
+
+def test_the_order_is_made_without_labels():
+    assert threshold_order(np.array([1.0, 2, 2, -np.inf])).tolist()[0] == np.inf
+    assert (np.diff(threshold_order(np.random.default_rng(0).random(500))) < 0).all()
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5])
+def test_the_promise_holds_under_clusters(correlation):
+    random = np.random.default_rng(3)
+    cluster, shift, kept = np.arange(300) // 5, np.sqrt(2) * norm.ppf(0.95), 0
+    order = threshold_order(random.normal(size=300) + shift * (random.random(300) < 0.7))
+    for _ in range(300):
+        bad = (random.random(300) < 0.3) * 1.0
+        common = random.normal(size=60)[cluster] * np.sqrt(correlation)
+        score = common + random.normal(size=300) * np.sqrt(1 - correlation) + shift * (1 - bad)
+        tested, passed = choose_threshold(score, bad, np.ones(300), cluster, order, 0.1, 0.05)
+        kept += passed == 0 or 1 - norm.cdf(tested[passed - 1].threshold) <= 0.1
+    assert kept >= 0.94 * 300
+
+
+def test_a_flagged_share_is_corrected_for_both_errors():
+    # .2 unsupported, of which .9 are flagged, and .1 of the others: .18 + .08 = .26.
+    value, low, high = corrected_share(0.26, 1e-12, (0.9, 1e9), (0.1, 1e9), 0.05, np.inf)
+    assert (value, low, high) == pytest.approx((0.2, 0.2, 0.2), abs=1e-3)
+    value, low, high = corrected_share(0.26, 0.001, (0.9, 60), (0.1, 100), 0.05, np.inf)
+    assert low < 0.13 < 0.2 < 0.27 < high
+    # A metric that flags both alike tells nothing, and says so.
+    assert corrected_share(0.5, 0.001, (0.5, 60), (0.5, 100), 0.05, np.inf)[1:] == (0, 1)
+
+
+def test_drift_is_seen_and_clusters_count():
+    random = np.random.default_rng(0)
+    one, other = random.normal(size=300), random.normal(size=300) + 0.4
+    assert two_samples(one, 300, other, 300) < 1e-3
+    assert two_samples(one, 20, other, 20) > 0.01
+    assert two_samples(one, 300, one, 300) > 0.99
