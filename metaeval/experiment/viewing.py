@@ -33,7 +33,7 @@ from metaeval.files import write_text
 from metaeval.reading import json_objects
 from metaeval.report.cells import lay_out, units
 from metaeval.report.explorer import explorer_page
-from metaeval.report.grid import Grid
+from metaeval.report.grid import Cell, Grid
 from metaeval.report.result import Result, load_result
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import context_of
@@ -393,25 +393,22 @@ def _by_row(values: Iterable[Any]) -> dict[int, Any]:
 
 
 def _table(grid: Grid) -> dict[str, Any]:
+    def shown(cell: Cell) -> dict[str, Any]:
+        return {"number": cell.number, "interval": cell.interval, "marks": list(cell.marks), "rank": cell.rank}
+
+    blocks = [
+        {
+            "title": block.title,
+            "lines": [{"name": one.name, "cells": list(map(shown, one.cells))} for one in block.lines],
+        }
+        for block in grid.blocks
+    ]
+    notes = [[note.label, "; ".join([note.text, *map(" ".join, note.items)])] for note in grid.footnotes]
     return {
         "title": grid.title,
         "headings": list(grid.headings),
-        "blocks": [
-            {
-                "title": block.title,
-                "lines": [
-                    {
-                        "name": line.name,
-                        "cells": [
-                            {"number": c.number, "interval": c.interval, "marks": list(c.marks)} for c in line.cells
-                        ],
-                    }
-                    for line in block.lines
-                ],
-            }
-            for block in grid.blocks
-        ],
-        "notes": [[note.label, note.text] for note in grid.footnotes],
+        "blocks": blocks,
+        "notes": notes,
         "legend": grid.legend,
     }
 

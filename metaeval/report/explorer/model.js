@@ -36,7 +36,7 @@ import { unpack } from "./unpack.js";
  * @property {string[][]} unplaced evidence that stands nowhere in the page
  */
 
-/** @typedef {{number: string, interval: string, marks: string[]}} Cell */
+/** @typedef {{number: string, interval: string, marks: string[], rank: string}} Cell */
 /** @typedef {{title: string, lines: {name: string, cells: Cell[]}[]}} Block */
 /** @typedef {{title: string, headings: string[], blocks: Block[], notes: [string, string][], legend: string}} Table */
 

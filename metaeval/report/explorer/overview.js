@@ -62,7 +62,7 @@ function tableOf(table, open) {
           h(
             "td",
             {},
-            cell.number,
+            h("span", { class: cell.rank }, cell.number),
             cell.marks.length > 0 && h("sup", {}, cell.marks.join("")),
             cell.interval && h("small", {}, cell.interval),
           ),

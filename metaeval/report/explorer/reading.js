@@ -43,14 +43,14 @@ export function makeReading(app) {
     }
     const { rows } = job;
     const explaining = job.metrics.filter((metric) => metric.spans);
-    const shown = app.state.marks === "-" ? undefined : (explaining.find((one) => one.name === app.state.marks) ?? explaining[0]);
+    const shown = app.state.marks === "-" ? undefined : markedBy(app, explaining);
     const numbers = explained(shown, row);
     const document = job.documents[rows.document[row]];
     const texts = rows.texts[row];
     const statementMarks = numbers ? marksOf(numbers[bestOf(numbers)], 0) : [];
     fill(
       element,
-      h("header", {}, badge(rows.level[row]), h("code", {}, rows.id[row]), h("span", { class: "soft" }, rows.cited[row] ? heldOf(rows.held[row]) : "added to the pool, not cited")),
+      h("header", {}, badge(rows.level[row]), h("code", {}, rows.id[row]), h("span", { class: "soft" }, rows.cited[row] ? rows.level[row] > 0 && heldOf(rows.held[row]) : "added to the pool, not cited")),
       h("h3", {}, "Statement"),
       h("p", { class: "text statement", dir: "auto" }, marked(statementOf(job, row), [], statementMarks)),
       h("h3", {}, job.unit === "chunk" ? `Chunk ${rows.chunk[row] + 1} of ` : "Document ", h("span", { class: "soft" }, document.title || document.url || document.id)),
@@ -65,6 +65,12 @@ export function makeReading(app) {
     );
   };
   return { element, update };
+}
+
+/** The metric whose spans are shown: the one asked for, else A, else the first that explains. @param {App} app @param {Metric[]} explaining */
+function markedBy(app, explaining) {
+  const named = (/** @type {string} */ name) => explaining.find((metric) => metric.name === name);
+  return named(app.state.marks) ?? named(app.axes().a.name) ?? explaining[0];
 }
 
 /** @param {number | null} share */
@@ -120,7 +126,7 @@ function scoreLine(app, metric, row) {
     h(
       "span",
       { class: right === false ? "verdict wrong" : "verdict" },
-      score === null ? `no score: ${metric.missing[row] ?? "not told"}` : said && `${said}${right ? "" : " ✗"}`,
+      score === null ? `no score: ${metric.missing[row] ?? "not told"}` : said && `${said}${right ? "" : ", against the human"}`,
       row in metric.cut && `, ${metric.cut[row]} tokens cut`,
     ),
   );
