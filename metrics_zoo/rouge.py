@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import product
 from typing import Literal
 
@@ -55,9 +56,14 @@ class Rouge(Metric):
                 answers.append(PairScore(None, Status.EMPTY, count))
         return answers
 
+    @cached_property
+    def _words(self) -> _Tokens:
+        """The tokens of single words, which texts share."""
+        return _Tokens(self.options.stem)
+
     def explain(self, source: str, statement: str) -> list[Span]:
         """The statement's words, 1 where they are matched, with their matches in the source, else 0."""
-        tokens = _Tokens(self.options.stem)
+        tokens = self._words
         texts = {"statement": statement, "source": source}
         places = {side: [m.span() for m in _WORD.finditer(lower_letters(text))] for side, text in texts.items()}
         words = {side: [_joined(tokens, texts[side][a:b]) for a, b in places[side]] for side in texts}
@@ -77,6 +83,13 @@ def _joined(tokens: _Tokens, word: str) -> str:
 
 def common_sequence(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     """Places of a longest common subsequence, in both."""
+    shared = {*one} & {*other}
+    rows, columns = ([place for place, word in enumerate(words) if word in shared] for words in (one, other))
+    found = _common([one[place] for place in rows], [other[place] for place in columns])
+    return [(rows[row], columns[column]) for row, column in found]
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     lengths = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
     for i, j in product(reversed(range(len(one))), reversed(range(len(other)))):
         same, apart = lengths[i + 1][j + 1] + 1, max(lengths[i + 1][j], lengths[i][j + 1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import groupby
@@ -24,6 +24,7 @@ from metaeval.corpus.units import UnitRow
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.shown_answers import is_cited, show_answers
 from metaeval.experiment.columns import FILE_PREFIX
+from metaeval.experiment.evaluation import named_protocols, readings_of
 from metaeval.experiment.job_folder import PAIRS, PAIRS_SCHEMA, find_job
 from metaeval.experiment.manifest import NAME, Kept, check, read_manifest
 from metaeval.experiment.metrics import load_metric, plug_in
@@ -31,10 +32,13 @@ from metaeval.experiment.prepared_run import Job, prepare
 from metaeval.experiment.verdicts import find_cutoff
 from metaeval.files import write_text
 from metaeval.reading import json_objects
+from metaeval.report.cautions import cautions
 from metaeval.report.cells import lay_out, units
 from metaeval.report.explorer import explorer_page
+from metaeval.report.findings import findings
 from metaeval.report.grid import Cell, Grid
-from metaeval.report.result import Result, load_result
+from metaeval.report.headline import headline_grid
+from metaeval.report.result import load_result
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import context_of
 from metaeval.trust import check_file
@@ -108,6 +112,8 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         page.add(row, kept[row.id])
     names = [str(name) for name in head["columns"]]
     tables = [load_result(path) for path in sorted(folder.glob("*.json")) if _is_table(path)]
+    readings = readings_of(named_protocols(job.config).values())
+    headline = [headline_grid(tables, readings)] if tables else []
     metrics, spans = [], {}
     for number, name in enumerate(names):
         if name in _UNTOLD:
@@ -137,9 +143,10 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         "statements": len({row.statement_id for row in chosen}),
         "fields": {key: str(value) for key, value in job.fields.items()},
         "metrics": metrics,
-        "tables": [_table(lay_out(result)) for result in tables],
+        "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
         "notes": _changed(job, head),
-        "findings": [sentence for result in tables for sentence in findings(result)],
+        "findings": findings(tables, readings) if tables else [],
+        "cautions": cautions(tables),
         **page.columns(),
     }
     return {"job": about, **spans}
@@ -411,26 +418,3 @@ def _table(grid: Grid) -> dict[str, Any]:
         "notes": notes,
         "legend": grid.legend,
     }
-
-
-def findings(result: Result) -> Iterator[str]:
-    """What a table of ROC-AUC says of each metric, in a sentence."""
-    if result.protocol != "classification":
-        return
-    for row in result.rows:
-        finds, tells = row.values.get("fs_ns"), row.values.get("fs_ps")
-        if row.kind == "control" or finds is None or finds.value is None:
-            continue
-        chance = finds.low is not None and finds.low <= 0.5
-        parts = [f"{'does not find' if chance else 'finds'} support ({100 * finds.value:.1f})"]
-        if tells is not None and tells.value is not None and tells.low is not None and tells.high is not None:
-            value = f"{100 * tells.value:.1f}"
-            if tells.low > 0.5:
-                parts.append(f"tells full from partial ({value})")
-            elif tells.high < 0.5:
-                parts.append(f"puts partial above full ({value})")
-            else:
-                parts.append(f"cannot tell full from partial ({value}, interval holds 50)")
-        if weaker := row.not_above.get("overall"):
-            parts.append(f"is not better than {weaker[-1]}")
-        yield f"{row.metric} " + (", ".join(parts[:-1]) + ", and " if len(parts) > 1 else "") + parts[-1] + "."

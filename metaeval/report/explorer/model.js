@@ -53,6 +53,7 @@ import { unpack } from "./unpack.js";
  * @property {Metric[]} metrics
  * @property {Table[]} tables
  * @property {string[]} findings
+ * @property {string[]} cautions what to be careful of
  * @property {string[]} notes what the reader has to know of the page
  * @property {Rows} rows
  * @property {string[]} levels

@@ -23,6 +23,7 @@ export function makeOverview(app) {
     job.findings.length > 0 && [
       h("h2", {}, "What the table says"),
       h("ul", { class: "findings" }, job.findings.map((sentence) => h("li", {}, sentence))),
+      h("ul", { class: "soft" }, job.cautions.map((sentence) => h("li", {}, sentence))),
     ],
     job.tables.map((table, number) => tableOf(table, number === 0)),
     h("h2", {}, "Scores at each level of support"),
