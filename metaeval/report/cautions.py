@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from metaeval.report.grid import count, plain, share, value_of
-from metaeval.report.notes import FEW_GROUPS, effective, plural, whole_range
+from metaeval.report.notes import FEW_GROUPS, effective, plural, values_by_kind, whole_range
 from metaeval.report.reading import LEVELS, data_set, listed, metrics_of, sentence
-from metaeval.report.result import Result, Row
+from metaeval.report.result import FULL_SUPPORT, Result, Row
 
 _CUT = 0.01
 """Share of its tokens from which on it is said that a metric's input is cut."""
 
 
 def cautions(results: Sequence[Result]) -> list[str]:
-    """What limits these findings: missing levels, few groups, missing scores, inputs that are cut, and warnings."""
+    """What limits these findings: levels that are missing or say more than is there, few groups, missing scores, inputs
+    that are cut, and warnings.
+    """
     of: dict[str, list[Result]] = {}
     for result in results:
         of.setdefault(data_set(result), []).append(result)
     said: dict[str, list[str]] = {}
     for name, same in of.items():
-        for rule in (_missing_levels, _few_groups, _unscored, _cut, _warned):
+        for rule in (_missing_levels, _parts_of_evidence, _few_groups, _unscored, _cut, _warned):
             for text in dict.fromkeys(rule(same)):
                 said.setdefault(text, []).append(name)
     return [f"{listed(names)}: {text}" if len(of) > 1 else sentence(text) for text, names in said.items()]
@@ -38,6 +40,19 @@ def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
             ]
             if absent and undefined:
                 yield f"no pair is {listed(absent, 'or')}, so {listed(undefined)} cannot be computed."
+
+
+def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:
+    """Rows at level full that hold no full support, once for the protocol whose table comes first."""
+    for result in results[:1]:
+        found = result.perfect
+        if found is not None and found.incomplete:
+            values = dict(values_by_kind(found.values, result.columns)).get(FULL_SUPPORT, "")
+            yield (
+                f"{found.incomplete:,} of the {found.full:,} {plural(result.unit)} at level full hold only a part of "
+                f"an evidence set, so a perfect detector of {FULL_SUPPORT} scores {values} "
+                "(--set evidence.rule=complete calls them partial)."
+            )
 
 
 def _few_groups(results: Sequence[Result]) -> Iterable[str]:

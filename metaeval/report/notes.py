@@ -179,10 +179,10 @@ def _paper(row: Row, column: Column) -> str:
 
 def _perfect(ceilings: Mapping[str, Mapping[str, float]], columns: Sequence[Column]) -> str:
     """Kind by kind: continuous Spearman 0.899, Kendall 0.763; binary Spearman 0.962."""
-    return "; ".join(f"{kind} {text}" for kind, text in _by_kind(ceilings, columns))
+    return "; ".join(f"{kind} {text}" for kind, text in values_by_kind(ceilings, columns))
 
 
-def _by_kind(found: Mapping[str, Mapping[str, float]], columns: Sequence[Column]) -> tuple[tuple[str, str], ...]:
+def values_by_kind(found: Mapping[str, Mapping[str, float]], columns: Sequence[Column]) -> tuple[tuple[str, str], ...]:
     """Each kind with its value under every measure that has one; found: measure to kind to value."""
     kinds = dict.fromkeys(kind for column in columns for kind in found.get(column.key, {}))
     said = {
@@ -208,7 +208,7 @@ def _perfect_detector(result: Result) -> Note:
         else "below the top where two levels do not differ in what is detected"
     )
     text = f"what perfect detectors would score under these labels; {why}"
-    return Note("perfect detector", text, _by_kind(found.values, result.columns))
+    return Note("perfect detector", text, values_by_kind(found.values, result.columns))
 
 
 _LEVELS = ("full", "partial", "none")

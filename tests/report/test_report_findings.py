@@ -11,7 +11,7 @@ from metaeval.report.findings import findings, top
 from metaeval.report.headline import ROWS, headline_grid, suite_grid
 from metaeval.report.notes import FEW_GROUPS
 from metaeval.report.reading import headlines
-from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Result, Row, Significance, Value
+from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
 from metaeval.report.terminal import text_of
 
 AUC = [
@@ -274,6 +274,15 @@ class TestCautions:
         # The headline is then the first measure that has a value.
         assert [one.column.key for one in headlines([found], READINGS)] == ["fs_ns"]
         assert findings([found], READINGS)[0] == "a and b are not told apart by FS-NS."
+
+    def test_a_level_that_holds_parts_of_evidence_says_what_can_be_had(self):
+        values = {"fs_ps": {"full support": 0.633, "any support": 0.5}, "ps_ns": {"full support": 0.5}}
+        found = [made([A], perfect=Perfect(values=values, full=266, incomplete=parts)) for parts in (195, 0)]
+        assert cautions([found[0], found[0]]) == [
+            "195 of the 266 pairs at level full hold only a part of an evidence set, so a perfect detector of full "
+            "support scores FS-PS 63.3, PS-NS 50.0 (--set evidence.rule=complete calls them partial)."
+        ]
+        assert cautions(found[1:]) == []
 
     def test_few_groups(self):
         assert cautions([made([A], groups=FEW_GROUPS - 1)]) == [
