@@ -378,9 +378,7 @@ def check(
     # A gate is data: it may name what is registered, and neither code nor addresses.
     check_file(where, {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
     items = items_of(answers, mapping)
-    config = (config or RunConfig()).model_copy(update={"metrics": (gate.metric,)})
-    config = RunConfig.model_validate({**config.model_dump(), **gate.settings})
-    (column,) = scored(items, config, progress)
+    column = _scored(items, gate, config, progress)
     made = _made(column)
     for name, was in gate.made.items():
         if name != "metaeval" and made.get(name) != was:
@@ -428,6 +426,26 @@ def check(
         below=tuple((items.rows[row].id, float(score[row]) if np.isfinite(score[row]) else None) for row in order),
         unscored=int(np.isnan(column.score).sum()),
     )
+
+
+def _scored(items: Items, gate: Gate, config: RunConfig | None, progress: MetricProgress | None = None) -> Column:
+    """The scores of the gate's metric, made as they were when it was fitted."""
+    config = (config or RunConfig()).model_copy(update={"metrics": (gate.metric,)})
+    (column,) = scored(items, RunConfig.model_validate({**config.model_dump(), **gate.settings}), progress)
+    return column
+
+
+def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None = None) -> float | None:
+    """The score of one citation by the gate's metric, higher is more support; None where there is none."""
+    check_file("the gate", {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
+    try:
+        column = _scored(items_of([{"id": "1", "statement": statement, "source": source}]), gate, config)
+    except UserError as error:
+        if not statement.strip() or not source.strip():
+            return None
+        raise error
+    score = float(column.score[0])
+    return None if np.isnan(score) else score
 
 
 def signed(found: Fitted | Checked) -> str:

@@ -1,0 +1,78 @@
+"""The pytest plugin of a gate, run by pytest in a folder of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metaeval.config import RunConfig
+from metaeval.experiment.labelling.gate import fit, write_gate
+from metaeval.files import csv_text
+
+TESTS = """
+import pytest
+
+def test_supported(assert_supported):
+    assert assert_supported("the bridge is old", "The bridge is old and grey.") == 1
+
+def test_not_supported(assert_supported):
+    assert_supported("the bridge is old", source="Cats sleep.")
+
+@pytest.mark.citations("good.csv")
+def test_good():
+    pass
+
+@pytest.mark.citations("bad.csv")
+def test_bad():
+    pass
+"""
+
+
+def rows(n, bad):
+    own = [
+        (f"c{k}", f"town {k} has a mill", "Cats sleep all day." if k < bad else f"Town {k} has a mill, they say.")
+        for k in range(n)
+    ]
+    return [
+        ("id", "statement", "source", "level"),
+        *((*one, "none" if k < bad else "full") for k, one in enumerate(own)),
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    Path(tmp_path / "fit.csv").write_text(csv_text(rows(120, 50)))
+    for name, bad in (("good.csv", 2), ("bad.csv", 60)):
+        Path(tmp_path / name).write_text(csv_text([line[:3] for line in rows(100, bad)]))
+    found = fit(tmp_path / "fit.csv", tmp_path / "fit.csv", ["overlap"], config=RunConfig(results=tmp_path / "results"))
+    write_gate(found.gate, tmp_path / "gate.json")
+    (tmp_path / "test_it.py").write_text(TESTS)
+    return tmp_path
+
+
+def run(folder, *typed):
+    plugin = ("-p", "metaeval.experiment.labelling.pytest_gate", "-p", "no:cacheprovider")
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", *plugin, *typed, "test_it.py"]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment).stdout
+
+
+def test_citations_are_held_against_the_gate(folder):
+    said = run(folder, "--citation-gate", "gate.json")
+    assert "2 failed, 2 passed" in said
+    assert "Not supported: 'the bridge is old' (overlap: score" in said
+    assert "FAILED: " in said
+
+
+def test_without_a_gate_they_are_skipped(folder):
+    said = run(folder)
+    assert "4 skipped" in said
+    assert "no gate: pytest --citation-gate gate.json" in said
+
+
+def test_a_changed_gate_is_an_error(folder):
+    path = folder / "gate.json"
+    path.write_text(path.read_text().replace('"alpha": 0.05', '"alpha": 0.04'))
+    assert "was changed since it was fitted" in run(folder, "--citation-gate", "gate.json")
