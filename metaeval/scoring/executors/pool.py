@@ -1,0 +1,224 @@
+"""Workers that score whole blocks side by side: who gets what, and what becomes of it when one of them dies."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from metaeval.errors import UserError
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.executors.contract import Context, Done, Recipe, Task
+
+_log = logging.getLogger("metaeval")
+
+AHEAD = 2
+"""Most blocks that a worker has at a time: the next one is there when it has scored the one before."""
+KILLS = 3
+"""Deaths of workers over one block before its pairs are looked at more closely; and in a row over none."""
+
+
+@dataclass
+class Piece:
+    """A block in hand, or a part of one that kills workers: pairs `first` to `end` of it. kills: deaths over it."""
+
+    work: _Begun
+    first: int
+    end: int
+    kills: int = 0
+
+
+@dataclass
+class _Begun:
+    """A task, the answers to its pairs so far (one list per wanted metric), and how many pairs lack theirs."""
+
+    task: Task
+    answers: list[list[PairScore]]
+    left: int
+
+
+class Child(Protocol):
+    """A running worker. pieces: what it was sent and has not answered. ready: it has begun the job."""
+
+    pieces: deque[Piece]
+    ready: bool
+
+    def send(self, packed: Any) -> None:
+        """Send a packed message; that the worker has ended is seen when its answers are received."""
+
+    def receive(self) -> list[dict[str, Any]] | None:
+        """The answers that have come; None when the worker has ended."""
+
+    def ending(self) -> str:
+        """How the worker ended, in words."""
+
+    def stop(self) -> None:
+        """End the worker; nothing is lost with it but what it has in hand."""
+
+
+class Pool(ABC):
+    """Workers that score the jobs they are given, one job after the other; started by the first of them.
+
+    size: how many there are.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._children: dict[int, Child] = {}
+        self._job: Any = None
+        self._numbers: Sequence[Mapping[str, int]] = ()
+        self._of: tuple[Recipe, Context] | None = None
+        self._deaths = 0  # in a row, of workers that had scored nothing yet
+
+    @abstractmethod
+    def start(self, number: int) -> Child:
+        """Start the worker of this number."""
+
+    @abstractmethod
+    def pack(self, message: Mapping[str, Any]) -> Any:
+        """A message as workers get it; a job's is packed once for all of them."""
+
+    @abstractmethod
+    def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
+        """Wait until one or more of these workers have answered, or ended; their numbers."""
+
+    def run(self, recipe: Recipe, context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
+        """Score tasks; a block is given back when its worker has scored it.
+
+        A worker that dies is replaced, and its blocks are scored again. A block that has killed `KILLS` workers is
+        halved until the pair is found that does it; that pair is FAILED, which a warning says. An error sentence of a
+        worker is raised as it is.
+        """
+        if self._of is None or self._of[0] != recipe or self._of[1] is not context:
+            self._of = recipe, context
+            self._begin(recipe, context)
+        drawn, waiting = iter(tasks), deque[Piece]()
+        try:
+            while True:
+                self._hand_out(drawn, waiting)
+                if not any(child.pieces for child in self._children.values()):
+                    return
+                yield from self._listen(waiting)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End all workers."""
+        for child in self._children.values():
+            child.stop()
+        self._children.clear()
+        self._of = None
+
+    def _begin(self, recipe: Recipe, context: Context) -> None:
+        """Tell the workers that are there of a new job; those that start later are told then."""
+        texts = {"sources": context.sources, "statements": context.statements}
+        self._numbers = [{text: number for number, text in enumerate(side)} for side in texts.values()]
+        self._job = self.pack({"recipe": asdict(recipe), "path": sys.path, "context": texts})
+        for child in self._children.values():
+            child.ready = False
+            child.send(self._job)
+
+    def _hand_out(self, drawn: Iterator[Task], waiting: deque[Piece]) -> None:
+        """Give every worker what it can take, one piece to each before any has two."""
+        for count in range(AHEAD):
+            for number in range(self.size):
+                child = self._children.get(number)
+                if child is not None and len(child.pieces) > count:
+                    continue
+                piece = waiting.popleft() if waiting else _whole(next(drawn, None))
+                if piece is None:
+                    return
+                if child is None:
+                    child = self._children[number] = self.start(number)
+                    child.send(self._job)
+                child.pieces.append(piece)
+                child.send(self._order(piece))
+
+    def _order(self, piece: Piece) -> Any:
+        """A piece as a worker gets it: numbers of the job's texts."""
+        (sources, statements), task = self._numbers, piece.work.task
+        pairs = [(sources[source], statements[statement]) for source, statement in task.pairs[piece.first : piece.end]]
+        return self.pack({"pairs": pairs, "wanted": list(task.wanted)})
+
+    def _listen(self, waiting: deque[Piece]) -> Iterator[Done]:
+        """Wait until a worker has something to say, or ends."""
+        error = ""
+        for number in self.wait(self._children):
+            child = self._children[number]
+            messages = child.receive()
+            if messages is None and self._bury(number, waiting):
+                yield from self._give_up(waiting)
+            for message in messages or ():
+                if "error" in message:
+                    error = error or message["error"]
+                elif "ready" in message:
+                    child.ready = True
+                else:
+                    self._deaths = 0
+                    done = _filled(child.pieces.popleft(), message["answers"])
+                    if done is not None:
+                        yield done
+        if error:
+            raise UserError(error)
+
+    def _bury(self, number: int, waiting: deque[Piece]) -> bool:
+        """Take a dead worker out; what it had in hand waits for another one. Whether the first of that killed many."""
+        child = self._children.pop(number)
+        how = child.ending()
+        child.stop()
+        if not child.ready:
+            self._deaths += 1
+            if self._deaths >= KILLS:
+                raise UserError(
+                    f"A worker {how} before it scored anything, {self._deaths} times in a row. Every finished block is "
+                    "stored. If memory is short, ask for fewer processes with --set executor.workers=NUMBER."
+                )
+        elif child.pieces:
+            child.pieces[0].kills += 1
+        pairs = sum(piece.end - piece.first for piece in child.pieces)
+        _log.warning("A worker %s. Another one scores the %s pairs that it had in hand.", how, f"{pairs:,}")
+        waiting.extendleft(reversed(child.pieces))
+        return child.ready and bool(child.pieces) and child.pieces[0].kills >= KILLS
+
+    def _give_up(self, waiting: deque[Piece]) -> Iterator[Done]:
+        """Halve the piece that has killed too many workers; where it is one pair, that pair has failed."""
+        piece = waiting.popleft()
+        middle = (piece.first + piece.end) // 2
+        if middle > piece.first:
+            waiting.extendleft(
+                Piece(piece.work, *part, piece.kills) for part in ((middle, piece.end), (piece.first, middle))
+            )
+            return
+        source, statement = piece.work.task.pairs[piece.first]
+        _log.warning(
+            "A pair kills every worker that scores it, and has no score: source %r, statement %r. It is not stored; "
+            "the next run tries it again.",
+            *(text if len(text) <= 60 else f"{text[:59]}…" for text in (source, statement)),
+        )
+        failed = [[[None, str(Status.FAILED), 0, 0]] for _ in piece.work.answers]
+        done = _filled(piece, failed)
+        if done is not None:
+            yield done
+
+
+def _whole(task: Task | None) -> Piece | None:
+    """A block that nobody has begun."""
+    if task is None:
+        return None
+    count = len(task.pairs)
+    empty = [[PairScore(None, Status.FAILED)] * count for _ in task.wanted]
+    return Piece(_Begun(task, empty, count), 0, count)
+
+
+def _filled(piece: Piece, answers: Sequence[Sequence[Sequence[Any]]]) -> Done | None:
+    """Put a worker's answers in their places; the block, where it is complete."""
+    work = piece.work
+    for place, found in zip(work.answers, answers, strict=True):
+        place[piece.first : piece.end] = [PairScore(score, Status(status), *counts) for score, status, *counts in found]
+    work.left -= piece.end - piece.first
+    return None if work.left else Done(work.task, work.answers)
