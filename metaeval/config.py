@@ -168,13 +168,20 @@ class ComparisonConfig(Strict):
 class ExecutorConfig(Strict):
     """Where scoring runs; no score depends on it."""
 
-    name: Literal["local"] = Field(default="local", examples=["local"])
-    """Executor: local, processes of this machine."""
+    name: Literal["local", "ray"] = Field(default="local", examples=["local"])
+    """Executor: local, processes of this machine; or ray, actors of a Ray cluster."""
     workers: int = Field(default=0, ge=0, le=1024, examples=[2])
     """Processes that score side by side, each with its own copy of the model and its share of the CPU's cores (0: one,
-    or one for each device)."""
+    or one for each device; of ray, one for each GPU, or where there is none for each node)."""
     devices: Names = Field(default=(), examples=["0,1", "auto"])
     """CUDA devices by number, one process each; auto takes all (default: as the metric's option says)."""
+    address: str = Field(default="", examples=["auto", "ray://head:10001"])
+    """Address of the Ray cluster; auto finds the one of this machine (default: a cluster is started here)."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether the process that was started scores by itself."""
+        return self.name == "local" and not self.devices and self.workers < 2
 
     @field_validator("devices", mode="before")
     @classmethod
@@ -257,9 +264,9 @@ class RunConfig(Strict):
     budget: Annotated[float | None, Flag("USD")] = Field(default=None, gt=0)
     """Most that a paid metric may spend (USD); then it stops."""
     executor: Annotated[ExecutorConfig, Flag("NAME")] = ExecutorConfig()
-    """Where scoring runs: local (more of it with --set executor.workers=2).
+    """Where scoring runs: local, or ray (more of either with --set executor.workers=2).
 
-    Processes on this machine. Scores do not depend on it."""
+    Processes of this machine, or actors of a Ray cluster. Scores do not depend on it."""
     trust_config: TrustConfig = False
 
     @model_validator(mode="before")

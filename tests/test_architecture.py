@@ -195,6 +195,7 @@ LOADERS = {
     "metaeval.registry": {"importlib.import_module", "spec.loader.exec_module"},
     "metaeval.scoring.backends.line_process": {"subprocess.Popen"},
     "metaeval.scoring.executors.local": {"subprocess.Popen"},
+    "metaeval.scoring.executors.ray": {"import_module"},  # a module of metaeval
     "metaeval.experiment.verify": {"subprocess.run"},
 }
 _BARE = {"__import__", "exec", "eval"}

@@ -70,7 +70,7 @@ def _rescore(
     progress: MetricProgress | None,
     texts: Sequence[Texts],
 ) -> Scored:
-    if isinstance(metric, Combination) or config.executor.workers or config.executor.devices:
+    if isinstance(metric, Combination) or not config.executor.alone:
         ((_, _, scored),) = score_metrics(texts, [name], config, store, progress)
         return scored
     with plug_in(name):

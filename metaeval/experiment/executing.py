@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from importlib.metadata import version
 
@@ -15,29 +15,37 @@ from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import Execute, Recipe
 from metaeval.scoring.executors.local import ProcessPool, places
+from metaeval.scoring.executors.pool import Pool
 
 _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 
 
 @contextmanager
-def process_pool(config: RunConfig) -> Iterator[ProcessPool | None]:
+def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
     """The processes in which the run scores, started when they are needed; None where this one does."""
+    if config.executor.name == "ray":
+        if config.executor.devices:
+            raise UserError("Ray places its actors on GPUs by itself: leave executor.devices out.")
+        from metaeval.scoring.executors.ray import RayPool
+
+        with closing(RayPool(config.executor.address, config.executor.workers)) as actors:
+            yield actors
+        return
+    if config.executor.address:
+        raise UserError("executor.address is of a Ray cluster: ask for it with --executor ray.")
+    if config.executor.alone:
+        yield None
+        return
     workers, devices = config.executor.workers, _devices(config.executor.devices)
     if devices and workers not in (0, len(devices)):
         raise UserError(
             f"executor.workers is {workers} and executor.devices names {len(devices)}: one process runs on "
             "each device, so leave executor.workers out."
         )
-    if not devices and workers < 2:
-        yield None
-        return
     if os.name != "posix":
         raise UserError("Several processes need Linux or macOS: leave executor.workers and executor.devices out.")
-    pool = ProcessPool(places(workers or len(devices), devices))
-    try:
-        yield pool
-    finally:
-        pool.close()
+    with closing(ProcessPool(places(workers or len(devices), devices))) as processes:
+        yield processes
 
 
 def _devices(asked: Sequence[str]) -> list[str]:
@@ -60,9 +68,7 @@ def _devices(asked: Sequence[str]) -> list[str]:
     return list(asked)
 
 
-def executed(
-    pool: ProcessPool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig
-) -> Execute | None:
+def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute | None:
     """Where metrics that share a job are scored: in the pool, but for a metric that one process alone may run."""
     if pool is None or any(metric.where == "driver" for metric in metrics):
         return None

@@ -15,12 +15,12 @@ from typing import Any
 from metaeval import registry
 from metaeval.config import MetricVariant, RunConfig, metric_variant, validated
 from metaeval.errors import UserError
-from metaeval.experiment.executing import executed, process_pool
+from metaeval.experiment.executing import executed, worker_pool
 from metaeval.experiment.prepared_run import variant_path
 from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.scoring.contract import Combination, Metric, MetricCard, PairScore, TwoStepMetric
 from metaeval.scoring.engine import Scored, score_jointly
-from metaeval.scoring.executors.local import ProcessPool
+from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.plan import Texts
 from metaeval.scoring.store import ScoreStore
 from metaeval.trust import check_file
@@ -156,7 +156,7 @@ def score_metrics(
     combined = {name: metric for name in names if isinstance(metric := load_metric(name, config), Combination)}
     members = [member for metric in combined.values() for member in metric.members]
     found: dict[str, tuple[int, Scored]] = {}
-    with process_pool(config) as pool:
+    with worker_pool(config) as pool:
         for group in metric_groups(
             [name for name in dict.fromkeys([*names, *members]) if name not in combined], config
         ):
@@ -176,7 +176,7 @@ def _score_group(
     config: RunConfig,
     store: ScoreStore | None,
     progress: MetricProgress | None,
-    pool: ProcessPool | None,
+    pool: Pool | None,
 ) -> Iterator[tuple[str, Metric, Scored]]:
     label = " + ".join(group)
     metrics = [load_metric(name, config) for name in group]

@@ -18,7 +18,7 @@ from metaeval.config import RunConfig, validated
 from metaeval.errors import UserError
 from metaeval.experiment.answers import reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
-from metaeval.experiment.executing import executed, package_versions, process_pool
+from metaeval.experiment.executing import executed, package_versions, worker_pool
 from metaeval.experiment.metrics import MetricProgress, load_metric, metric_groups, plug_in
 from metaeval.experiment.prepared_run import prepare
 from metaeval.files import sha256_json
@@ -26,7 +26,7 @@ from metaeval.reading import parquet_library, read_text
 from metaeval.scoring.contract import Combination, Metric, Status
 from metaeval.scoring.engine import context_of, job_identity
 from metaeval.scoring.executors.contract import Execute, Task
-from metaeval.scoring.executors.local import ProcessPool
+from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.plan import Block, Plan, Texts, make_plan
 from metaeval.scoring.shardfile import (
     PartNote,
@@ -99,7 +99,7 @@ def export_shard(
     for name in names:
         _check_shardable(name, load_metric(name, config))
     whole = prepare(config)
-    with process_pool(config) as pool:
+    with worker_pool(config) as pool:
         for group in metric_groups(names, config):
             texts = reading(whole, load_metric(group[0], config)).texts
             yield from _export_group(group, texts, config, shard, folder, progress, pool)
@@ -123,7 +123,7 @@ def _export_group(
     shard: Shard,
     folder: Path,
     progress: MetricProgress | None,
-    pool: ProcessPool | None,
+    pool: Pool | None,
 ) -> Iterator[str]:
     label = " + ".join(group)
     metrics = [load_metric(name, config) for name in group]
@@ -376,7 +376,7 @@ def _verify_plan(
     }
     chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
     differing, largest, pairs = 0, 0.0, 0
-    with process_pool(config) as pool, plug_in(note.metric):
+    with worker_pool(config) as pool, plug_in(note.metric):
         execute: Execute = executed(pool, [note.metric], [metric], config) or Work([metric]).run
         tasks = (job.task(job.plan.blocks[number], (0,)) for number in chosen)
         for task, (answers,) in execute(context_of(job.unique.values()), tasks):

@@ -24,7 +24,7 @@ from metaeval.report.result import Ledger
 from metaeval.report.sheet import load_sheet
 from metaeval.scoring.contract import Combination, Metric, PairScore
 from metaeval.scoring.engine import aggregate, score_pairs
-from metaeval.scoring.executors.local import ProcessPool
+from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.store import ScoreStore
 
 SOFT = "soft"
@@ -179,7 +179,7 @@ def entailment(
     store: ScoreStore | None = None,
     premise: Premise = "joint",
     progress: MetricProgress | None = None,
-    pool: ProcessPool | None = None,
+    pool: Pool | None = None,
 ) -> Backend:
     """A metric as judge, the premise as its source and the claim as its statement.
 

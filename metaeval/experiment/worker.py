@@ -32,11 +32,7 @@ def main() -> None:
     Thread(target=_read, args=(sys.stdin.buffer, lines), daemon=True).start()
     scorer = Scorer()
     while True:
-        message = json.loads(lines.get())
-        try:
-            answer = scorer.begin(message) if "recipe" in message else scorer.score(message)
-        except UserError as error:
-            answer = {"error": str(error)}
+        answer = scorer.answer(json.loads(lines.get()))
         answers.write(json.dumps(answer).encode("ascii") + b"\n")
         answers.flush()
 
@@ -52,6 +48,13 @@ class Scorer:
 
     def __init__(self) -> None:
         self._label, self._context, self._work = "", Context((), ()), Work(())
+
+    def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a job, or to a block of it; the sentence of a `UserError` is one."""
+        try:
+            return self.begin(message) if "recipe" in message else self.score(message)
+        except UserError as error:
+            return {"error": str(error)}
 
     def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Make a job's metrics, and prepare them for its texts; what was there before is let go first."""

@@ -36,7 +36,7 @@ from metaeval.experiment.citing.pipeline import (
 )
 from metaeval.experiment.citing.result import PipelineResult
 from metaeval.experiment.columns import check_names
-from metaeval.experiment.executing import process_pool
+from metaeval.experiment.executing import worker_pool
 from metaeval.experiment.job_folder import job_folder
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.verdicts import Backend, Cutoff, Premise, entailment, find_cutoff, load_judge, read_thresholds
@@ -141,7 +141,7 @@ def judge(run: Run) -> Any:
     with ExitStack() as stack:
         # The store is opened when the first backend is made.
         store = cache(lambda: stack.enter_context(ScoreStore(config.store_path)))
-        pool = cache(lambda: stack.enter_context(process_pool(config)))
+        pool = cache(lambda: stack.enter_context(worker_pool(config)))
 
         def backends(
             cutoffs: Mapping[str, Cutoff] = run.cutoffs,

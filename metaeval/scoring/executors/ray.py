@@ -1,0 +1,151 @@
+"""Actors on a Ray cluster: one of them for each worker, on whatever node has room. Needs the extra `ray`.
+
+The driver owns the texts and the store. An actor that dies, with its node or alone, is replaced like a dead process.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from metaeval.errors import UserError
+from metaeval.scoring.executors.local import WORKER
+from metaeval.scoring.executors.pool import Child, Piece, Pool
+
+_log = logging.getLogger("metaeval")
+_PATIENCE = 60.0  # seconds without an answer after which a word is said
+
+
+class _Actor:
+    """What runs on a node: a `Scorer`, on its share of the node's cores."""
+
+    def __init__(self, number: int, cores: int, folder: str) -> None:
+        if os.path.isdir(folder):  # on a shared file system relative paths mean what they mean to the driver
+            os.chdir(folder)
+        if hasattr(os, "sched_setaffinity"):
+            own = sorted(os.sched_getaffinity(0))
+            first = number * cores % len(own)
+            os.sched_setaffinity(0, (own[first:] + own[:first])[:cores])
+        self._scorer = import_module(WORKER).Scorer()
+
+    def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to one message."""
+        found: dict[str, Any] = self._scorer.answer(message)
+        return found
+
+
+class _Remote:
+    """An actor as the driver sees it: its answers come in the order of the messages."""
+
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self.pieces: deque[Piece] = deque()
+        self.ready = False
+        self.asked: deque[Any] = deque()
+        self._ray = ray
+        self._actor = actor
+        self._ended = ""
+
+    def send(self, packed: Any) -> None:
+        """Ask the actor."""
+        self.asked.append(self._actor.answer.remote(packed))
+
+    def receive(self) -> list[dict[str, Any]] | None:
+        """The next answer; None when the actor has ended."""
+        try:
+            return [self._ray.get(self.asked.popleft())]
+        except (self._ray.exceptions.RayActorError, self._ray.exceptions.OutOfMemoryError) as error:
+            self._ended = str(error).strip().splitlines()[0]
+            return None
+
+    def ending(self) -> str:
+        """Ray's first line about it."""
+        return f"has ended ({self._ended})"
+
+    def stop(self) -> None:
+        """End the actor."""
+        self._ray.kill(self._actor)
+
+
+def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
+    """The most cores that each worker can have with all of them placed; 0 where there are more workers than cores.
+
+    nodes: cores and GPUs of each. Where there are GPUs each worker takes one.
+    """
+    gpus = any(gpu for _, gpu in nodes)
+    for cores in range(max(core for core, _ in nodes), 0, -1):
+        if sum(min(core // cores, gpu) if gpus else core // cores for core, gpu in nodes) >= workers:
+            return cores
+    return 0
+
+
+class RayPool(Pool):
+    """Actors of a Ray cluster. address: of the cluster; empty for one on this machine, which ends with the pool.
+
+    workers: how many; 0 for one on each GPU of the cluster, or where it has none on each node.
+
+    Raises `UserError` where Ray is not installed, and where the cluster is not there or has no room.
+    """
+
+    def __init__(self, address: str, workers: int) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            import ray
+        except ImportError as error:
+            raise UserError(
+                "The executor 'ray' needs Ray, not installed here: type \"pip install 'metaeval[ray]'\"."
+            ) from error
+        self._ray: Any = ray
+        self._own = not ray.is_initialized()
+        if self._own:
+            try:
+                started = {} if address else {"include_dashboard": False}
+                ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise UserError(
+                    f"There is no Ray cluster at {address or 'this machine'} ({error}): start one with 'ray start "
+                    "--head', or leave executor.address out for one on this machine."
+                ) from error
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        gpus = sum(int(node.get("GPU", 0)) for node in nodes)
+        super().__init__(workers or gpus or len(nodes))
+        if gpus and self.size > gpus:
+            self.close()
+            raise UserError(f"executor.workers is {self.size}, and the cluster has {gpus} GPUs: each worker takes one.")
+        self._gpus = int(bool(gpus))
+        self._cores = share(
+            [(int(node.get("CPU", 0)), int(node["GPU"]) if "GPU" in node else 0) for node in nodes], self.size
+        )
+        self._told = False
+
+    def start(self, number: int) -> Child:
+        """Start an actor; it is placed where its cores, or its GPU, are free."""
+        # Next to none where there are more workers than cores, so that all are placed.
+        share = self._cores if self._cores * self.size <= self._ray.cluster_resources().get("CPU", 1) else 0.01
+        kind = self._ray.remote(num_cpus=share, num_gpus=self._gpus, max_restarts=0, scheduling_strategy="SPREAD")(
+            _Actor
+        )
+        return _Remote(self._ray, kind.remote(number, self._cores, os.getcwd()))
+
+    def pack(self, message: Mapping[str, Any]) -> Any:
+        """A job's texts go to the cluster's memory once; a block is a few numbers."""
+        return self._ray.put(dict(message)) if "recipe" in message else dict(message)
+
+    def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
+        """Wait for the next answer of each actor."""
+        actors = {number: child for number, child in children.items() if isinstance(child, _Remote) and child.asked}
+        asked = {child.asked[0]: number for number, child in actors.items()}
+        ready, _ = self._ray.wait(list(asked), num_returns=1, timeout=_PATIENCE)
+        if not ready and not self._told and not any(child.ready for child in actors.values()):
+            self._told = True
+            _log.warning("No actor has begun yet: the cluster may be busy (%s cores are asked for each).", self._cores)
+        return [asked[one] for one in ready]
+
+    def close(self) -> None:
+        """End all actors, and the cluster where it was started here."""
+        super().close()
+        if self._own and self._ray.is_initialized():
+            self._ray.shutdown()

@@ -1,0 +1,149 @@
+"""Actors of a real cluster, a head and two nodes on this machine: the bytes of one process, whoever is killed."""
+
+import json
+import os
+import random
+import shutil
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # no token is written to the home folder
+ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
+
+from metaeval.config import RunConfig  # noqa: E402
+from metaeval.errors import UserError  # noqa: E402
+from metaeval.experiment.metrics import score_metrics  # noqa: E402
+from metaeval.scoring.contract import Status  # noqa: E402
+
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
+HERE = Path(__file__).parent
+RNG = random.Random(3)
+TEXTS = [(f"{'s' * RNG.randrange(1, 150)} {n % 40}", f"statement {'x' * RNG.randrange(9)} {n}") for n in range(120)]
+ALL = ("toys:Company", "toys:Observed", "toys:Doubled", "overlap", "bm25")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Of one core each; the driver is connected to it."""
+    from ray.cluster_utils import Cluster
+
+    memory = {"object_store_memory": 100_000_000}
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, **memory})
+    for _ in range(2):
+        made.add_node(num_cpus=1, **memory)
+    ray.init(address=made.address, logging_level="error", log_to_driver=False)
+    made.wait_for_nodes()
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    shutil.copy(HERE / "toys.py", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "toys", raising=False)
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+
+
+def scored(names=("toys:Company",), workers=None, texts=TEXTS, progress=None, **options):
+    executor = {} if workers is None else {"name": "ray", "workers": workers}
+    config = RunConfig(executor=executor, metric_options={"toys:Company": options} if options else {})
+    return {name: found for name, _, found in score_metrics(texts, names, config, None, progress)}
+
+
+def begun():
+    return [json.loads(line) for line in Path("log").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_actors_give_the_bytes_of_one_process(workers, cluster):
+    one = scored(ALL)
+    alone = begun()
+    Path("log").unlink()
+    assert scored(ALL, workers) == one
+    assert Counter(str(each["block"]) for each in begun()) == Counter(str(each["block"]) for each in alone)
+    assert len({each["pid"] for each in begun()}) == workers
+
+
+def test_actors_that_are_killed_lose_nothing(cluster):
+    one = scored()["toys:Company"]
+    blocks = len(begun())
+    Path("log").unlink()
+    kills = [Path(f"kill{number}") for number in range(3)]
+    for path in kills:
+        path.touch()
+    assert scored(workers=2, kills=kills)["toys:Company"].answers == one.answers
+    assert not any(path.exists() for path in kills)
+    times = Counter(str(each["block"]) for each in begun())
+    assert len(times) == blocks
+    assert 3 <= sum(times.values()) - blocks <= 3 * 2 * 2
+
+
+def test_a_node_that_is_killed_loses_nothing(cluster):
+    one = scored()["toys:Company"]
+    blocks = len(begun())
+    Path("log").unlink()
+    node = cluster.add_node(num_cpus=1, object_store_memory=100_000_000)
+    cluster.wait_for_nodes()
+    Path("hold").touch()
+
+    def kill():
+        while not Path("log").exists() or len(begun()) < 4:
+            time.sleep(0.05)
+        cluster.remove_node(node, allow_graceful=False)
+        Path("hold").unlink()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    assert scored(workers=4)["toys:Company"].answers == one.answers
+    killer.join()
+    times = Counter(str(each["block"]) for each in begun())
+    assert len(times) == blocks
+    assert sum(times.values()) - blocks <= 2 * 4
+
+
+def test_a_poisoned_pair_has_failed_and_an_error_is_carried_over(cluster):
+    texts = [("poison" * 30, "This cannot be read."), *TEXTS[:20]]
+    found = scored(workers=2, texts=texts)["toys:Company"].answers
+    assert [answer.status for answer in found] == [Status.FAILED, *[Status.OK] * 20]
+    with pytest.raises(UserError, match=r"^This text is refused: mend it\.$"):
+        scored(workers=2, texts=[*TEXTS, ("refused", "It ends the run.")])
+
+
+def test_code_that_changes_under_a_run_is_not_mixed(cluster):
+    def change(_label, done, total):
+        if done == 0:
+            Path("toys.py").write_text(Path("toys.py").read_text().replace("/ 7", "/ 8"))
+
+    with pytest.raises(UserError, match=r"A worker finds another 'toys:Company'"):
+        scored(workers=2, progress=change)
+
+
+def test_every_worker_has_the_most_cores_with_which_all_are_placed():
+    from metaeval.scoring.executors.ray import share
+
+    assert share([(1, 0)] * 3, 1) == 1
+    assert share([(16, 0)] * 4, 4) == 16
+    assert share([(16, 0)] * 4, 5) == 8
+    assert share([(2, 0), (1, 0)], 4) == 0
+    assert share([(16, 8), (64, 0)], 8) == 2  # the node without a GPU takes none of them
+
+
+def test_a_cluster_that_is_not_there_is_said():
+    from metaeval.experiment.executing import worker_pool
+
+    if ray.is_initialized():
+        pytest.skip("a cluster is connected already")
+    with (
+        pytest.raises(UserError, match=r"There is no Ray cluster at 127\.0\.0\.1:1 .*ray start --head"),
+        worker_pool(RunConfig(executor={"name": "ray", "address": "127.0.0.1:1"})),
+    ):
+        pass
