@@ -20,7 +20,7 @@ common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(pro
 flags = $(common) $(if $(unit),--unit '$(unit)') $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)')
 
 .DEFAULT_GOAL := run
-.PHONY: run view types-js tables figures multiverse alce aliice scifi citeeval meta test test-slow mutants lint audit setup help clean
+.PHONY: run view types-js tables figures multiverse alce aliice scifi citeeval meta test test-slow docs mutants lint audit setup help clean
 
 run: $(VENV)/.installed
 	@$(BIN)/metaeval run $(flags)
@@ -80,6 +80,11 @@ test: $(VENV)/.installed-dev
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -m slow
 
+# The docs site, with its tutorials executed; any warning fails it.
+docs: $(VENV)/.installed-docs
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m sphinx -q -W --keep-going docs docs/_build
+	@echo "Written: docs/_build/index.html"
+
 # Are the tests able to fail? 100 mutants of the source, drawn by a seed, each held against the tests of its line.
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python tests/mutants.py $(if $(count),--count $(count)) $(if $(seed),--seed $(seed))
@@ -111,6 +116,7 @@ help:
 	@echo "make citeeval        citations rated and edited by a chat model (input=FILE model=NAME base_url=URL)"
 	@echo "make meta            do these agree with people? (input=RATED_FILES nli=METRIC pipelines=alce,scifi)"
 	@echo "make test            run the tests (workers=2) make lint   ruff and mypy; make audit   licences"
+	@echo "make docs            build the docs site into docs/_build, with its tutorials executed"
 	@echo "make mutants         change the source in 100 places: does a test notice? (count=100 seed=12)"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo
@@ -148,6 +154,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev$(if $(extras),$(comma)$(extras)$(comma)serving)]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs,dev$(if $(extras),$(comma)$(extras)$(comma)serving)]'
 	@touch $@
 
 comma := ,

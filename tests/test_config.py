@@ -60,7 +60,8 @@ def test_the_threshold_of_evidence_is_read_by_its_earlier_name_too(yaml):
     assert RunConfig(evidence_threshold=0.3) == RunConfig(evidence={"threshold": 0.3})
     assert RunConfig(evidence_threshold=0.3, evidence=RunConfig().evidence).evidence.threshold == 0.3
     for name in ("evidence.threshold", "evidence_threshold"):
-        assert load_run(path, {}, [f"{name}=0.7"]).evidence.model_dump() == {"rule": "touched", "threshold": 0.7}
+        evidence = load_run(path, {}, [f"{name}=0.7"]).evidence
+        assert (evidence.rule, evidence.threshold) == ("touched", 0.7)
     for settings in ("evidence_threshold: 0.3\nevidence: {threshold: 0.3}\n", "evidence_threshold: 0.3\nevidence: 3\n"):
         with pytest.raises(UserError, match=r"evidence_threshold is the earlier name of .*: give one of the two\."):
             load_run(yaml(settings), {})

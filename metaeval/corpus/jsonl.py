@@ -8,15 +8,15 @@ file is; the lines after it may stand in any order, so a citation may precede it
     {"type": "statement", "id": "s1", "text": "The river rose after the rain.", "group": "answer-1"}
     {"type": "citation", "statement": "s1", "document": "d1", "level": "full", "evidence": {"sentences": [0, 1]}}
 
-corpus      format, name; optional `dropped` (counts by reason of what was left out) and free `meta` (not kept).
-document    id and exactly one of `text` (one string) and `sentences` (a sentence split, kept as given); optional
-            title, url, meta. An empty text stands for a page that could not be had.
-statement   id, text (not empty, without its citation marks); optional `group` (what resampling draws: statements that
-            share one are not independent; default: the statement's id), `system` (the generator), meta.
-citation    statement, document, level ("full", "partial" or "none"); optional id (default "STATEMENT:DOCUMENT"), meta
-            (its `votes`, the levels that single annotators gave, are read by `metaeval data audit`),
-            `evidence`: {"sentences": [0-based indices into the document's sentences]} or {"texts": [copied text]}: what
-            is needed together. Where several such sets are each enough, `evidence_sets`: a list of them, instead.
+:corpus: format, name; optional `dropped` (counts by reason of what was left out) and free `meta` (not kept).
+:document: id and exactly one of `text` (one string) and `sentences` (a sentence split, kept as given); optional
+    title, url, meta. An empty text stands for a page that could not be had.
+:statement: id, text (not empty, without its citation marks); optional `group` (what resampling draws: statements that
+    share one are not independent; default: the statement's id), `system` (the generator), meta.
+:citation: statement, document, level ("full", "partial" or "none"); optional id (default "STATEMENT:DOCUMENT"), meta
+    (its `votes`, the levels that single annotators gave, are read by `metaeval data audit`),
+    `evidence`: {"sentences": [0-based indices into the document's sentences]} or {"texts": [copied text]}: what
+    is needed together. Where several such sets are each enough, `evidence_sets`: a list of them, instead.
 
 Ids are unique among the lines of their type. Other fields are errors: free content goes into `meta`.
 """

@@ -1,12 +1,12 @@
 """Files of answers with people's ratings (ExpertQA's, CiteBench's, a format of one's own), and files of scores.
 
-One's own is the JSONL of answers (see `metaeval.citation.readers.jsonl`) with one more field:
+One's own is the JSONL of answers (see `metaeval.citation.readers.jsonl`) with one more field::
 
     {"id": "a1", "text": "A Dane built it [1]. It is red.", "passages": [{"text": "..."}], "group": "q1",
      "statements": [{"start": 0, "end": 20, "ratings": [1, 0.5, null]}, {"start": 21, "end": 31, "ratings": [0]}]}
 
-start, end  offsets of a statement in `text`, marks included; in the order of the text, none over another.
-ratings     how well its citations support it, from 0 to 1, one for each annotator; null where one gave none.
+:start, end: offsets of a statement in `text`, marks included; in the order of the text, none over another.
+:ratings: how well its citations support it, from 0 to 1, one for each annotator; null where one gave none.
 """
 
 from __future__ import annotations

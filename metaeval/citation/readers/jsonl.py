@@ -1,16 +1,16 @@
-"""Answers in a file of one's own: one JSON object per line (or a list of them), UTF-8.
+"""Answers in a file of one's own: one JSON object per line (or a list of them), UTF-8::
 
     {"id": "a1", "question": "Who built it?", "text": "A Dane did [1].", "group": "q1", "system": "mine",
      "passages": [{"title": "Bridge", "text": "A Danish engineer built the bridge."}]}
 
-id        optional; default: the answer's number in the file, from 1. No two answers share one.
-text      the answer as the model wrote it, marks included.
-passages  what the model was given, in the order that its marks count: objects with `text` and optional `title`.
-question  optional. group: optional, what resampling draws; default: the id. system: optional, the generator.
-reference optional object: answer, qa_pairs, annotations, claims, answers, as in ALCE's files.
-first     optional: the number that the text cites the first passage by, 0 or 1; default 1.
-statements  optional: people's ratings of the text's statements, not read here (`metaeval cite meta` does; its form
-          stands in `metaeval.citation.human.readers`), so that rated answers can be judged as they are.
+:id: optional; default: the answer's number in the file, from 1. No two answers share one.
+:text: the answer as the model wrote it, marks included.
+:passages: what the model was given, in the order that its marks count: objects with `text` and optional `title`.
+:question: optional. group: optional, what resampling draws; default: the id. system: optional, the generator.
+:reference: optional object: answer, qa_pairs, annotations, claims, answers, as in ALCE's files.
+:first: optional: the number that the text cites the first passage by, 0 or 1; default 1.
+:statements: optional: people's ratings of the text's statements, not read here (`metaeval cite meta` does; its form
+    stands in `metaeval.citation.human.readers`), so that rated answers can be judged as they are.
 """
 
 from __future__ import annotations

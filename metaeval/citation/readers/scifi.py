@@ -1,22 +1,22 @@
 """SCiFi's samples (arXiv 2406.06125): a query, candidate documents, and a reference paragraph with its citations.
 
 The paper says what a sample holds and not under which names; the names are ours. One JSON object per line (or a list of
-them), UTF-8:
+them), UTF-8::
 
     {"id": "s1", "query": "Who built it?", "paragraph": "A Dane built it in 1999.",
      "citations": [{"position": 6, "document": 1}, {"position": 23, "document": 2}],
      "documents": [{"title": "Bridge", "text": "A Danish engineer built it."}, {"text": "It opened in 1999."}],
      "output": "A Danish engineer [1] built the bridge."}
 
-query      what was asked. group: optional, what resampling draws; default: the query.
-paragraph  the reference, without marks.
-citations  of the paragraph. position: a character offset in it, 0 to its length, from 0. document: the number of a
-           document, from 1; or its `id`, where the documents have ids (all of them, or none).
-documents  the candidates: objects with `text`, and optional `title` and `id`.
-output     optional: a model's answer, with marks [n] that count the documents from 1; `text` is read as well. Without
-           one the paragraph is the answer, with its citations written in: what people reach, an upper line.
-id         optional; default: the sample's number in the file, from 1. No two samples share one.
-system     optional, the generator; default for the paragraph itself: "reference".
+:query: what was asked. group: optional, what resampling draws; default: the query.
+:paragraph: the reference, without marks.
+:citations: of the paragraph. position: a character offset in it, 0 to its length, from 0. document: the number of a
+    document, from 1; or its `id`, where the documents have ids (all of them, or none).
+:documents: the candidates: objects with `text`, and optional `title` and `id`.
+:output: optional: a model's answer, with marks [n] that count the documents from 1; `text` is read as well. Without
+    one the paragraph is the answer, with its citations written in: what people reach, an upper line.
+:id: optional; default: the sample's number in the file, from 1. No two samples share one.
+:system: optional, the generator; default for the paragraph itself: "reference".
 """
 
 from __future__ import annotations

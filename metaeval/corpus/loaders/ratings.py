@@ -1,12 +1,12 @@
-"""A rated set of the user's own: one JSON object per line.
+"""A rated set of the user's own: one JSON object per line::
 
     {"id": "r1", "group": "article-1", "gold": 0.5, "system": "bart", "scores": {"mine": 0.73, "theirs": null}}
 
-id, group   strings, not empty; ids are unique. Texts that share a group are not independent: one article, one query.
-gold        the human rating, any finite number, more is more faithful.
-system      optional: the generator. With two or more, correlations are also given with the systems held constant.
-subset      optional: the part of the set; text: optional: what was rated.
-scores      optional: a metric's name to its score, higher is more faithful, or null where it has none.
+:id, group: strings, not empty; ids are unique. Texts that share a group are not independent: one article, one query.
+:gold: the human rating, any finite number, more is more faithful.
+:system: optional: the generator. With two or more, correlations are also given with the systems held constant.
+:subset: optional: the part of the set; text: optional: what was rated.
+:scores: optional: a metric's name to its score, higher is more faithful, or null where it has none.
 
 Other fields are errors.
 """

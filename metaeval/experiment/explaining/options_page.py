@@ -114,8 +114,13 @@ def _default(owner: type, name: str) -> Any:
 
 def _table(rows: Iterator[Row] | Sequence[Any]) -> str:
     lines = [_COLUMNS, ("---",) * len(_COLUMNS)]
-    lines += [tuple(" ".join(str(cell).split()).replace("|", "\\|") for cell in row) for row in rows]
+    lines += [tuple(_escaped(" ".join(str(cell).split())) for cell in row) for row in rows]
     return "\n".join(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |") for cells in lines)
+
+
+def _escaped(cell: str) -> str:
+    """A cell's text: a bar does not end it, and a caret in brackets is no footnote."""
+    return cell.replace("|", "\\|").replace("[^", "\\[^")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,108 @@
+"""The docs site: `make docs` builds it, runs the tutorials and fails on any warning."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metaeval import __version__, registry
+from metaeval.config import option_docs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sphinx.application import Sphinx
+
+project = "metaeval"
+release = __version__
+project_copyright = "the metaeval authors"
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"metaeval {release}"
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+# A tutorial runs in a folder of its own; a cell that fails fails the build.
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_output_stderr = "remove"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+default_role = "literal"
+
+HERE = Path(__file__).parent
+CARDS = HERE / "cards"
+
+
+def write_cards(app: Sphinx) -> None:
+    """Write a page for each registered metric and data set, from its card."""
+    for kind, page in (("metric", _metric_page), ("dataset", _dataset_page)):
+        for name in registry.names(kind):
+            path = CARDS / kind / f"{name}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(page(name)) + "\n", encoding="utf-8")
+
+
+def _metric_page(name: str) -> Iterator[str]:
+    kind = registry.find("metric", name)
+    yield from (f"# {name}", "", f"{(kind.__doc__ or kind.card.summary).strip().partition(chr(10))[0]}", "")
+    card = asdict(kind.card)
+    yield from _table(("field", "value"), ((key.replace("_", " "), _shown(value)) for key, value in card.items()))
+    words = option_docs(kind.Options)
+    options = [(key, _shown(one.default), words.get(key, "")) for key, one in kind.Options.model_fields.items()]
+    if options:
+        yield from ("", "## Options", "", f"`--set metric_options.{name}.NAME=VALUE`", "")
+        yield from _table(("option", "default", "what it decides"), options)
+
+
+def _dataset_page(name: str) -> Iterator[str]:
+    card = registry.find("dataset", name)
+    yield from (f"# {name}", "", f"{card.title}.", "")
+    fields = ("origin", "commit", "licence", "citation", "schema", "kind", "default_split", "note")
+    rows = [(key.replace("_", " "), _shown(getattr(card, key))) for key in fields]
+    files = [(split, file.name, f"{file.size:,}", file.sha256) for split in card.files for file in card.files[split]]
+    yield from _table(("field", "value"), [row for row in rows if row[1]])
+    if files:
+        yield from ("", "## Files", "")
+        yield from _table(("split", "file", "bytes", "SHA-256"), files)
+    if card.options:
+        yield from ("", "## Options", "", f"`--set dataset_options.{name}.NAME=VALUE`", "")
+        options = ((key, _shown(one.default), one.help) for key, one in card.options.items())
+        yield from _table(("option", "default", "what it decides"), options)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    for row in (head, ("---",) * len(head), *rows):
+        yield f"| {' | '.join(cell.replace('|', '&#124;').replace(chr(10), ' ') for cell in row)} |"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def leave_out(_app: Sphinx, _what: str, _name: str, member: object, skipped: bool, _options: object) -> bool | None:
+    """Leave out a named tuple's fields: its own docstring explains them."""
+    return True if str(member.__doc__).startswith("Alias for field number") else None
+
+
+def setup(app: Sphinx) -> None:
+    """Have the cards' pages written before any page is read, and shell.py read by the tutorials' kernel."""
+    folder = Path(tempfile.mkdtemp())
+    app.connect("build-finished", lambda *_: shutil.rmtree(folder))
+    startup = folder / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    shutil.copy(HERE / "shell.py", startup)
+    os.environ["IPYTHONDIR"] = str(folder)
+    app.connect("builder-inited", write_cards)
+    app.connect("autodoc-skip-member", leave_out)
