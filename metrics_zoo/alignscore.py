@@ -24,9 +24,9 @@ from metaeval.scoring.backends.models import (
     quiet_transformers,
     settle,
 )
-from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
+from metaeval.scoring.backends.sentences import Splitter, Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
-from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay, TwoStepMetric
+from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, ThreeWay, TwoStepMetric
 from metrics_zoo.cards import of_checkpoint
 
 if TYPE_CHECKING:
@@ -285,6 +285,14 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         """
         return [None if seen is None else _three_way(seen) for seen in self.observe(sources, statements)]
 
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """Each sentence of the statement with its best chunk of the source, by P(ALIGNED)."""
+        (seen,) = self.observe([source], [statement])
+        if seen is None:
+            return []
+        values = _aligned(seen.logits, self.options.mode.removesuffix("_sp")).view(-1, seen.sentences).numpy()
+        return best_pieces(source, statement, self._chunks(source), self._sentences(statement), values)
+
     def _chunks(self, source: str) -> list[str]:
         if self.splitter is None:
             return [source]
@@ -302,13 +310,18 @@ def _scores(found: Sequence[Seen], head: str) -> Iterator[float]:
     """The pairs' scores; all cells through the head's last step at once, the rest on numbers."""
     import torch
 
-    logits = torch.cat([seen.logits for seen in found] or [torch.empty(0, 6)]).double()[:, HEADS[head]]
-    aligned = (logits if head == "reg" else logits.softmax(-1))[:, 1 if head == "bin" else 0].tolist()
+    aligned = _aligned(torch.cat([seen.logits for seen in found] or [torch.empty(0, 6)]), head).tolist()
     end = 0
     for seen in found:
         start, end = end, end + len(seen.logits)
         best = [max(aligned[place : end : seen.sentences]) for place in range(start, start + seen.sentences)]
         yield sum(best) / len(best)
+
+
+def _aligned(logits: torch.Tensor, head: str) -> torch.Tensor:
+    """The head's P(ALIGNED), or its number, of each cell."""
+    own = logits.double()[:, HEADS[head]]
+    return (own if head == "reg" else own.softmax(-1))[:, 1 if head == "bin" else 0]
 
 
 def _three_way(seen: Seen) -> ThreeWay:

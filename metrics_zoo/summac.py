@@ -17,9 +17,9 @@ from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
 from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer
-from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
+from metaeval.scoring.backends.sentences import Splitter, Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
-from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
+from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo.cards import MODULES, of_checkpoint
 from metrics_zoo.summac_image import (
     MOST_SOURCE_UNITS,
@@ -139,6 +139,17 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         sizes = {piece: len(ids) for piece, ids in self.tokens.texts.ids(sorted(pieces)).items()}
         passes = Passes(compared, found, self.labels, sizes)
         return [passes.image(pair, read[pair[0]], claimed[pair[1]]) for pair in pairs]
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """Each unit of the statement with its best unit of the source, by entailment less contradiction."""
+        (image,) = self.observe([source], [statement])
+        if image.status is not Status.OK:
+            return []
+        one, other = self._granularities
+        units = cut_units(source, one, self.splitter.split, MOST_SOURCE_UNITS).kept
+        claims = cut_units(statement, other, self.splitter.split).kept
+        values = image.values.astype(np.float64)
+        return best_pieces(source, statement, units, claims[: self.most_claims], values[0] - values[1])
 
     def judge(self, observations: Sequence[NLIImage]) -> list[PairScore]:
         """A score from each image."""

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -41,7 +41,10 @@ _ABSENT = PairScore(None, Status.ABSENT)
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Scores aligned with the job's rows, higher is more support; NaN where `statuses` says why there is none."""
+    """Scores aligned with the job's rows, higher is more support; NaN where `statuses` says why there is none.
+
+    cut: by row, tokens that the metric never saw, where there are any.
+    """
 
     name: str
     kind: Literal["metric", "control"]
@@ -50,6 +53,7 @@ class Column:
     fields: Mapping[str, object]
     ledger: Ledger | None = None
     warnings: tuple[str, ...] = ()
+    cut: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def is_random(self) -> bool:
@@ -225,7 +229,9 @@ def column_of(
     name: str, per_row: Sequence[PairScore], fields: Mapping[str, object], ledger: Ledger | None = None
 ) -> Column:
     """A metric's column from one answer per judged row."""
-    return Column(name, "metric", _score_array(per_row), [answer.status for answer in per_row], fields, ledger)
+    statuses = [answer.status for answer in per_row]
+    cut = {row: answer.cut for row, answer in enumerate(per_row) if answer.cut}
+    return Column(name, "metric", _score_array(per_row), statuses, fields, ledger, cut=cut)
 
 
 def _score_array(answers: Sequence[PairScore]) -> NDArray[np.float64]:

@@ -60,7 +60,7 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[Column], path: Path) -
     """Write what was judged, with every score: a line about the job, then one a row in the order of ids.
 
     A row has its ids (of statement, document and chunk; their texts are in the data that the first line names), its
-    level or rating, and of each column the score, or the status that says why there is none.
+    level or rating, and of each column the score, or the status that says why there is none, and the tokens cut.
     """
     names = [column.name for column in columns]
     head: dict[str, object] = {"schema": PAIRS_SCHEMA, "columns": names, "controls": []}
@@ -81,7 +81,9 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[Column], path: Path) -
                 name: str(status) for name, status in zip(names, statuses, strict=True) if status is not Status.OK
             }
             known = [None if status is not Status.OK else score for score, status in zip(scores, statuses, strict=True)]
-            file.write(_line({**row, "scores": known, **({"missing": missing} if missing else {})}))
+            cut = {column.name: column.cut[number] for column in columns if number in column.cut}
+            more = {**({"missing": missing} if missing else {}), **({"cut": cut} if cut else {})}
+            file.write(_line({**row, "scores": known, **more}))
 
 
 def _judged_rows(job: Job) -> Iterator[dict[str, object]]:

@@ -271,5 +271,37 @@ def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(op
     assert f"{shown} of {len(rows):,} pairs are shown" in page.get_by_role("note").inner_text()
 
 
+OWN = """
+from metaeval import Metric, MetricCard, PairScore, Status
+
+
+class Half(Metric):
+    card = MetricCard(name="half", family="lexical", summary="reads half", paper="none", licence="mine", low=0)
+
+    def score(self, sources, statements):
+        return [self.one(len(source.split())) for source in sources]
+
+    def one(self, words):
+        return PairScore(None, Status.TOO_LONG) if words % 2 else PairScore(1 / words, tokens=words, cut=words // 2)
+"""
+
+
+def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page, cli, write_corpus, tmp_path):
+    (tmp_path / "own_half.py").write_text(OWN)
+    ran = cli("run", "-m", "own_half:Half", *QUICK, "-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7")
+    assert ran.code == 0, ran.err
+    assert cli("view").code == 2  # the manifest names code
+    ended = cli("view", "--trust-config")
+    assert ended.code == 0, ended.err
+    rows = [json.loads(line) for line in next(tmp_path.rglob("pairs.jsonl")).read_text().splitlines()][1:]
+    cut = [row["cut"]["own_half:Half"] for row in rows if "cut" in row]
+    page = open_page(tmp_path / "view.html", "view=pairs&preset=cut")
+    assert count(page) == len(cut) > 0
+    assert f"{max(cut)} tokens cut" in page.locator(".score").first.inner_text()
+    other = open_page(tmp_path / "view.html", "view=pairs&preset=unscored")
+    assert count(other) == sum("missing" in row for row in rows) > 0
+    assert "no score: too long" in other.locator(".score").first.inner_text()
+
+
 def test_a_job_that_cannot_be_shown_is_refused(cli, refused, tmp_path):
     assert "No job" in refused("view") or "Unknown job" in refused("view")

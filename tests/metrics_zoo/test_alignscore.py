@@ -169,6 +169,21 @@ def test_our_scores_are_those_of_the_definition(mode, folder, pairs, by_definiti
         assert answer.score == pytest.approx(sum(best) / len(best), abs=1e-5)
 
 
+def test_the_explanation_is_the_best_chunk_of_each_sentence(folder, pairs):
+    # The score is the mean over the statement's sentences of the best chunk's probability.
+    metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
+    for source, statement in pairs[:4]:
+        spans = metric.explain(source, statement)
+        own = [span for span in spans if span.side == "statement"]
+        mean = sum(span.weight for span in own) / len(own)
+        assert mean == pytest.approx(metric.score([source], [statement])[0].score, abs=1e-6)
+        assert [statement[span.start : span.end].split() for span in own] == [
+            sentence.split() for sentence in split_sentences(statement)
+        ]
+        chunks = {" ".join(chunk.split()) for chunk in metric._chunks(source)}
+        assert {" ".join(source[span.start : span.end].split()) for span in spans if span.side == "source"} <= chunks
+
+
 def test_the_three_classes_are_those_of_the_chunk_that_scores(folder, pairs, by_definition):
     metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules"))
     metric.prepare([], [])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -10,11 +11,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from metaeval.cache import cache_folder
 from metaeval.corpus.sentences import SPLITTER, split_sentences
 from metaeval.errors import UserError
+from metaeval.scoring.contract import Side, Span
+
+Grid = NDArray[np.float64]
 
 Wish = Annotated[
     Literal["auto", "nltk", "rules"], Field(description="Sentence splitter: nltk as the official code, rules, or auto.")
@@ -85,3 +91,32 @@ def _download() -> Path:
             "for splitter=rules."
         )
     return found
+
+
+def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
+    """Where each piece of a text stands in it, as characters, whatever the white space between its words.
+
+    Each begins behind the one before; an empty place for a piece that does not stand there.
+    """
+    found = []
+    start = 0
+    for piece in pieces:
+        words = r"\s+".join(map(re.escape, piece.split()))
+        match = re.compile(words).search(text, start) if words else None
+        found.append(match.span() if match else (0, 0))
+        start = match.start() + 1 if match else start
+    return found
+
+
+def best_pieces(source: str, statement: str, units: Sequence[str], claims: Sequence[str], values: Grid) -> list[Span]:
+    """Each claim of the statement with the unit of the source that supports it most.
+
+    values: (units, claims), clipped to [-1, 1]; the first of equals is the best.
+    """
+    spans = []
+    read, judged = places(source, units), places(statement, claims)
+    for claim, best in enumerate(values.argmax(axis=0).tolist() if len(units) else ()):
+        weight = max(-1.0, min(float(values[best, claim]), 1.0))
+        found: list[tuple[Side, tuple[int, int]]] = [("statement", judged[claim]), ("source", read[best])]
+        spans += [Span(side, start, end, weight, claim) for side, (start, end) in found if start < end]
+    return spans
