@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import close, say, sheet_folder, show_grids, show_list, write_sheets
+from metaeval.cli.output import close, say, say_written, sheet_folder, show_grids, show_list, write_sheets
 from metaeval.cli.progress import scoring_progress
 from metaeval.config import RunConfig, validated
 from metaeval.errors import UserError
@@ -314,3 +315,40 @@ def calibrate(
     if not given.quiet:
         names = " ".join(f"--nli {one.metric}" for one in found)
         say(f"Next: metaeval cite alce FILE {names} --calibration {folder / 'calibration.json'}")
+
+
+@opt.takes("split data results set quiet")
+def check_claim(
+    given: opt.Given,
+    scores: Annotated[Path, typer.Argument(help="Scores by pair or citation id.", metavar="SCORES")],
+    claim: Annotated[str, typer.Argument(help="The number as it was published.", metavar="CLAIM")],
+) -> None:
+    """Try a published number under every choice it leaves open.
+
+    Split, unit, chunks, binarisation, ties, subset, missing scores and
+    direction: named are the choices that give the number, how many were
+    tried, and whether the protocol's own is one of them. The exit code is 1
+    where none gives it.
+
+    \b
+    Examples:
+      metaeval check-claim scores.csv "0.71 AUC on WiCE" --data ../shared/data
+      metaeval check-claim scores.jsonl "42.1 % Spearman on factcheck_gpt"
+    """
+    from metaeval.experiment.claims import check_claim as check
+    from metaeval.experiment.claims import claim_sentence, claim_sheet
+    from metaeval.experiment.job_folder import close_job, job_folder
+
+    run = given.run()
+    tried = check(scores, claim, run)
+    sheet = claim_sheet(tried)
+    folder = job_folder(run.results / "check-claim", [tried.data.name], sheet.grid.signatures)
+    written = write_sheets([sheet], folder)
+    if not given.quiet and sheet.grid.lines:
+        show_grids([sheet.grid])
+    else:
+        say(claim_sentence(tried))
+    close_job(run, "check-claim", folder, [tried.data], written)
+    say_written(written)
+    if not tried.giving:
+        raise typer.Exit(1)

@@ -111,6 +111,7 @@ for command in (
 app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)
 for command in (view.view, suite.tables, suite.figures, suite.multiverse):
     app.command(command.__name__)(command)
+app.command("check-claim")(analyses.check_claim)
 app.command("slurm")(shards.slurm)
 for name, room in (
     *(("cite", cite), ("data", data), ("metrics", metrics), ("results", results), ("shards", shards)),

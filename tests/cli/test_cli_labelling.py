@@ -291,3 +291,12 @@ def test_what_cannot_be_fitted_ends_in_one_sentence(cli, empty_folder, typed, sa
     ended = cli("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "gate.json", *typed)
     assert ended.code == 2
     assert said in ended.err
+
+
+def test_a_claim_is_checked(cli, empty_folder):
+    assert cli("score", "-m", "overlap", "-o", "scores").code == 0
+    ended = cli("check-claim", "scores/overlap.jsonl", "0.99 AUC on mini")
+    assert ended.code in (0, 1)
+    assert "variants were tried" in " ".join(ended.out.split())
+    assert Path("results/latest/claim.csv").is_file()
+    assert cli("check-claim", "scores/overlap.jsonl", "0.7 AUC").code == 2

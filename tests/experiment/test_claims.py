@@ -1,0 +1,88 @@
+"""check-claim: every variant against scikit-learn and scipy, and the protocol's own against a run."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
+
+from metaeval.api import evaluate_scores, pairs
+from metaeval.errors import UserError
+from metaeval.experiment.claims import BINARY, check_claim, claim_sentence, claim_sheet, read_claim
+
+
+@pytest.fixture(scope="module")
+def scores():
+    random = np.random.default_rng(0)
+    return {one.pair_id: round(float(random.random() + 0.2 * (one.level or 0)), 2) for one in pairs(dataset="mini")}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "digits", "measure"),
+    [
+        ("0.71 AUC on WiCE", 0.71, 2, "auc"),
+        ("71.3 ROC-AUC on wice", 0.713, 3, "auc"),
+        ("42 % Spearman's rho on Factcheck-GPT", 0.42, 2, None),
+        (".5 balanced accuracy on expertqa", 0.5, 1, "balanced accuracy"),
+    ],
+)
+def test_claims_are_read(text, value, digits, measure):
+    if measure is None:
+        with pytest.raises(UserError, match="Unknown measure of a claim"):
+            read_claim(text)
+        return
+    claim = read_claim(text)
+    assert (claim.value, claim.digits, claim.measure) == (pytest.approx(value), digits, measure)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("good AUC", "allowed: NUMBER MEASURE on DATA SET"),
+        ("0.7 AUC on WICED", r"Unknown data set 'wiced'\. Did you mean 'wice'"),
+        ("0.7 AUK on wice", r"measure of a claim 'auk'\. Did you mean 'auc'"),
+        ("700 AUC on wice", "lies between -1 and 1"),
+    ],
+)
+def test_claims_that_cannot_be_read(text, said):
+    with pytest.raises(UserError, match=said):
+        read_claim(text)
+
+
+@pytest.mark.parametrize(("measure", "key"), [("AUC", "overall"), ("Spearman", "spearman"), ("Kendall", "kendall")])
+def test_the_protocols_own_variant_is_what_a_run_gives(scores, measure, key):
+    protocol = "classification" if measure == "AUC" else "correlation"
+    (result,) = evaluate_scores({"mine": scores}, dataset="mini", protocols=(protocol,), interval={"resamples": 0})
+    row = next(one for one in result.rows if one.metric == "mine")
+    tried = check_claim(scores, f"0.5 {measure} on mini")
+    assert [one.value for one in tried.own] == [pytest.approx(row.values[key].value)]
+    claimed = check_claim(scores, f"{row.values[key].value:.4f} {measure} on mini")
+    assert set(claimed.own) <= set(claimed.giving)
+    assert "it is one of them" in claim_sentence(claimed)
+
+
+def test_variants_are_named_and_counted(scores):
+    tried = check_claim(scores, "0.5 AUC on mini")
+    assert {one.unit for one in tried.variants} == {"chunk", "citation"}
+    assert {one.ties for one in tried.variants} == {"half", "optimistic", "pessimistic"}
+    assert f"{len(tried.variants):,} variants were tried" in claim_sentence(tried)
+    assert len(claim_sheet(tried).records) == len(tried.variants)
+
+
+def test_measures_are_those_of_scikit_learn():
+    random = np.random.default_rng(1)
+    positive = random.random(200) < 0.4
+    score = np.round(random.random(200) + 0.3 * positive, 1)
+    assert BINARY["auc"](score, positive, "half") == pytest.approx(roc_auc_score(positive, score))
+    assert BINARY["average precision"](score, positive, "half") == pytest.approx(
+        average_precision_score(positive, score)
+    )
+    for name, official in (("f1", f1_score), ("balanced accuracy", balanced_accuracy_score)):
+        best = max(official(positive, score >= cut) for cut in np.unique(score))
+        assert BINARY[name](score, positive, "half") == pytest.approx(best)
+    low, middle, high = (BINARY["auc"](score, positive, ties) for ties in ("pessimistic", "half", "optimistic"))
+    assert low < middle < high
+    assert middle == pytest.approx((low + high) / 2)
+
+
+def test_scores_of_other_data_are_refused():
+    with pytest.raises(UserError, match="scores no pair or citation of mini"):
+        check_claim({"x1": 0.5}, "0.5 AUC on mini")
