@@ -42,6 +42,9 @@ def command_of(out):
         ("overlap", "correlation", ("--set", "metric_options.overlap.content_only=false")),
         ("bm25", "classification", ("--set", "evidence_threshold=0.25", "--set", "interval.level=0.9")),
         ("bm25", "classification", ("--set", "evidence.rule=touched", "--set", "evidence.threshold=0.3")),
+        ("rouge", "classification", ("-u", "page", "--set", "over_limit=cut")),
+        ("rouge", "classification", ("-u", "evidence", "--set", "evidence.window=2")),
+        ("bm25", "classification", ("-u", "citation", "--set", "aggregate=union:2", "--set", "chunk.size=60")),
         ("random", "classification", ()),  # a control
     ],
 )

@@ -182,6 +182,7 @@ def test_votes_of_a_published_set_are_read(audited):
     assert 0.5 < votes.alpha < 0.9
 
 
-def test_ratings_have_no_pages_to_audit():
+@published_files
+def test_ratings_have_no_pages_to_audit(audited):
     with pytest.raises(UserError, match="ratings of texts whose documents are not in the files"):
-        audit(load_run(None, {"dataset": "frank", "data": DATA if DATA.is_dir() else None, "split": "validation"}))
+        audited(dataset="frank", data=DATA, split="validation")
