@@ -73,7 +73,7 @@ GIVEN = "evidence sentences given"
 UNMATCHED = "of them found in no document sentence"
 UNPLACED = "citations whose chunks have no known level"
 WHOLE = "chunks of full citations hold a whole evidence set"
-INCOMPLETE = "chunks of full citations hold an incomplete one"
+INCOMPLETE = "chunks of full citations hold an incomplete evidence set"
 """The counts in `PairTable.evidence`."""
 
 
