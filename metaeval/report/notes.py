@@ -349,7 +349,8 @@ def _few_groups(result: Result) -> str:
     if not few:
         return ""
     named = ", ".join(f"{label} {numbers}" for label, numbers in few.items())
-    return f"{named} effective groups, below {FEW_GROUPS}: intervals may hold the true value less often than they say"
+    said = f"{named} effective groups, below {FEW_GROUPS}"
+    return f"{said}: intervals hold the true value less often, and tests err more often, than they say"
 
 
 def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:

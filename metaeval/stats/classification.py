@@ -29,7 +29,7 @@ from metaeval.stats.group_counts import level_wins
 from metaeval.stats.influence import Influence
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Prepared, Tile
-from metaeval.stats.ties import block_sizes, run_starts, sorted_entries, tie_blocks
+from metaeval.stats.ties import block_sizes, run_starts, sorted_by_level, tie_blocks
 
 
 def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
@@ -55,9 +55,8 @@ def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Ca
     is Obuchowski's (1997). Raises ValueError as `roc_auc` does.
     """
     check_rows(score, gold, group, n_groups)
-    level, n_levels = tie_blocks(gold)
-    entries = sorted_entries(score, level, group, n_levels, n_groups)
-    members, wins = level_wins(entries, n_levels, n_groups)
+    ordered = sorted_by_level(score, gold, group, n_groups)
+    members, wins = level_wins(ordered.entries, ordered.n_levels, n_groups)
     size = members.sum(axis=1)
 
     def of(higher: int, lower: int) -> Influence:

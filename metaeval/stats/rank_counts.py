@@ -34,7 +34,7 @@ from metaeval.stats.arrays import (
 )
 from metaeval.stats.group_counts import inside_groups, left_out_counts
 from metaeval.stats.resampling import Tile
-from metaeval.stats.ties import Entries, self_ties, sorted_entries, tie_blocks
+from metaeval.stats.ties import Entries, self_ties, sorted_by_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,8 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
     columns of unlike length.
     """
     check_rows(score, gold, group, n_groups)
-    level, n_levels = tie_blocks(gold)
-    entries = sorted_entries(score, level, group, n_levels, n_groups)
+    ordered = sorted_by_level(score, gold, group, n_groups)
+    level, n_levels, entries = ordered.level, ordered.n_levels, ordered.entries
     members = csr_array((np.ones(level.size, dtype=np.int64), (level, group)), shape=(n_levels, n_groups))
     alone = self_ties(entries, n_groups)
     by_numpy = _orders_by_numpy(entries, n_levels, n_groups)
@@ -120,8 +120,8 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
 
 def orders_left_out(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Orders:
     """The counts of `count_orders` without each group in turn, R = n_groups, in one pass; arguments as there."""
-    level, n_levels = tie_blocks(gold)
-    found = left_out_counts(sorted_entries(score, level, group, n_levels, n_groups), n_levels, n_groups)
+    ordered = sorted_by_level(score, gold, group, n_groups)
+    found = left_out_counts(ordered.entries, ordered.n_levels, n_groups)
     nothing = np.zeros((3, n_groups), dtype=np.int64)
     return Orders(found.rows, found.over, found.upward, found.squares, found.cubes, nothing)
 
@@ -236,10 +236,10 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
     Raises ValueError on more, on NaN or infinity, or on columns of unlike length.
     """
     check_rows(score, gold, group, n_groups)
-    level, n_levels = tie_blocks(gold)
+    ordered = sorted_by_level(score, gold, group, n_groups)
+    level, n_levels, entries = ordered.level, ordered.n_levels, ordered.entries
     if n_levels > MAX_LEVELS:
         raise ValueError(f"wins are counted for up to {MAX_LEVELS} gold levels, got {n_levels}")
-    entries = sorted_entries(score, level, group, n_levels, n_groups)
     members = [group_totals((level == own).astype(np.float64), group, n_groups) for own in range(n_levels)]
     members_of = np.stack(members, axis=1) if members else np.zeros((n_groups, 0))
     alone = self_ties(entries, n_groups)

@@ -18,6 +18,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import rankdata, spearmanr
 
+from benchmarks.coverage import cell
 from metaeval.stats.pools import ndcg_at, pool_mean
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval, replicate
@@ -134,6 +135,24 @@ def coverage() -> Coverage:
 def test_cluster_intervals_cover_as_often_as_they_say(coverage: Coverage, method: str, measure: str) -> None:
     share = getattr(coverage, method)[measure]
     assert 93.5 <= share <= 96.5, coverage
+
+
+@pytest.mark.parametrize(
+    ("design", "least"),
+    [
+        (("equal", 100, 0.75, 0.5), 93.5),
+        (("poisson", 100, 0.97, 0.9), 92),
+        (("pareto", 100, 0.75, 0.5), 93.5),
+        (("pairs", 30, 0.5, 0.9), 93.5),
+        (("equal", 10, 0.75, 0.0), 92),
+    ],
+    ids=str,
+)
+def test_the_default_interval_covers_on_unequal_groups_too(design: tuple[str, int, float, float], least: float) -> None:
+    # Five of the cells in docs/inference.md; of the intervals that are given by default.
+    found = cell("auc", *design, SIMULATIONS)
+    held, given = np.sum(found["by_bin"][1:], axis=0)  # type: ignore[index]
+    assert least <= 100 * held / given <= 98.5, found
 
 
 @pytest.mark.parametrize("measure", ["auc", "spearman", "ndcg"])

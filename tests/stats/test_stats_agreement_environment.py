@@ -44,15 +44,18 @@ for levels, rated in ((True, gold), (False, graded)):
     if not levels:
         pair = [rows.rows(np.arange(n) < 1500) for rows in pair]
     for protocol in (correlation, classification, retrieval, decision)[: 4 if levels else 2]:
-        resampling = Resampling(n=130, method="bca" if protocol is classification else "percentile")
-        outcomes = [protocol.evaluate(rows, resampling, {}) for rows in pair]
-        keys = protocol.PROTOCOL.shown(pair[0])[:4]
-        found = compare(protocol.PROTOCOL, pair, outcomes, resampling, 70, {}, keys)
-        digits = hashlib.sha256()
-        for outcome in outcomes:
-            for key, values in outcome.replicates.items():
-                digits.update(key.encode() + values.tobytes())
-        print(levels, protocol.__name__, digits.hexdigest(), outcomes[0].estimates, found)
+        for method in ("bootstrap-t", "bca" if protocol is classification else "percentile"):
+            resampling = Resampling(n=130, method=method)
+            outcomes = [protocol.evaluate(rows, resampling, {}) for rows in pair]
+            keys = protocol.PROTOCOL.shown(pair[0])[:4]
+            found = compare(protocol.PROTOCOL, pair, outcomes, resampling, 70, {}, keys)
+            digits = hashlib.sha256()
+            for outcome in outcomes:
+                for key, values in outcome.replicates.items():
+                    digits.update(key.encode() + values.tobytes())
+                for key, moved in outcome.influence.items():
+                    digits.update(key.encode() + (moved.parts.tobytes() if moved else b""))
+            print(levels, protocol.__name__, method, digits.hexdigest(), outcomes[0].estimates, found)
 print("compiled:", arrays._loops() is not None, file=sys.stderr)
 """
 
@@ -74,7 +77,7 @@ def digits(numba: str, **environment: str) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def usual() -> str:
     found, compiled = digits("with numba", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONHASHSEED="0")
-    assert found.count("\n") == 6
+    assert found.count("\n") == 12
     assert compiled == f"compiled: {arrays.find_spec('numba') is not None}"
     return found
 
@@ -118,8 +121,9 @@ def test_order_of_rows_moves_no_digit(protocol: Protocol, path: str, choose_path
     choose_path(path)
     found = []
     for pair in (_sample(), tuple(_shuffled(rows) for rows in _sample())):
-        outcomes = [protocol.evaluate(rows, Resampling(n=60), {}) for rows in pair]
+        resampling = Resampling(n=60, method="percentile")
+        outcomes = [protocol.evaluate(rows, resampling, {}) for rows in pair]
         keys = [key for key in outcomes[0].estimates if key != "pearson"]
-        held = compare(protocol, pair, outcomes, Resampling(n=60), 79, {}, keys)  # type: ignore[arg-type]
+        held = compare(protocol, pair, outcomes, resampling, 79, {}, keys)  # type: ignore[arg-type]
         found.append(([_bytes(outcome.replicates) for outcome in outcomes], held))
         assert found[0] == found[-1]

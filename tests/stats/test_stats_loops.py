@@ -53,16 +53,17 @@ def judgements(levels: int = 3) -> Judgements:
 def test_the_loops_stay_inside_their_arrays_and_give_the_same_digits(
     protocol: Protocol, levels: int, choose_path: Callable[[str], None], interpreted: Callable[[], None]
 ) -> None:
-    def run() -> Outcome:
-        return protocol.evaluate(judgements(levels), Resampling(n=6), {})
+    def run(method: Any) -> Outcome:
+        return protocol.evaluate(judgements(levels), Resampling(n=6, method=method, fewest=2), {})
 
-    choose_path("numpy")
-    expected = run()
-    interpreted()
-    found = run()
-    assert found.estimates == expected.estimates
-    for key, values in expected.replicates.items():
-        np.testing.assert_array_equal(found.replicates[key], values, err_msg=key)
+    for method in ("percentile", "bootstrap-t"):
+        choose_path("numpy")
+        expected = run(method)
+        interpreted()
+        found = run(method)
+        assert found.estimates == expected.estimates
+        for key, values in expected.replicates.items():
+            np.testing.assert_array_equal(found.replicates[key], values, err_msg=key)
 
 
 def test_ndcg_of_each_pool_stays_inside_its_arrays(
