@@ -15,6 +15,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from metaeval.analyses import (
+        calibrate,
+        compare,
+        decide,
+        diff,
+        evaluate,
+        explain,
+        figures,
+        multiverse,
+        power,
+        tables,
+        view,
+    )
     from metaeval.api import cite, evaluate_scores, load_corpus, load_ratings, pairs, run, score
     from metaeval.config import RunConfig
     from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Rating, Ratings, Statement, SupportLevel
@@ -22,6 +35,10 @@ if TYPE_CHECKING:
     from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 _HOMES = {
+    "metaeval.analyses": (
+        *("calibrate", "compare", "decide", "diff", "evaluate", "explain", "figures", "multiverse", "power", "tables"),
+        "view",
+    ),
     "metaeval.api": ("cite", "evaluate_scores", "load_corpus", "load_ratings", "pairs", "run", "score"),
     "metaeval.config": ("RunConfig",),
     "metaeval.corpus.model": (
@@ -49,13 +66,24 @@ __all__ = [
     "Status",
     "SupportLevel",
     "__version__",
+    "calibrate",
     "cite",
+    "compare",
+    "decide",
+    "diff",
+    "evaluate",
     "evaluate_scores",
+    "explain",
+    "figures",
     "load_corpus",
     "load_ratings",
+    "multiverse",
     "pairs",
+    "power",
     "run",
     "score",
+    "tables",
+    "view",
 ]
 
 
@@ -65,3 +93,8 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     return getattr(importlib.import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Names that can be completed, those that are not imported yet among them."""
+    return sorted({*globals(), *__all__})

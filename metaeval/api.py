@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from metaeval import registry
 from metaeval.config import RunConfig, load_run
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.corpus.pairs import Pair
@@ -17,10 +18,12 @@ from metaeval.experiment import run as runs
 from metaeval.experiment.citing import run as pipelines
 from metaeval.experiment.citing.result import PipelineResult
 from metaeval.experiment.columns import named_apart, published_columns, rating_column, score_column
+from metaeval.experiment.evaluation import readings_of
 from metaeval.experiment.metrics import able_defaults, check_metric, score_metrics
+from metaeval.experiment.notebook_progress import notebook_progress
 from metaeval.experiment.prepared_run import prepare_ratings
 from metaeval.files import sha256_json
-from metaeval.report.result import Result
+from metaeval.report.notebook import Results
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.scorefile import ScoreFile
 
@@ -29,14 +32,15 @@ _log = logging.getLogger("metaeval")
 # Every function raises `metaeval.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
 
 
-def run(corpus: Corpus | None = None, **settings: Any) -> list[Result]:
+def run(corpus: Corpus | None = None, **settings: Any) -> Results:
     """Score and evaluate; one result per protocol that can tell metrics apart on the data (others are warned of).
 
     corpus: judged data of your own, in place of a data set by name. settings: fields of `RunConfig`, for example
     dataset, data, metrics, protocols, unit, interval={"resamples": 10000}. Scores are kept in the score store
     (`store`, by default scores.sqlite in `results`) and served from it.
     """
-    return _told(runs.run(able_defaults(_config(settings)), corpus=corpus))
+    with notebook_progress() as progress:
+        return told(runs.run(able_defaults(_config(settings)), progress, corpus))
 
 
 def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
@@ -71,7 +75,7 @@ def evaluate_scores(
     corpus: Corpus | None = None,
     ratings: Ratings | None = None,
     **settings: Any,
-) -> list[Result]:
+) -> Results:
     """Evaluate scores that you made: {metric: {pair_id: score}}, higher is more support; one result per protocol.
 
     Pair ids are those of `pairs` with the same settings. None, or an id left out, is a missing score: it is counted,
@@ -92,9 +96,9 @@ def evaluate_scores(
         columns = published_columns(rated)
         for file, content in files:
             columns.append(named_apart(rating_column(rated, file, content), columns, file.metric))
-        return _told(runs.evaluate_rated(rated, columns))
+        return told(runs.evaluate_rated(rated, columns))
     job = prepared_run.prepare(config, corpus)
-    return _told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
+    return told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
 
 
 def cite(
@@ -119,10 +123,13 @@ def cite(
     return pipelines.cite(pipeline, answers, asked, settings)
 
 
-def _told(found: runs.Evaluated) -> list[Result]:
+def told(found: runs.Evaluated) -> Results:
+    """The results of a run; the protocols that were left out are warned of."""
     for protocol, reason in found.left_out.items():
         _log.warning("Left out: %s: %s", protocol, reason)
-    return found.results
+    known = registry.names("protocol")
+    names = dict.fromkeys(result.protocol for result in found.results)
+    return Results(found.results, readings_of(registry.find("protocol", name) for name in names if name in known))
 
 
 def _config(settings: Mapping[str, Any]) -> RunConfig:

@@ -18,7 +18,7 @@ ALLOWED = {
     "metaeval.database": ("metaeval.errors",),
     "metaeval.files": ("metaeval.errors", "metaeval.shown"),
     "metaeval.reading": ("metaeval.errors", "metaeval.files"),
-    "metaeval.tables": ("metaeval.errors", "metaeval.files", "metaeval.reading", "metaeval.shown"),
+    "metaeval.own_tables": ("metaeval.errors", "metaeval.files", "metaeval.reading", "metaeval.shown"),
     "metaeval.signature": (),
     "metaeval.cache": (),
     "metaeval.llm": (
@@ -85,12 +85,13 @@ ALLOWED = {
         "metaeval.errors",
         "metaeval.files",
         "metaeval.reading",
-        "metaeval.tables",
+        "metaeval.own_tables",
         "metaeval.stats",
         "protocols.contract",
         "protocols.comparison",
     ),
     "metaeval.api": (
+        "metaeval.registry",
         "metaeval.config",
         "metaeval.corpus",
         "metaeval.scoring",
@@ -99,7 +100,19 @@ ALLOWED = {
         "metaeval.errors",
         "metaeval.files",
         "metaeval.reading",
-        "metaeval.tables",
+        "metaeval.own_tables",
+    ),
+    "metaeval.analyses": (
+        "metaeval.api",
+        "metaeval.config",
+        "metaeval.corpus",
+        "metaeval.scoring",
+        "metaeval.experiment",
+        "metaeval.report",
+        "metaeval.errors",
+        "metaeval.files",
+        "metaeval.reading",
+        "metaeval.own_tables",
     ),
     "metaeval.cli": (
         "metaeval",
@@ -115,7 +128,7 @@ ALLOWED = {
         "metaeval.errors",
         "metaeval.files",
         "metaeval.reading",
-        "metaeval.tables",
+        "metaeval.own_tables",
         "metaeval.shown",
     ),
     "metaeval.conformance": (
@@ -131,7 +144,14 @@ ALLOWED = {
         "protocols.comparison",
     ),
     "metaeval.__main__": ("metaeval.cli",),
-    "metaeval": ("metaeval.api", "metaeval.config", "metaeval.report", "metaeval.corpus", "metaeval.scoring"),
+    "metaeval": (
+        "metaeval.analyses",
+        "metaeval.api",
+        "metaeval.config",
+        "metaeval.report",
+        "metaeval.corpus",
+        "metaeval.scoring",
+    ),
 }
 
 

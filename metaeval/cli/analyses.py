@@ -15,7 +15,6 @@ from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.experiment.metric_scores import Panel
-    from metaeval.report.sheet import Sheet
 
 
 @opt.takes("names", "config protocols datasets split data unit pool results store budget set quiet")
@@ -55,13 +54,16 @@ def compare(
       metaeval compare FactCC DAE -d frank
     """
     from metaeval.experiment.comparing.contrasts import compare_pairs
+    from metaeval.experiment.comparing.further import further_sheets
     from metaeval.experiment.metric_scores import left_out_of, protocols_of
     from metaeval.report.result import save_result
 
     plain = not (by or bias or agreement or complementarity)
     panels = _panels(given, by, margin if plain else None)
     pairs = [compare_pairs(panels[0], asked, margin) for asked in protocols_of(panels[0])] if plain else []
-    others = _others(panels, by, bias, agreement, complementarity, plain)
+    others, lacking = further_sheets(panels, by, bias, agreement, complementarity)
+    for sentence in lacking:
+        say(sentence, err=True)
     sheets = [*(one.sheet for one in pairs), *others]
     folder = sheet_folder(panels[0].config.results, "compare", sheets)
     written = write_sheets(sheets, folder)
@@ -99,28 +101,6 @@ def _panels(given: opt.Given, by: str | None, margin: float | None) -> list[Pane
         with scoring_progress(given.quiet) as progress:
             panels.append(load_panel(config, given.with_metrics, progress=progress))
     return panels
-
-
-def _others(panels: list[Panel], by: str | None, bias: bool, agreement: bool, gain: bool, plain: bool) -> list[Sheet]:
-    """The analyses asked for; plain: none is, and a gain of stacks is left out where its folds lack groups."""
-    from metaeval.experiment.comparing.bias import bias_sheet
-    from metaeval.experiment.comparing.complementarity import agreement_sheet, complementarity_sheet
-    from metaeval.experiment.comparing.subgroups import by_part, check_division
-    from metaeval.experiment.metric_scores import protocols_of
-
-    sheets = by_part(panels, check_division(by, panels[0].config)) if by else []
-    for panel in panels:
-        # Rows that are cited, where there is a choice: those of a pool are candidates that nobody judged.
-        asked = min(protocols_of(panel), key=lambda one: one[0].uses_pool)
-        sheets += [bias_sheet(panel, asked)] if bias else []
-        sheets += [agreement_sheet(panel, asked)] if agreement or plain else []
-        try:
-            sheets += [complementarity_sheet(panel, asked)] if gain or plain else []
-        except UserError as error:
-            if not plain:
-                raise
-            say(f"No gain of stacks: {error}", err=True)
-    return sheets
 
 
 @opt.takes("names", "config dataset split data unit pool results store budget set quiet")

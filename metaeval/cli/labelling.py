@@ -12,7 +12,7 @@ from metaeval.cli import options as opt
 from metaeval.cli.output import say, say_written, show_grids
 from metaeval.cli.progress import scoring_progress
 from metaeval.errors import UserError
-from metaeval.tables import read_mapping
+from metaeval.own_tables import read_mapping
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig

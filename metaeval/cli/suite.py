@@ -129,10 +129,11 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
 def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[LeftOut], given: opt.Given) -> None:
     from metaeval.experiment.evaluation import readings_of
     from metaeval.experiment.job_folder import close_job
-    from metaeval.experiment.suites.pictures import page_figures
+    from metaeval.experiment.suites.pictures import forest_figure, page_figures
     from metaeval.experiment.suites.suite import RECORD
     from metaeval.report.html_report import write_page
     from metaeval.report.paper import Table, write_paper
+    from metaeval.report.reading import headlines
 
     numbered = {
         name: Table(protocol.table_number, protocol.table_measures)
@@ -141,18 +142,21 @@ def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[Le
     }
     folder = suite.folder(results)
     written = write_paper(results, folder, _named(left_out), numbered)
+    readings, forest = readings_of(suite.protocols.values()), None
     try:
         pictures = page_figures(results, suite.protocols)
+        if any(headline.metrics for headline in headlines(results, readings)):
+            forest = forest_figure(results, readings)
     except UserError as error:
         pictures = []
         say(f"The page has no figures: {error}", err=True)
-    written.append(write_page(results, folder / "report.html", pictures, title=suite.name))
+    written.append(write_page(results, folder / "report.html", pictures, suite.name, readings, forest))
     if given.full and not given.quiet:
         for path in written:
             if path.suffix == ".txt":
                 say_text(path.read_text(encoding="utf-8"))
     elif not given.quiet:
-        show_findings(results, readings_of(suite.protocols.values()))
+        show_findings(results, readings)
     record = folder / RECORD
     close_job(suite.runs[0], "tables", folder, [result.data for result in results], [*written, record])
     say_written(written)

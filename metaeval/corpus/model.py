@@ -10,7 +10,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from metaeval.errors import UserError
+from metaeval.errors import UserError, shown
 from metaeval.files import sha256_json
 
 Meta = Mapping[str, Any]
@@ -59,6 +59,11 @@ class Document:
     def __post_init__(self) -> None:
         if self.sentences:
             object.__setattr__(self, "text", " ".join(self.sentences))
+
+    def __repr__(self) -> str:
+        """The document by its id, title and size."""
+        named = f" {shown(self.title)}" if self.title else ""
+        return f"<Document {self.id!r}{named}: {len(self.text.split()):,} words>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,11 @@ class Corpus:
     statements: Mapping[str, Statement]
     citations: tuple[Citation, ...]
     dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """How much it holds: the texts themselves are megabytes."""
+        counts = (self.documents, "documents"), (self.statements, "statements"), (self.citations, "citations")
+        return f"<Corpus {self.name!r}: {', '.join(f'{len(held):,} {name}' for held, name in counts)}>"
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
@@ -200,6 +210,10 @@ class Ratings:
     rows: tuple[Rating, ...]
     scores: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """How much it holds."""
+        return f"<Ratings {self.name!r}: {len(self.rows):,} ratings, scores of {len(self.scores):,} metrics>"
 
     def __post_init__(self) -> None:
         where = f"Rated set {self.name!r}"

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from metaeval.corpus.chunks import Chunk, ChunkedCorpus, Chunking, document_sentences
 from metaeval.corpus.model import Citation, Corpus, Evidence, Statement, SupportLevel
 from metaeval.corpus.sentences import split_sentences
-from metaeval.errors import UserError
+from metaeval.errors import UserError, shown
 
 _WORD = re.compile(r"\w+")
 
@@ -105,6 +105,11 @@ class Pair(NamedTuple):
     def cited(self) -> bool:
         """Return whether the statement cites the chunk's document."""
         return bool(self.citation_id)
+
+    def __repr__(self) -> str:
+        """The pair without the whole of its texts."""
+        level = None if self.level is None else self.level.label
+        return f"<Pair {self.pair_id!r}: level {level}, statement {shown(self.statement)}, source {shown(self.source)}>"
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,14 @@ def axes(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
+def panels(across: int, down: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure of `down` rows of `across` axes, `width` inches wide; height: of one row."""
+    figure, plot = axes(width, height * down)
+    plot.remove()
+    grid = figure.subplots(down, across, squeeze=False)
+    return figure, [one for row in grid for one in row]
+
+
 def image(figure: Figure, kind: str) -> bytes:
     """The figure as the bytes of a png (200 dots an inch), pdf or svg; the same figure gives the same bytes."""
     nameless = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None, "Creator": None}}

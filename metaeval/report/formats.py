@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,12 +54,15 @@ def tidy_csv(result: Result) -> str:
     Numbers are raw (not scaled, not rounded) and read back to the same float; undefined is empty. A row's measures are
     those of the table in its order, then any that the table does not show.
     """
+    return csv_text([[*_FIELDS], *(record.values() for record in records(result))])
+
+
+def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
+    """The rows of `tidy_csv`, each by its fields."""
     shown = [column.key for column in result.columns]
-    records: list[list[str | float | int | None]] = [[*_FIELDS]]
     for row in result.rows:
         for key in (*(key for key in shown if key in row.values), *sorted(set(row.values) - set(shown))):
-            records.append([field(result, row, key, row.values[key]) for field in _FIELDS.values()])
-    return csv_text(records)
+            yield {name: field(result, row, key, row.values[key]) for name, field in _FIELDS.items()}
 
 
 @dataclass(frozen=True)

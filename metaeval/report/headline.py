@@ -40,6 +40,11 @@ def headline_grid(results: Sequence[Result], readings: Readings) -> Grid:
     return _filled(grid, shown, names, left, readings, intervals=True)
 
 
+def several_data_sets(results: Sequence[Result]) -> bool:
+    """Whether the results are of more than one data set, split or unit."""
+    return len({(one.data.name, one.data.split, one.unit) for one in results}) > 1
+
+
 def suite_grid(results: Sequence[Result], readings: Readings) -> Grid:
     """The results of several data sets in one table: a group of columns for each protocol, a column for each data set.
 

@@ -11,8 +11,12 @@ from pathlib import Path
 from string import Template
 
 from metaeval.files import write_text
+from metaeval.report.cautions import cautions
 from metaeval.report.cells import comparison_grid, lay_out
+from metaeval.report.findings import findings
 from metaeval.report.grid import Block, Cell, Grid, Note, plain
+from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
+from metaeval.report.reading import Readings
 from metaeval.report.result import Result
 from metaeval.shown import Shown
 
@@ -104,15 +108,27 @@ class Picture:
     svg: str
 
 
-def page(results: Sequence[Result], pictures: Sequence[Picture] = (), title: str = "") -> str:
-    """The page's text. Its bytes follow from the results and pictures alone."""
+def page(
+    results: Sequence[Result],
+    pictures: Sequence[Picture] = (),
+    title: str = "",
+    readings: Readings | None = None,
+    forest: Picture | None = None,
+) -> str:
+    """The page's text. Its bytes follow from the results and pictures alone.
+
+    readings: with them it opens with what was found, the headline table, and `forest` where there is one.
+    """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
     heading = plain(title) or f"Metrics against human judgement{': ' if results else ''}{names}"
-    return page_of(heading, [(lay_out(result), _folded_pairs(result)) for result in results], pictures)
+    opening = _opening(results, readings, forest) if readings and results else ""
+    return page_of(heading, [(lay_out(result), _folded_pairs(result)) for result in results], pictures, opening)
 
 
-def page_of(heading: str, tables: Sequence[tuple[Grid, str]], pictures: Sequence[Picture] = ()) -> str:
-    """A page of any tables, each with HTML to stand below it, and pictures."""
+def page_of(
+    heading: str, tables: Sequence[tuple[Grid, str]], pictures: Sequence[Picture] = (), opening: str = ""
+) -> str:
+    """A page of any tables, each with HTML to stand below it, and pictures; opening: HTML that stands first."""
     contents = "".join(
         f'<li><a href="#t{n}">{escape(Shown(f"{grid.title} ({grid.subtitle})"))}</a></li>'
         for n, (grid, _) in enumerate(tables, start=1)
@@ -121,6 +137,9 @@ def page_of(heading: str, tables: Sequence[tuple[Grid, str]], pictures: Sequence
         f'<section id="t{number}">\n<h2>{escape(grid.title)}</h2>\n{table_of(grid, titled=False)}\n{below}</section>'
         for number, (grid, below) in enumerate(tables, start=1)
     ]
+    if opening:
+        sections.insert(0, f'<section id="findings">\n<h2>Findings</h2>\n{opening}</section>')
+        contents = f'<li><a href="#findings">Findings</a></li>{contents}'
     drawn = "".join(_figure(picture, number) for number, picture in enumerate(pictures, start=1))
     if drawn:
         sections.append(f'<section id="figures"><h2>Figures</h2>{drawn}</section>')
@@ -130,10 +149,26 @@ def page_of(heading: str, tables: Sequence[tuple[Grid, str]], pictures: Sequence
     return Template(template).substitute(title=escape(Shown(heading)), contents=contents, sections=body)
 
 
-def write_page(results: Sequence[Result], path: Path, pictures: Sequence[Picture] = (), title: str = "") -> Path:
+def write_page(
+    results: Sequence[Result],
+    path: Path,
+    pictures: Sequence[Picture] = (),
+    title: str = "",
+    readings: Readings | None = None,
+    forest: Picture | None = None,
+) -> Path:
     """Write the page and return its path."""
-    write_text(path, page(results, pictures, title))
+    write_text(path, page(results, pictures, title, readings, forest))
     return path
+
+
+def _opening(results: Sequence[Result], readings: Readings, forest: Picture | None) -> str:
+    """What was found, in sentences; what limits it; the headline values."""
+    grid = (suite_grid if several_data_sets(results) else headline_grid)(results, readings)
+    said = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(results, readings))
+    careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
+    limits = f"<ul>{careful}</ul>\n" if careful else ""
+    return f"<ol>{said}</ol>\n{limits}{table_of(grid)}\n{_figure(forest, 0) if forest else ''}"
 
 
 def _folded_pairs(result: Result) -> str:

@@ -208,6 +208,16 @@ class Result(_Strict):
     significance: Significance | None = None
     published: str = ""
 
+    def __repr__(self) -> str:
+        """What it is of, in one line: the table is `metaeval.report.cells.lay_out(result)`."""
+        metrics = [row.metric for row in self.rows if row.kind == "metric"]
+        named = ", ".join(metrics[:5]) + (f" and {len(metrics) - 5} more" if len(metrics) > 5 else "")
+        controls = len(self.rows) - len(metrics)
+        of = f"{self.data.name}/{self.data.split}, {self.unit}"
+        return f"<Result: {self.protocol} of {of}; {named or 'no metric'}; {controls} controls>"
+
+    __str__ = __repr__
+
 
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""

@@ -9,8 +9,8 @@ import pytest
 
 from metaeval.experiment.labelling.gate import read_gate, write_gate
 from metaeval.files import csv_text
+from metaeval.own_tables import read_table
 from metaeval.report.sheet import load_sheet
-from metaeval.tables import read_table
 
 LEVELS = ("full", "partial", "none")
 

@@ -11,6 +11,7 @@ from metaeval import registry
 from metaeval.experiment.suites.pictures import page_figures
 from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture, page, write_page
+from metaeval.report.reading import Readings
 
 VOID = {"meta", "br"}
 
@@ -74,6 +75,17 @@ def test_a_page_asks_for_no_script_and_no_other_file(full):
     targets = [value for _, name, value in reader.attributes if name in ("src", "href", "xlink:href")]
     assert targets
     assert all(value.startswith("#") for value in targets)
+
+
+def test_with_readings_it_opens_with_findings_and_headline_values(result):
+    forest = Picture("a <b>plot</b>", '<svg><g id="a"></g></svg>')
+    shown = page([result], [Picture("another", '<svg><g id="a"></g></svg>')], readings=Readings(), forest=forest)
+
+    assert shown.index('id="findings"') < shown.index('id="t1"')
+    assert '<li><a href="#findings">' in shown
+    assert "<li>40 pairs have no score" not in shown, "a warning of one metric names it"
+    assert "a &lt;b&gt;plot" in shown
+    assert shown.count('id="f0-a"') == shown.count('id="f1-a"') == 1
 
 
 def test_every_link_has_its_target(result, full):

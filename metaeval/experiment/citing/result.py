@@ -6,12 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from metaeval.config import RunConfig
 from metaeval.experiment.job_folder import close_job
 from metaeval.files import csv_text, safe_name, sha256_file, write_text
 from metaeval.report.formats import write_tables
 from metaeval.report.grid import Grid, Note
+from metaeval.report.html_report import table_of
+from metaeval.report.notebook import frame
 from metaeval.report.result import Result, save_result
 from metaeval.report.sheet import Record, Scalar, Sheet, write_sheet
 from metaeval.report.terminal import text_of
@@ -78,6 +81,18 @@ class PipelineResult:
     def __str__(self) -> str:
         """The tables as the command prints them."""
         return "\n".join(text_of(grid) for grid in self.grids)
+
+    def __repr__(self) -> str:
+        """What it is of, in one line; `print` gives the tables."""
+        return f"<PipelineResult: {self.pipeline} of {self.name}; tables {', '.join(self.tables)}>"
+
+    def _repr_html_(self) -> str:
+        """The tables, for a notebook."""
+        return "".join(f"<div>{table_of(grid)}</div>" for grid in self.grids)
+
+    def to_frame(self, rows: str = "") -> Any:
+        """The estimates as a data frame; rows: in their place what was judged, under its name in `rows`."""
+        return frame(self.rows[rows] if rows else self.estimates)
 
     @property
     def grids(self) -> list[Grid]:

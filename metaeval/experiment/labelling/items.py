@@ -27,11 +27,11 @@ from metaeval.experiment.job_folder import PAIRS_SCHEMA
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import prepare
 from metaeval.files import sha256_json
+from metaeval.own_tables import TABLES, Row, Table, read_table, table_of
 from metaeval.reading import json_objects
 from metaeval.report.result import Data
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.arrays import Floats, Ints
-from metaeval.tables import TABLES, Row, Table, read_table, table_of
 
 ROLES: Mapping[str, Sequence[str]] = {
     "id": ("id", "item", "item_id", "citation_id", "pair_id", "citation", "key", "nr", "no", "number"),

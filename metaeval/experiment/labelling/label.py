@@ -16,9 +16,9 @@ from metaeval.errors import UserError, unknown
 from metaeval.experiment.labelling.items import Items, filled, scored
 from metaeval.experiment.labelling.labels import Labels, Unit, judged
 from metaeval.experiment.metrics import MetricProgress
+from metaeval.own_tables import WRITTEN, write_table
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.sampling import draw_in_proportion, draw_simple, draw_stratified
-from metaeval.tables import WRITTEN, write_table
 
 Design = Literal["random", "stratified", "uncertain"]
 

@@ -14,9 +14,9 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.experiment.labelling.items import ROLES, Items
 from metaeval.files import sha256_json
+from metaeval.own_tables import Row, Table, read_table, table_of
 from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share
-from metaeval.tables import Row, Table, read_table, table_of
 
 LABEL_ROLES: Mapping[str, Sequence[str]] = {
     "id": ROLES["id"],

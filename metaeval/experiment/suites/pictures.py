@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from metaeval import registry
 from metaeval.experiment.suites.cost import Cost
 from metaeval.files import safe_name
 from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture
 from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, specification
+from metaeval.report.reading import Readings
 from metaeval.report.result import Result
 from protocols.contract import Protocol
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _RATE = "pairs per second of CPU time"
 _MONEY = "USD per 1,000 pairs"
@@ -30,6 +36,14 @@ def write_figures(results: Sequence[Result], protocols: Mapping[str, Protocol], 
     return written
 
 
+def figures_of(results: Sequence[Result]) -> dict[str, Figure]:
+    """What the registered protocols draw of results, by protocol and data set."""
+    from metaeval.report.charts import ndcg_bars
+
+    known = {name: registry.find("protocol", name) for name in registry.names("protocol")}
+    return {f"{protocol.name}-{_name(result)}": ndcg_bars(result) for protocol, result in _drawn(results, known)}
+
+
 def page_figures(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> list[Picture]:
     """The same figures for an HTML page."""
     from metaeval.report.charts import image, ndcg_bars
@@ -40,6 +54,17 @@ def page_figures(results: Sequence[Result], protocols: Mapping[str, Protocol]) -
         caption = f"{plain(result.title)}: {plain(result.data.name)}.{ties}"
         found.append(Picture(caption, image(ndcg_bars(result), "svg").decode("utf-8")))
     return found
+
+
+def forest_figure(results: Sequence[Result], readings: Readings) -> Picture:
+    """The forest plot for an HTML page."""
+    from metaeval.report.charts import image
+    from metaeval.report.forest import forest
+
+    caption = (
+        "Headline values with their intervals. Dashed: the best control; dotted: what scores that know nothing reach."
+    )
+    return Picture(caption, image(forest(results, readings), "svg").decode("utf-8"))
 
 
 def _drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Iterator[tuple[Protocol, Result]]:

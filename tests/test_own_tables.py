@@ -6,7 +6,7 @@ import re
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.tables import read_mapping, read_table, table_of
+from metaeval.own_tables import read_mapping, read_table, table_of
 
 ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
 

@@ -1,0 +1,189 @@
+"""The analyses of the command line as functions of the same names; see `metaeval COMMAND --help` for what they tell.
+
+Settings have the names of `RunConfig`. Scores come from the score store and go there; nothing else is written, but by
+`view`. Every function raises `metaeval.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metaeval.config import RunConfig, load_run, validated
+from metaeval.errors import UserError
+from metaeval.experiment.evaluation import readings_of
+from metaeval.experiment.metric_scores import Panel, as_metrics, load_panel, protocols_of
+from metaeval.experiment.metrics import able_defaults
+from metaeval.experiment.notebook_progress import notebook_progress
+from metaeval.experiment.run import run_scores
+from metaeval.report.notebook import Results, Sheets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from metaeval.report.differences import Change
+    from metaeval.report.multiverse import Multiverse
+
+_log = logging.getLogger("metaeval")
+
+
+def evaluate(*files: str | Path, **settings: Any) -> Results:
+    """Evaluate score files, or without one the scores that were published with a rated set (dataset="frank")."""
+    from metaeval.api import told
+    from metaeval.experiment.prepared_run import find_dataset
+
+    config = _config([str(file) for file in files], {"metrics": (), **settings})
+    if not files and find_dataset(config.dataset, config)[0].kind == "corpus":
+        raise UserError(f"No score file is given, and {config.dataset} has no published scores.")
+    return told(run_scores(config))
+
+
+def compare(
+    *metrics: str,
+    by: str | None = None,
+    bias: bool = False,
+    agreement: bool = False,
+    complementarity: bool = False,
+    margin: float = 0.02,
+    **settings: Any,
+) -> Sheets:
+    """Compare every pair of metrics under every protocol, their agreement, and what they gain together.
+
+    by: subgroups, "system", "length" or "position". bias, agreement, complementarity: that analysis alone. margin: raw
+    difference within which two metrics count as equally good.
+    """
+    from metaeval.experiment.comparing.contrasts import check_comparison, compare_pairs
+    from metaeval.experiment.comparing.further import further_sheets
+    from metaeval.experiment.comparing.subgroups import check_division
+
+    config = able_defaults(_config(metrics, settings))
+    if by == "dataset":
+        raise UserError("compare of Python takes one data set: 'metaeval compare --by dataset' takes several.")
+    if by:
+        check_division(by, config)
+    plain = not (by or bias or agreement or complementarity)
+    if plain:
+        check_comparison(config, margin)
+    panel = _panel(config, bool(metrics))
+    pairs = [compare_pairs(panel, asked, margin).sheet for asked in protocols_of(panel)] if plain else []
+    others, lacking = further_sheets([panel], by, bias, agreement, complementarity)
+    for sentence in lacking:
+        _log.warning("%s", sentence)
+    return Sheets([*pairs, *others])
+
+
+def power(
+    one: str,
+    other: str,
+    *,
+    difference: float | Sequence[float] = (),
+    protocol: str = "",
+    measure: str = "",
+    **settings: Any,
+) -> Sheets:
+    """How many rows it takes to tell two metrics apart. difference: in the table's units, by default the one found."""
+    from metaeval.experiment.comparing.planning import plan_sheet, planned
+
+    config = _config([one, other], settings)
+    differences = [difference] if isinstance(difference, int | float) else list(difference)
+    asked = planned(config, measure, differences, protocol)
+    return Sheets([plan_sheet(_panel(config, True), asked, measure, differences)])
+
+
+def decide(*metrics: str, to: Mapping[str, Any] | str | None = None, **settings: Any) -> Sheets:
+    """Evaluate scores as three-way decisions; to: another data set (or settings of it) for the thresholds."""
+    from metaeval.experiment.deciding import carried_over, decided, decision_sheets, prepare_decisions
+
+    config = _config(metrics, {**settings, "protocols": ("decision",)})
+    panel = _panel(config, bool(metrics), 1)
+    frame, asked = prepare_decisions(panel)
+    sheets = decision_sheets(panel, frame, asked[1], [decided(frame, column, asked[1]) for column in panel.columns])
+    if to is not None:
+        there = {"split": None, "dataset_options": {}, **({"dataset": to} if isinstance(to, str) else to)}
+        other = validated(RunConfig, {**config.model_dump(), **there}, "the settings of 'to'")
+        sheets.append(carried_over(panel, _panel(other, bool(metrics), 1)))
+    return Sheets(sheets)
+
+
+def calibrate(
+    *metrics: str, target: str = "full", objective: str = "macro-f1", folds: int = 5, **settings: Any
+) -> Sheets:
+    """Learn the score from which on each metric says "supported", and how well that decides; unit: citation."""
+    from metaeval.experiment.calibrate import calibrate as learn
+    from metaeval.experiment.calibrate import calibration_sheet
+
+    with notebook_progress() as progress:
+        panel, found = learn(_config(metrics, {"unit": "citation", **settings}), target, objective, folds, progress)
+    return Sheets([calibration_sheet(panel, found, target, objective, folds)])
+
+
+def tables(*datasets: str, **settings: Any) -> Results:
+    """Run each data set, without the metrics that cannot run here; what is left out is warned of."""
+    from metaeval.experiment.suites.suite import read_suite, run_suite
+
+    suite = read_suite(None, settings, (), datasets)
+    found = []
+    with notebook_progress() as progress:
+        for part in run_suite(suite, progress):
+            found += part.results
+            for one in part.left_out:
+                what = " on ".join(filter(None, (one.metric or one.protocol, one.dataset)))
+                _log.warning("Left out: %s: %s", what, one.reason)
+    if not found:
+        raise UserError("Nothing could be run; the warnings say why.")
+    return Results(found, readings_of(suite.protocols.values()))
+
+
+def figures(results: Results) -> dict[str, Figure]:
+    """The figures of results (of `run`, `evaluate` or `tables`): the forest plot, and what their protocols draw."""
+    from metaeval.experiment.suites.pictures import figures_of
+
+    return {"forest": results.plot(), **figures_of(results)}
+
+
+def multiverse(*axes: str, **settings: Any) -> Multiverse:
+    """Rank the metrics under every combination of open choices; axes: such as "chunk.size=100,150"."""
+    from metaeval.experiment.suites.multiverse import explore, read_axes
+
+    return explore(able_defaults(load_run(None, settings)), read_axes(axes), None)
+
+
+def explain(of: str | Path, metric: str | None = None) -> list[dict[str, str]]:
+    """Each field of a signature, or of a result file's rows, with its value, its meaning and the setting behind it."""
+    from metaeval.experiment.explaining.explain import explain as explained
+    from metaeval.experiment.explaining.explain import read_signature, read_source
+
+    return [
+        {"row": name, "field": one.name, "value": one.value, "what it says": one.text, "set by": one.setting}
+        for name, text in read_source(str(of), metric).signatures.items()
+        for one in explained(read_signature(text))
+    ]
+
+
+def diff(one: str | Path, other: str | Path, metric: str | None = None) -> dict[str, list[Change]]:
+    """What two signatures or two result files differ in, by row; an empty list says: nothing."""
+    from metaeval.experiment.explaining.comparing import compare as differences
+
+    return differences(str(one), str(other), metric)
+
+
+def view(
+    *jobs: str, output: str | Path = "view.html", results: str | Path = "results", data: str | Path | None = None
+) -> Path:
+    """Write a page to look at the pairs of jobs on (by default the latest); its path."""
+    from metaeval.experiment.viewing import View, write_view
+
+    write_view(jobs or ("latest",), Path(results), Path(output), View(None if data is None else Path(data)))
+    return Path(output)
+
+
+def _config(metrics: Sequence[str], settings: Mapping[str, Any]) -> RunConfig:
+    named = {"metrics": tuple(as_metrics(list(metrics)))} if metrics else {}
+    return load_run(None, {**settings, **named})
+
+
+def _panel(config: RunConfig, asked: bool, least: int = 2) -> Panel:
+    with notebook_progress() as progress:
+        return load_panel(config, asked, least, progress)

@@ -1,0 +1,103 @@
+"""Results as a notebook shows them: a short text, a table as HTML, a data frame, a figure."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from metaeval.errors import UserError
+from metaeval.report import html_report
+from metaeval.report.cautions import cautions
+from metaeval.report.findings import findings
+from metaeval.report.formats import records
+from metaeval.report.grid import Grid
+from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
+from metaeval.report.reading import Readings
+from metaeval.report.result import Result
+from metaeval.report.sheet import Sheet
+from metaeval.report.terminal import text_of
+from metaeval.shown import Shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_WIDTH = 80
+
+
+def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Rows as a data frame of pandas, or of polars where pandas is not installed; `UserError` where neither is.
+
+    None is a missing value; numbers are raw.
+    """
+    listed = [dict(row) for row in rows]
+    columns = {name: [row.get(name) for row in listed] for name in (listed[0] if listed else ())}
+    with contextlib.suppress(ImportError):
+        library: Any = importlib.import_module("pandas")
+        return library.DataFrame(columns)
+    with contextlib.suppress(ImportError):
+        library = importlib.import_module("polars")
+        return library.DataFrame(columns)
+    raise UserError("A data frame needs pandas or polars: pip install pandas.")
+
+
+class Results(list[Result]):
+    """The results of a run, one for each protocol (and data set): a list that shows its findings.
+
+    In a notebook it is the headline table with what it means; `print` gives the same as text. Each item is a `Result`,
+    whose table is `table(results[0])`.
+    """
+
+    def __init__(self, results: Iterable[Result], readings: Readings) -> None:
+        super().__init__(results)
+        self._readings = readings
+
+    @property
+    def findings(self) -> list[str]:
+        """What the run found, in sentences, and what limits it."""
+        return [*findings(self, self._readings), *cautions(self)] if self else []
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each metric, control and measure, as the CSV files have it."""
+        return frame(record for result in self for record in records(result))
+
+    def plot(self) -> Figure:
+        """Draw each metric's headline values with their intervals, beside the best control.
+
+        Raises `UserError` where matplotlib is not installed.
+        """
+        from metaeval.report.forest import forest
+
+        return forest(self, self._readings)
+
+    def __repr__(self) -> str:
+        return f"{text_of(self._grid(), _WIDTH)}\n{chr(10).join(self.findings)}" if self else "Results([])"
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No results.</p>"
+        said = "".join(f"<li>{html_report.escape(Shown(text))}</li>" for text in self.findings)
+        return f"<div>{html_report.table_of(self._grid())}\n<ol>{said}</ol></div>"
+
+    def _grid(self) -> Grid:
+        return (suite_grid if several_data_sets(self) else headline_grid)(self, self._readings)
+
+
+class Sheets(dict[str, Sheet]):
+    """The tables of an analysis by name, with their records; a notebook shows them all."""
+
+    def __init__(self, sheets: Sequence[Sheet]) -> None:
+        super().__init__({sheet.name: sheet for sheet in sheets})
+
+    def to_frame(self, name: str = "") -> Any:
+        """The records of a table as a data frame; name: which, by default the first."""
+        if not self or (name and name not in self):
+            raise UserError(f"No table is called {name!r}: there are {', '.join(self) or 'none'}.")
+        return frame(self[name or next(iter(self))].records)
+
+    def __repr__(self) -> str:
+        return "\n".join(text_of(sheet.grid, _WIDTH).partition("\n signature")[0] for sheet in self.values())
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<div>{html_report.table_of(sheet.grid)}</div>" for sheet in self.values())

@@ -1,0 +1,216 @@
+"""Python as a notebook expects it: names to complete, the commands as functions, short texts, tables, data frames."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pandas
+import pytest
+
+import metaeval
+from metaeval.errors import UserError
+
+QUICK = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
+FILES_ONLY = {"table", "generate", "estimate", "label", "slurm"}
+"""Commands that read and write files of people's own, and have no function yet; `table` prints a result's file."""
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    """Quick settings on the shipped corpus, with one store for the module."""
+    return {**QUICK, "results": str(tmp_path_factory.mktemp("notebook"))}
+
+
+@pytest.fixture(scope="module")
+def ran(settings):
+    """A run of two metrics under the usual protocols."""
+    return metaeval.run(metrics=["overlap", "rouge"], **settings)
+
+
+class Tags(html.parser.HTMLParser):
+    """Refuses an end tag without its start."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("br", "meta"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def is_html(text):
+    """Whether tags nest and close."""
+    parser = Tags()
+    parser.feed(text)
+    return not parser.open
+
+
+def test_every_name_can_be_completed_and_imported():
+    assert set(metaeval.__all__) <= set(dir(metaeval))
+    for name in metaeval.__all__:
+        assert getattr(metaeval, name) is not None
+
+
+def test_every_command_is_a_function_of_its_name():
+    from metaeval.cli.app import app
+
+    commands = {one.name or one.callback.__name__ for one in app.registered_commands}
+    functions = {name for name in metaeval.__all__ if name.islower()}
+    assert commands - FILES_ONLY - functions == set()
+
+
+def test_completing_and_importing_load_nothing_heavy():
+    code = "import metaeval, sys; dir(metaeval); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {"torch", "numpy", "pandas", "pydantic", "matplotlib"}.isdisjoint(loaded)
+
+
+def test_results_are_a_list_that_says_what_was_found(ran):
+    assert isinstance(ran, list)
+    assert [result.protocol for result in ran] == ["classification", "correlation", "retrieval"]
+    assert all(sentence in repr(ran) for sentence in ran.findings)
+    assert max(map(len, repr(ran).partition("\n\n")[0].splitlines())) <= 80
+    assert repr(ran[0]) == "<Result: classification of mini/all, chunk; overlap, rouge; 10 controls>"
+
+
+def test_results_as_html_are_escaped(ran):
+    assert is_html(ran._repr_html_())
+    hostile = ran[0].rows[0].model_copy(update={"metric": "<script>alert(1)</script>"})
+    result = ran[0].model_copy(update={"rows": [hostile, *ran[0].rows[1:]], "significance": None})
+    shown = type(ran)([result], ran._readings)._repr_html_()
+    assert is_html(shown)
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_results_as_a_data_frame_are_the_csv(ran):
+    frame = ran.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    row = frame[(frame.metric == "rouge") & (frame.measure == "overall")].iloc[0]
+    value = ran[0].rows[1].values["overall"]
+    assert (row.value, row.low, row.high) == (value.value, value.low, value.high)
+    assert len(frame) == sum(len(one.values) for result in ran for one in result.rows)
+
+
+def test_polars_is_taken_where_pandas_is_not(ran, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "polars", SimpleNamespace(DataFrame=lambda columns: columns))
+    assert ran.to_frame()["metric"][0] == "overlap"
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(UserError, match="pip install pandas"):
+        ran.to_frame()
+
+
+def test_the_plot_has_a_panel_for_each_protocol_and_the_results_numbers(ran):
+    figure = ran.plot()
+    labels = [plot.get_xlabel() for plot in figure.axes if plot.get_visible()]
+    assert labels == ["Overall", "Spearman", "NDCG@5"]
+    overall = ran[0].rows[1].values["overall"]
+    drawn = [line.get_xdata() for line in figure.axes[0].lines]
+    assert any(list(xs) == [100 * overall.value] for xs in drawn)
+    assert any(list(xs) == [100 * overall.low, 100 * overall.high] for xs in drawn)
+
+
+def test_texts_of_data_are_short():
+    corpus = metaeval.load_corpus()
+    assert repr(corpus) == "<Corpus 'mini': 28 documents, 269 statements, 322 citations>"
+    assert len(repr(metaeval.pairs()[0])) < 300
+    assert all(len(repr(document)) < 300 for document in corpus.documents.values())
+
+
+def test_compare_power_calibrate_and_decide_give_tables(settings):
+    compared = metaeval.compare("overlap", "rouge", protocols=["classification"], **settings)
+    planned = metaeval.power("overlap", "rouge", difference=2, **settings)
+    learnt = metaeval.calibrate("overlap", **settings)
+    decided = metaeval.decide("overlap", **settings)
+
+    for tables in (compared, planned, learnt, decided):
+        assert is_html(tables._repr_html_())
+        assert "data:mini" not in repr(tables)
+    assert list(planned.to_frame().difference) == [0.02, 0.02]  # for a power of 80 and of 90 per cent
+    assert {"metric", "threshold"} <= set(learnt.to_frame().columns)
+    with pytest.raises(UserError, match="No table is called 'nothing'"):
+        learnt.to_frame("nothing")
+
+
+def test_the_same_numbers_as_the_command_line(settings, tmp_path, monkeypatch, capsys):
+    from metaeval.cli.app import main
+
+    argv = ["metaeval", "compare", "overlap", "rouge", "-p", "classification", "-q", "--results", str(tmp_path)]
+    argv += ["-s", "interval.resamples=20", "-s", "comparison.permutations=20"]
+    monkeypatch.setattr(sys, "argv", argv)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code
+    compared = metaeval.compare("overlap", "rouge", protocols=["classification"], **settings)
+    for name, sheet in compared.items():
+        (file,) = tmp_path.rglob(f"{name}.json")
+        assert json.loads(file.read_text())["records"] == [dict(record) for record in sheet.records]
+
+
+def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
+    lines = [json.dumps({"pair_id": pair.pair_id, "score": len(pair.source)}) for pair in metaeval.pairs()]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines) + "\n")
+
+    mine = metaeval.evaluate(tmp_path / "mine.jsonl", **settings)
+    suite = metaeval.tables("mini", metrics=["overlap", "bm25"], protocols=["retrieval"], **settings)
+
+    assert [row.metric for row in mine[0].rows if row.kind == "metric"] == ["mine"]
+    assert [result.protocol for result in suite] == ["retrieval"]
+    assert set(metaeval.figures(suite)) == {"forest", "retrieval-mini-all-chunk"}
+    with pytest.raises(UserError, match="No score file is given"):
+        metaeval.evaluate(**settings)
+
+
+def test_explain_and_diff_take_signatures(ran):
+    one, other = (row.signature for row in ran[0].rows[:2])
+    fields = {line["field"]: line["value"] for line in metaeval.explain(one)}
+    assert fields["protocol"] == "classification"
+    assert [change.name for changes in metaeval.diff(one, other).values() for change in changes] == ["metric"]
+
+
+def test_bars_are_shown_in_notebooks_alone(monkeypatch, capsys):
+    from metaeval.experiment.notebook_progress import notebook_progress
+
+    with notebook_progress() as report:
+        assert report is None
+    shell = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, version_info=(9,)))
+    made = []
+
+    class Bar:
+        def __init__(self, desc, total, unit, initial):
+            self.n, self.total, self.closed = initial, total, False
+            made.append((desc, self))
+
+        def update(self, by):
+            self.n += by
+
+        def close(self):
+            self.closed = True
+
+    monkeypatch.setitem(sys.modules, "tqdm.auto", SimpleNamespace(tqdm=Bar))
+    with notebook_progress() as report:
+        report("overlap", 0, 10)
+        report("overlap", 7, 10)
+        report("rouge", 3, 5)
+    assert [(name, bar.n, bar.total, bar.closed) for name, bar in made] == [
+        ("overlap", 7, 10, True),
+        ("rouge", 3, 5, True),
+    ]
+
+
+def test_a_citation_result_has_a_short_text_a_table_and_frames(settings):
+    answers = [{"text": "The Oder is long [1].", "passages": [{"text": "The Oder is long."}]}]
+    found = metaeval.cite("alce", answers, nli=["overlap"], results=settings["results"], interval={"resamples": 20})
+    assert repr(found).startswith("<PipelineResult: alce of ")
+    assert is_html(found._repr_html_())
+    assert {"measure", "value"} <= set(found.to_frame().columns)
