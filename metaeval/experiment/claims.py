@@ -20,13 +20,13 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.prepared_run import Job, find_dataset, prepare
 from metaeval.files import sha256_json
+from metaeval.own_tables import Table, read_table, table_of
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.grid import Block, Cell, Grid, Line, Note, plain
 from metaeval.report.sheet import Sheet
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Bools, Floats
-from metaeval.tables import Table, read_table, table_of
 
 _CLAIM = re.compile(r"\s*(?P<number>-?\d*\.?\d+)\s*(?P<percent>%?)\s+(?P<measure>.+?)\s+on\s+(?P<data>.+?)\s*", re.I)
 
