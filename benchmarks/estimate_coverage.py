@@ -19,7 +19,7 @@ import numpy as np
 from metaeval.config import load_run
 from metaeval.experiment.columns import scored_columns
 from metaeval.experiment.prepared_run import prepare
-from metaeval.stats.prediction_powered import Sample, share
+from metaeval.stats.prediction_powered import Sample, labels_saved, share
 
 SETS = ("expertqa", "factcheck_gpt", "wice")
 METRICS = ("overlap", "rouge", "support-mini", "minilm-bertscore")
@@ -59,10 +59,7 @@ def cell(gold: np.ndarray, score: np.ndarray, group: np.ndarray, samples: list[S
     covered, covered_alone = (
         np.mean([one.low - 1e-12 <= truth <= one.high + 1e-12 for one in many]) for many in (found, alone)
     )
-    ratios = [
-        (one.size, b.variance / a.variance) for one, a, b in zip(samples, found, alone, strict=True) if a.variance
-    ]
-    saved = np.median([n * (ratio - 1) for n, ratio in ratios])
+    saved = np.median([labels_saved(n.size, a, b, gold.size) for n, a, b in zip(samples, found, alone, strict=True)])
     return {
         "side": np.median(sides),
         "covered": covered,

@@ -144,6 +144,17 @@ def share(
     return Share(value, low, high, variance, float(lam.mean()), df, parts)
 
 
+def labels_saved(labels: int, found: Share, alone: Share, items: int | None = None) -> float:
+    """How many more labels it would take to know as much without scores; 0 where the scores add nothing.
+
+    items: of the set that is estimated, beyond which there are no labels; None for a process.
+    """
+    if not 0 < found.variance < alone.variance:
+        return 0.0
+    beyond = 1 / items if items else 0.0
+    return max(0.0, 1 / (beyond + (1 / labels - beyond) * found.variance / alone.variance) - labels)
+
+
 def wilson(value: float, variance: float, n: float, df: float, level: float, drawn: float = 1.0) -> tuple[float, float]:
     """Wilson's interval of a share, for the number of independent labels that would have this variance; within 0 .. 1.
 

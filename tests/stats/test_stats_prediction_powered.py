@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from metaeval.stats.prediction_powered import Sample, difference, ppi_mean, share, wilson
+from metaeval.stats.prediction_powered import Sample, Share, difference, labels_saved, ppi_mean, share, wilson
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "stats" / "ppi_mean.json").read_text())
 
@@ -115,3 +115,11 @@ def test_one_unit_is_refused():
     sample = Sample(np.arange(3), np.full(3, 0.3), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64))
     with pytest.raises(ValueError, match="two sampling units"):
         share(np.ones(3), np.zeros(9), sample, np.zeros(9, dtype=np.int64))
+
+
+def test_labels_saved_stop_at_the_set():
+    alone, found = (Share(0.5, 0, 1, variance, 0, 9, np.zeros(1)) for variance in (0.04, 0.01))
+    assert labels_saved(50, found, alone) == pytest.approx(150)  # a quarter of the variance: 200 labels
+    # Of 100 items, 50 labels leave 1/50 - 1/100 = .01; a quarter of it is 1/n - 1/100 for n = 80.
+    assert labels_saved(50, found, alone, 100) == pytest.approx(30)
+    assert labels_saved(50, alone, found) == 0

@@ -23,7 +23,7 @@ from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.decisions import best_thresholds, decide
-from metaeval.stats.prediction_powered import Estimand, Sample, Share, difference, ppi_mean, share
+from metaeval.stats.prediction_powered import Estimand, Sample, Share, difference, labels_saved, ppi_mean, share
 
 FULL, PARTIAL, NONE = SupportLevel.FULL, SupportLevel.PARTIAL, SupportLevel.NONE
 
@@ -154,7 +154,7 @@ def estimate(
             known[RECALL] = recall
     shares = [{name: _both(one, estimand, level) for name, one in own.items()} for own in rows]
     every = [
-        _estimate(side, name, own[name], *pair, level)
+        _estimate(side, name, own[name], *pair, estimand, level)
         for side, own, made in zip(sides, rows, shares, strict=True)
         for name, pair in made.items()
     ]
@@ -260,7 +260,9 @@ def _both(rows: _Rows, estimand: Estimand, level: float) -> tuple[Share, Share]:
         raise UserError(f"Too few labels: {error}.") from error
 
 
-def _estimate(side: _Side, name: str, rows: _Rows, found: Share, alone: Share, level: float) -> Estimate:
+def _estimate(
+    side: _Side, name: str, rows: _Rows, found: Share, alone: Share, estimand: Estimand, level: float
+) -> Estimate:
     f = rows.factor
     return Estimate(
         system=side.items.name,
@@ -272,16 +274,11 @@ def _estimate(side: _Side, name: str, rows: _Rows, found: Share, alone: Share, l
         alone=(alone.value * f, alone.low * f, alone.high * f),
         metric_only=rows.metric_only,
         lam=found.lam,
-        saved=_saved(rows.label.size, found, alone),
+        saved=labels_saved(rows.label.size, found, alone, rows.score.size if estimand == "set" else None),
         labels=int(rows.label.size),
         items=int(rows.score.size),
         wald=_wald(rows, level) if f == 1 else None,
     )
-
-
-def _saved(labels: int, found: Share, alone: Share) -> float:
-    """How many more labels it would take to know as much from labels alone; 0 where the metric adds nothing."""
-    return max(0.0, labels * (alone.variance / found.variance - 1)) if found.variance > 0 else 0.0
 
 
 def _wald(rows: _Rows, level: float) -> tuple[float, float, float] | None:
