@@ -31,9 +31,10 @@ _EARLIER = {"evidence_threshold": "evidence.threshold"}
 _PLAIN = ("controls=false", "interval.resamples=0", "comparison.permutations=0")  # values alone
 _RULE, _THRESHOLD = "evidence.rule", "evidence.threshold"
 _IDLE: Mapping[str, tuple[str, ...]] = {
-    "citation": (_RULE, _THRESHOLD),  # a citation has its level without evidence
-    "page": (_RULE, _THRESHOLD),
-    "evidence": ("chunk.size", "chunk.mode", _RULE),
+    "chunk": ("aggregate", "over_limit", "evidence.window"),
+    "citation": (_RULE, _THRESHOLD, "over_limit", "evidence.window"),  # a citation has its level without evidence
+    "page": (_RULE, _THRESHOLD, "evidence.window"),
+    "evidence": (_RULE, "chunk.size", "chunk.mode", "aggregate", "over_limit"),
 }
 """Axes that make no difference with a unit; the pool makes one with chunks alone."""
 
