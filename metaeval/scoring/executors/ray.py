@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections import deque
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -70,6 +71,13 @@ class _Remote:
         self._ray.kill(self._actor)
 
 
+def _reach(address: str) -> None:
+    """Raise `OSError` where nothing answers at HOST:PORT: Ray itself would try again for ever."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+
+
 def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
     """The most cores that each worker can have with all of them placed; 0 where there are more workers than cores.
 
@@ -102,9 +110,10 @@ class RayPool(Pool):
         self._own = not ray.is_initialized()
         if self._own:
             try:
+                _reach(address)
                 started = {} if address else {"include_dashboard": False}
                 ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
-            except (ConnectionError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError) as error:
                 raise UserError(
                     f"There is no Ray cluster at {address or 'this machine'} ({error}): start one with 'ray start "
                     "--head', or leave executor.address out for one on this machine."

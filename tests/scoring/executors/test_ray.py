@@ -137,11 +137,10 @@ def test_every_worker_has_the_most_cores_with_which_all_are_placed():
     assert share([(16, 8), (64, 0)], 8) == 2  # the node without a GPU takes none of them
 
 
-def test_a_cluster_that_is_not_there_is_said():
+def test_a_cluster_that_is_not_there_is_said(monkeypatch):
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
     from metaeval.experiment.executing import worker_pool
 
-    if ray.is_initialized():
-        pytest.skip("a cluster is connected already")
     with (
         pytest.raises(UserError, match=r"There is no Ray cluster at 127\.0\.0\.1:1 .*ray start --head"),
         worker_pool(RunConfig(executor={"name": "ray", "address": "127.0.0.1:1"})),
