@@ -105,6 +105,15 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
         return {}
 
 
+def settings_of(folder: Path) -> dict[str, Any]:
+    """The settings of the run that a folder's manifest describes, empty where it cannot be read."""
+    found = read_manifest(folder).get("config")
+    settings = dict(found) if isinstance(found, dict) else {}
+    if "evidence_threshold" in settings:  # of earlier versions, which had one rule for evidence
+        settings["evidence"] = {"rule": "touched"}
+    return settings
+
+
 def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
     """The files' hashes by name, those of earlier runs too; a path to another folder is none of a job's files."""
     listed = [manifest.get(key) for key in ("earlier", "files")]

@@ -26,7 +26,7 @@ from metaeval.experiment.citing.shown_answers import is_cited, show_answers
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.evaluation import named_protocols, readings_of
 from metaeval.experiment.job_folder import PAIRS, PAIRS_SCHEMA, find_job
-from metaeval.experiment.manifest import NAME, Kept, check, read_manifest
+from metaeval.experiment.manifest import NAME, Kept, check, settings_of
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, prepare
 from metaeval.experiment.verdicts import find_cutoff
@@ -176,7 +176,7 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 def _prepared(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
     """The job as it was judged, its data read again."""
-    settings = dict(read_manifest(folder).get("config") or {})
+    settings = settings_of(folder)
     if not view.trust:
         check_file(folder / NAME, settings)
     if view.data:

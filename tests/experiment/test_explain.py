@@ -200,6 +200,13 @@ def test_the_recipe_says_only_what_is_not_the_default(results):
         ({"data": "expertqa/all@0123", "unit": "citation", "metric": "overlap@v1"}, "-d expertqa -u", "Options of the"),
         ({"data": "frank/all@0123", "unit": "rating", "metric": "BLEU@published"}, "metaeval evaluate -d frank", ""),
         ({"data": "mini/all@0123", "control": "oracle"}, "-m overlap", "'oracle'"),
+        # Of versions that had the base paper's rule for evidence and no other.
+        ({"data": "mini/all@0123", "evidence": "jaccard-0.5"}, "--set evidence.rule=touched", ""),
+        (
+            {"data": "mini/all@0123", "evidence": "jaccard-0.3"},
+            "evidence.rule=touched --set evidence.threshold=0.3",
+            "",
+        ),
         ({"data": "mini/all@0123", "metric": "nobody@v1"}, "-m nobody", "cannot be made here"),
         ({"data": "mini/all@0123", "metric": "overlap@v99"}, "-m overlap", "at version 1 here"),
         ({"data": "mini/all@0123", "metric": "overlap@v1(odd=1)"}, "-m overlap", "odd=1"),

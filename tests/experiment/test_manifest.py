@@ -12,7 +12,7 @@ import pytest
 
 from metaeval.config import RunConfig, load_run
 from metaeval.corpus.jsonl import write_corpus
-from metaeval.experiment.manifest import Kept, check, manifest, write_manifests
+from metaeval.experiment.manifest import Kept, check, manifest, settings_of, write_manifests
 from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run, write_run
 from metaeval.report.result import save_result
@@ -30,6 +30,17 @@ def written(tmp_path):
     found = run(config)
     paths = write_run(config, found)
     return config, [result.data for result in found.results], paths
+
+
+def test_the_settings_are_read_back_and_those_of_earlier_versions_have_their_rule_for_evidence(written, tmp_path):
+    config, _, paths = written
+    assert RunConfig(**settings_of(paths[0].parent)) == config
+    earlier = {**config.model_dump(mode="json", exclude={"evidence"}), "evidence_threshold": 0.4}
+    (tmp_path / "manifest.json").write_text(json.dumps({"config": earlier}))
+    found = RunConfig(**settings_of(tmp_path))
+    assert (found.evidence.rule, found.evidence.threshold) == ("touched", 0.4)
+    (tmp_path / "manifest.json").write_text("no manifest")
+    assert settings_of(tmp_path) == {}
 
 
 def test_every_written_file_has_its_hash(written):
