@@ -48,6 +48,7 @@ ALLOWED = {
         "metaeval.database",
         "metaeval.errors",
         "metaeval.files",
+        "metaeval.own_tables",
         "metaeval.reading",
     ),
     "metrics_zoo": (

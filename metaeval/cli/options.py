@@ -23,7 +23,7 @@ class CommandOptions(BaseModel):
     config: Annotated[Path | None, Flag("FILE", "-c")] = None
     """YAML file, or name of a shipped experiment."""
     names: Annotated[tuple[str, ...], Flag("METRIC", multiple=True, argument=True)] = ()
-    """Metrics by name, or score files (.jsonl, .parquet)."""
+    """Metrics by name, or score files (.jsonl, .parquet, .csv, .tsv, .xlsx)."""
     datasets: Annotated[Names, Flag("NAMES", "-d", "dataset")] = ()
     """Data sets, by name, with commas."""
     dry_run: bool = False

@@ -57,7 +57,8 @@ def run(given: opt.Given) -> None:
 def evaluate(
     given: opt.Given,
     files: Annotated[
-        list[str] | None, typer.Argument(help="Score files (.parquet or .jsonl).", metavar="[SCORES]...")
+        list[str] | None,
+        typer.Argument(help="Score files (.parquet, .jsonl, .csv, .tsv, .xlsx).", metavar="[SCORES]..."),
     ] = None,
 ) -> None:
     """Evaluate score files: no model, no store.

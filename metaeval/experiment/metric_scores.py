@@ -28,15 +28,17 @@ from metaeval.experiment.prepared_run import (
     prepare,
     prepare_ratings,
 )
+from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
 from metaeval.report.grid import Block, Grid, Group, Note, plain
 from metaeval.report.notes import footer
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
 from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.scoring.scorefile import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.contract import Judgements, Measure, Protocol, Resampling
 
-_SCORE_FILES = (".jsonl", ".parquet")
+_SCORE_FILES = (*SUFFIXES, *TABLES)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
 """Score files: `pair_id, score, status` as Parquet or JSON lines, with a manifest beside them.
 
 The exchange format. A metric that was run anywhere, by any program, is evaluated from such a file with no model here.
-Only `pair_id` and `score` are needed; `score` may be null where `status` says why.
+Only `pair_id` and `score` are needed; `score` may be null where `status` says why. Spreadsheets (CSV, TSV, XLSX) are
+read too, where a blank cell is null.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import reprlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -17,10 +19,23 @@ from typing import Any
 
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, write_text
+from metaeval.own_tables import TABLES, read_table
 from metaeval.reading import json_objects, parquet_library, parquet_rows, read_object
 from metaeval.scoring.contract import PairScore, Status
 
 SUFFIXES = (".parquet", ".jsonl")
+"""Endings of files that are written. Those of `metaeval.own_tables.TABLES` are read, too."""
+
+ROLES: Mapping[str, Sequence[str]] = {
+    "pair_id": ("pair_id", "pair", "rating_id", "id"),
+    "score": ("score", "scores", "value", "prediction"),
+    "status": ("status",),
+    "tokens": ("tokens",),
+    "cut": ("cut",),
+}
+"""What the columns of a spreadsheet of scores are for, with their usual names."""
+
+_log = logging.getLogger("metaeval")
 _LARGEST = sys.float_info.max
 
 
@@ -68,11 +83,13 @@ def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], m
 
 def read_scores(path: Path) -> ScoreFile:
     """Read a score file; `UserError` names the line, the field, the value and what is allowed."""
-    _check_suffix(path)
+    _check_suffix(path, also=TABLES)
     if not path.is_file():
         raise UserError(f"Score file {path} does not exist.")
     rows: Iterable[tuple[str, dict[str, Any]]]
-    if path.suffix == ".parquet":
+    if path.suffix in TABLES:
+        rows = _spreadsheet(path)
+    elif path.suffix == ".parquet":
         rows = ((f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1))
     else:
         rows = json_objects(path, "write one object with pair_id and score per line, null for a missing score")
@@ -87,6 +104,32 @@ def read_scores(path: Path) -> ScoreFile:
     if not answers:
         raise UserError(f"Score file {path} has no rows.")
     return ScoreFile(path, answers, _manifest(path))
+
+
+def _spreadsheet(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a spreadsheet by the fields of a score file; a column that was guessed is said."""
+    table = read_table(path)
+    columns = table.find(ROLES, {})
+    for field in ("pair_id", "score"):
+        if field not in columns:
+            raise UserError(
+                f"{path} has no column {field} (columns: {', '.join(map(repr, table.headings))}): name one so."
+            )
+        if columns[field] != field:
+            _log.info("%s: %s is read from the column %r.", path, field, columns[field])
+    for row in table.rows:
+        fields: dict[str, Any] = {"pair_id": row.text(columns["pair_id"])}
+        fields |= {field: row.text(columns[field]) or None for field in columns if field == "status"}
+        fields |= {field: _number(row.value(columns[field])) for field in columns if field not in ("pair_id", "status")}
+        yield row.where, fields
+
+
+def _number(cell: Any) -> Any:
+    """A cell as the number that its text is; any other cell as it is, for whoever refuses it."""
+    try:
+        return float(cell) if isinstance(cell, str) else cell
+    except ValueError:
+        return cell
 
 
 def align(file: ScoreFile, ids: Sequence[str]) -> list[PairScore]:
@@ -143,6 +186,8 @@ def _manifest(path: Path) -> dict[str, Any]:
     return read_object(beside, "mend it, or delete it to read the scores without")
 
 
-def _check_suffix(path: Path) -> None:
-    if path.suffix not in SUFFIXES:
-        raise UserError(f"A score file ends in .parquet or .jsonl; {path.name!r} does not.")
+def _check_suffix(path: Path, also: Sequence[str] = ()) -> None:
+    allowed = (*SUFFIXES, *also)
+    if path.suffix not in allowed:
+        named = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+        raise UserError(f"A score file ends in {named}; {path.name!r} does not.")

@@ -112,7 +112,11 @@ def test_a_faulty_score_file_is_refused_before_anything_is_scored(refused, small
 
 @pytest.mark.parametrize(
     ("name", "part"),
-    [("none.jsonl", "does not exist"), ("none.csv", "ends in .parquet or .jsonl"), ("bad.parquet", "not a Parquet")],
+    [
+        ("none.jsonl", "does not exist"),
+        ("none.txt", ".parquet, .jsonl, .csv, .tsv or .xlsx"),
+        ("bad.parquet", "not a Parquet"),
+    ],
 )
 def test_a_score_file_that_is_no_score_file_is_refused(refused, small, tmp_path, name, part):
     (tmp_path / "bad.parquet").write_text("PAR?")

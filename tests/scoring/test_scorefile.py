@@ -230,11 +230,11 @@ def test_what_is_no_parquet_file_is_told(tmp_path, content):
     refuses(path, "is not a Parquet file (")
 
 
-@pytest.mark.parametrize("name", ["scores.csv", "scores", "scores.jsonl.gz", "scores.JSONL"])
+@pytest.mark.parametrize("name", ["scores.txt", "scores", "scores.jsonl.gz", "scores.JSONL"])
 def test_other_suffixes_are_refused_both_ways(tmp_path, name):
     path = tmp_path / name
     for use in (lambda: read_scores(path), lambda: write_scores(path, ["a"], [PairScore(1.0)], {})):
-        with pytest.raises(UserError, match=rf"A score file ends in \.parquet or \.jsonl; '{name}' does not"):
+        with pytest.raises(UserError, match=rf"A score file ends in \.parquet(, | or )\.jsonl.*; '{name}' does not"):
             use()
     assert not list(tmp_path.iterdir())
 
@@ -280,3 +280,52 @@ def test_a_file_made_for_other_pairs_is_refused(file):
         align(read_scores(file), ["a", "b"])
     assert "2 of the 3 pair ids in" in str(raised.value)
     assert "for example 'moose' (a pair of the job: 'a')" in str(raised.value)
+
+
+class TestSpreadsheets:
+    def write(self, path, *rows):
+        """A table of these rows, as a spreadsheet program saves it."""
+        if path.suffix == ".xlsx":
+            book = pytest.importorskip("openpyxl").Workbook()
+            for row in rows:
+                book.active.append(row)
+            book.save(path)
+            return path
+        mark = "\t" if path.suffix == ".tsv" else ","
+        text = "".join(mark.join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx"])
+    def test_it_says_what_json_lines_say(self, tmp_path, suffix):
+        heading = ("pair_id", "score", "status", "tokens")
+        path = self.write(
+            tmp_path / f"made{suffix}", heading, ("a", 0.25, None, 7), ("b", None, "failed", 3), ("c", None, None, None)
+        )
+        same = [{"pair_id": "a", "score": 0.25, "tokens": 7}, {"pair_id": "b", "status": "failed", "tokens": 3}]
+        expected = read_scores(lines(tmp_path / "made.jsonl", *same, {"pair_id": "c", "score": None}))
+
+        assert read_scores(path).answers == expected.answers
+        assert read_scores(path).metric == "made"
+
+    def test_columns_are_found_by_their_use_and_that_is_said(self, tmp_path, caplog):
+        caplog.set_level("INFO", logger="metaeval")
+        path = self.write(tmp_path / "made.csv", ("ID", "Prediction", "comment"), ("a", 1, "x"))
+        assert read_scores(path).answers == {"a": PairScore(1.0)}
+        assert "score is read from the column 'Prediction'." in caplog.text
+
+    def test_without_a_column_of_scores_the_columns_are_named(self, tmp_path):
+        path = self.write(tmp_path / "made.csv", ("pair_id", "points"), ("a", 1))
+        refuses(path, "has no column score (columns: 'pair_id', 'points'): name one so.")
+
+    @pytest.mark.parametrize(
+        ("cell", "says"), [("0,7", "score is '0,7'"), ("inf", "must be finite"), ("x", "score is 'x'")]
+    )
+    def test_a_cell_that_is_no_number_is_named(self, tmp_path, cell, says):
+        path = self.write(tmp_path / "made.tsv", ("pair_id", "score"), ("a", 1), ("b", cell))
+        refuses(path, says)
+        refuses(path, "line 3")
+
+    def test_a_formula_is_never_run(self, tmp_path):
+        path = self.write(tmp_path / "made.xlsx", ("pair_id", "score"), ("a", "=1+1"))
+        refuses(path, "holds a formula")
