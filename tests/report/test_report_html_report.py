@@ -1,6 +1,9 @@
 """The HTML page: whole, escaped, and standing alone."""
 
 import re
+import shutil
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 
 import pytest
@@ -14,6 +17,7 @@ from metaeval.report.html_report import Picture, page, write_page
 from metaeval.report.reading import Readings
 
 VOID = {"meta", "br"}
+NASTY = "judge[bold]_3|x%"
 
 
 class _Reader(HTMLParser):
@@ -69,12 +73,54 @@ def test_the_footer_is_folded_and_what_cells_need_is_not(full):
     assert "1,000 resamples of 326 groups" in page([full])
 
 
-def test_a_page_asks_for_no_script_and_no_other_file(full):
+def test_a_page_asks_for_no_other_file(full):
     reader = _read(page([full], [Picture("A.", '<?xml?><svg><use xlink:href="#x"/></svg>')]))
     assert {tag for tag, _, _ in reader.attributes}.isdisjoint({"script", "img", "link", "iframe"})
     targets = [value for _, name, value in reader.attributes if name in ("src", "href", "xlink:href")]
     assert targets
     assert all(value.startswith("#") for value in targets)
+
+
+def test_the_one_script_is_the_one_that_the_page_allows(full):
+    shown = page([full])
+    (script,) = re.findall(r"<script>(.*?)</script>", shown, flags=re.S)
+    (allowed,) = re.findall(r"script-src '(.*?)'", shown)
+    assert allowed == f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
+    assert "default-src 'none'" in shown
+
+
+def test_a_heading_sorts_the_rows_of_each_block(result, tmp_path):
+    """In a real browser: the highest first, then the lowest, then as before; no number stands last."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser_path is None:
+        pytest.skip("Chromium is not installed")
+    path = write_page([result], tmp_path / "page.html")
+    said = []
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+        tab = browser.new_page()
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.goto(path.as_uri())
+
+        def names():
+            return tab.locator("#t1 table tbody tr th").all_inner_texts()
+
+        before = names()
+        orders = []
+        for _ in range(3):
+            tab.get_by_role("button", name="Pearson r").first.click()
+            orders.append((names(), tab.locator("#t1 thead th").last.get_attribute("aria-sort")))
+        browser.close()
+    # Pearson: minilm 0.042, judge 0.542; constant undefined, random -0.000, oracle 1.000.
+    assert before == ["minilm-bertscore", NASTY, "controls", "constant", "random", "oracle"]
+    assert orders == [
+        ([NASTY, "minilm-bertscore", "controls", "oracle", "random", "constant"], "descending"),
+        (["minilm-bertscore", NASTY, "controls", "random", "oracle", "constant"], "ascending"),
+        (before, "none"),
+    ]
+    assert not said
 
 
 def test_with_readings_it_opens_with_findings_and_headline_values(result):
