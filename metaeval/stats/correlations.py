@@ -190,8 +190,9 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
         w, stratum_of = weights[group[drawn]].astype(np.float64), code[drawn]
         sizes = np.maximum(np.bincount(stratum_of, weights=w, minlength=n_strata), 1)
         by_score, by_gold = (_residual_ranks(values[drawn], w, stratum_of, sizes) for values in (x, y))
-        spread = np.sqrt(w @ by_score**2) * np.sqrt(w @ by_gold**2)
-        return float(np.clip(w @ (by_score * by_gold) / spread, -1, 1)) if spread > 0 else float("nan")
+        # Sums and not dot products, whose last digit depends on where the arrays happen to lie in memory.
+        spread = np.sqrt((w * by_score**2).sum()) * np.sqrt((w * by_gold**2).sum())
+        return float(np.clip((w * by_score * by_gold).sum() / spread, -1, 1)) if spread > 0 else float("nan")
 
     def evaluate(tile: Tile) -> Floats:
         return np.array([one(column) for column in tile.T])
