@@ -1,5 +1,6 @@
 """Every model metric through a run's own steps: interrupted, resumed, nothing scored twice, the same to the bit."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,11 +10,14 @@ import pytest
 import metaeval
 from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.experiment.metrics import score_metrics
-from metaeval.scoring.store import ScoreStore
+from metaeval.experiment.prepared_run import prepare
+from metaeval.experiment.sharding import Shard, export_shard, merge_shards
+from metaeval.scoring.store import ScoreStore, pair_key
 
 pytest.importorskip("torch", reason="needs the extra 'models'")
 
 HERE = Path(__file__).parent
+MINI = HERE.parents[1] / "metaeval" / "corpus" / "loaders" / "mini.jsonl"
 JOBS = [
     ("autoais", "autoais-two-way"),
     ("minicheck",),
@@ -109,3 +113,35 @@ def test_workers_give_the_bytes_of_one_process(workers, options, texts, tmp_path
             found.append({name: scored.answers for name, _, scored in score_metrics(texts, names, told, store)})
     assert found[0] == found[1]
     assert found[0].keys() == set(names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_shards_give_the_bytes_of_one_process(count, options, tmp_path):
+    pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
+    rows = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
+    few = [row["id"] for row in rows if row["type"] == "document"][:3]
+    citations = [row for row in rows if row["type"] == "citation" and row["document"] in few]
+    kept = {*few, *(row["statement"] for row in citations)}
+    rows = [row for row in rows if row["type"] == "corpus" or row.get("id") in kept] + citations
+    path = tmp_path / "few.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in {json.dumps(row): row for row in rows}.values()))
+    models = tuple(name for job in JOBS for name in job)
+    data = {
+        "dataset": "jsonl",
+        "data": path,
+        "metrics": (*models, "minilm-cosine", "minilm-bertscore", "bm25", "rouge"),
+    }
+    config = chosen(models, options).model_copy(update=data)
+    for index in range(count):
+        list(export_shard(config, Shard(index, count), tmp_path / "shards"))
+    with ScoreStore(tmp_path / "merged.sqlite") as merged, ScoreStore(tmp_path / "whole.sqlite") as whole:
+        list(merge_shards(tmp_path / "shards", merged))
+        found = {
+            name: scored for name, _, scored in score_metrics(prepare(config).texts, config.metrics, config, whole)
+        }
+        assert merged.counts() == whole.counts()
+        keys = [pair_key(*pair) for pair in prepare(config).texts]
+        for scored in found.values():
+            assert merged.find(scored.identity, keys) == whole.find(scored.identity, keys)
+            assert len(merged.find(scored.identity, keys)) == scored.unique

@@ -81,7 +81,8 @@ def scores_kept(line):
 
 
 @pytest.mark.slow
-def test_two_kills_on_a_third_of_the_mini_corpus(tmp_path, stored):
+@pytest.mark.parametrize("workers", [0, 2])
+def test_two_kills_on_a_third_of_the_mini_corpus(workers, tmp_path, stored):
     rows = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
     documents = [row["id"] for row in rows if row["type"] == "document"][:10]
     citations = [row for row in rows if row["type"] == "citation" and row["document"] in documents]
@@ -90,7 +91,8 @@ def test_two_kills_on_a_third_of_the_mini_corpus(tmp_path, stored):
     path = tmp_path / "third.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in third), encoding="utf-8")
     corpus = ["-d", "jsonl", "--data", str(path), "-s", "chunk.size=60"]
-    check_kills(stored, tmp_path, ["-m", "minilm-bertscore", *corpus], kills=2, seed=1)
+    where = ["--executor", "local", "-s", f"executor.workers={workers}"]
+    check_kills(stored, tmp_path, ["-m", "minilm-bertscore", *corpus, *where], kills=2, seed=1)
 
 
 @pytest.mark.slow

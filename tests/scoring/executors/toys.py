@@ -12,12 +12,13 @@ from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairSco
 
 
 class Options(MetricOptions):
-    """kills: files; the worker that removes one dies over its block. log: file of what was begun."""
+    """kills: files; the worker that removes one dies over its block. log: file of what was begun. pause: of a block."""
 
-    runtime: ClassVar[frozenset[str]] = frozenset({"kills", "log"})
+    runtime: ClassVar[frozenset[str]] = frozenset({"kills", "log", "pause"})
 
     kills: tuple[Path, ...] = ()
     log: Path = Path("log")
+    pause: float = 0.0
 
 
 class Company(Metric):
@@ -37,6 +38,7 @@ class Company(Metric):
             log.write(json.dumps(place) + "\n")
         while Path("hold").exists():
             time.sleep(0.01)
+        time.sleep(self.options.pause)
         for path in self.options.kills:
             if path.exists():
                 path.unlink()
