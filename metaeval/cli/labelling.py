@@ -104,7 +104,8 @@ def label(
     given: opt.Given,
     answers: Answers,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to fill in: .csv, .tsv, .xlsx or .jsonl.", metavar="FILE")
+        Path,
+        typer.Option("--output", "-o", help="File to fill in: .csv, .tsv, .xlsx, .jsonl, or .html.", metavar="FILE"),
     ],
     n: Annotated[int, typer.Option("-n", help="Number of citations to label.", metavar="NUMBER")] = 60,
     design: Annotated[
@@ -137,6 +138,7 @@ def label(
       metaeval label answers.jsonl -n 60 -o to_label.xlsx
       metaeval label answers.jsonl -n 60 --design stratified -m overlap -o to_label.csv
       metaeval label answers.jsonl -n 100 --unit answer -o to_label.csv
+      metaeval label answers.jsonl -n 60 -o to_label.html    (in a browser)
       metaeval label answers.jsonl -n 40 --besides labels.csv -o more.csv
     """
     from metaeval.experiment.labelling.items import items_of
@@ -156,7 +158,9 @@ def label(
     whole = f" of {len({items.rows[row].group for row in drawn.rows}):,} whole answers" if unit == "answer" else ""
     say(f"Written: {output} ({drawn.rows.size:,} of {len(items.rows):,} citations{whole} to judge)")
     if not given.quiet:
-        say(f"Next: fill in its column 'level', then metaeval estimate {answers} --labels {output} --metric {metric}")
+        page = output.suffix.lower() == ".html"
+        fill, file = ("label on it and save CSV", "SAVED.csv") if page else ("fill in its column 'level'", output)
+        say(f"Next: {fill}, then metaeval estimate {answers} --labels {file} --metric {metric}")
 
 
 gate = typer.Typer(

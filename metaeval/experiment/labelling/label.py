@@ -16,7 +16,9 @@ from metaeval.errors import UserError, unknown
 from metaeval.experiment.labelling.items import Items, filled, scored
 from metaeval.experiment.labelling.labels import Labels, Unit, judged
 from metaeval.experiment.metrics import MetricProgress
+from metaeval.files import write_text
 from metaeval.own_tables import WRITTEN, write_table
+from metaeval.report.explorer import explorer_page
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.sampling import draw_in_proportion, draw_simple, draw_stratified
 
@@ -128,20 +130,42 @@ def _whole_answers(items: Items, n: int, seed: int) -> tuple[Ints, Floats]:
     return rows, np.full(len(items.rows), many / sizes.size)
 
 
+PAGE = ".html"
+"""The ending of a page on which citations are labelled, in a browser and without a network."""
+
+
+def _panel(drawn: Drawn) -> dict[str, Any]:
+    """What the page shows: neither scores nor systems, and how each item was drawn for the file that it saves."""
+    items = [
+        {
+            **{"id": one["id"], "statementId": drawn.items.rows[place].statement_id, "statement": one["statement"]},
+            **{"group": one["answer"], "sourceId": one["id"], "source": one["passage"]},
+            "design": {name: one[name] for name in ("probability", "stratum", "unit")},
+        }
+        for place, one in zip(drawn.rows, drawn.records, strict=True)
+    ]
+    return {"name": drawn.items.name, "items": items}
+
+
 def check_output(path: Path) -> None:
     """Refuse a file of another kind, and one that is there: it may hold labels."""
-    if path.suffix.lower() not in WRITTEN:
-        raise UserError(f"-o is {path}; allowed: a file that ends in {', '.join(WRITTEN)}.")
+    if path.suffix.lower() not in (*WRITTEN, PAGE):
+        raise UserError(f"-o is {path}; allowed: a file that ends in {', '.join((*WRITTEN, PAGE))}.")
     if path.exists():
         raise UserError(f"{path} is there already and may hold labels: give another name.")
 
 
 def write_questions(drawn: Drawn, path: Path, besides: Labels | None = None) -> None:
-    """Write the questions as CSV, TSV, XLSX or JSON lines, whole or not at all; never over a file that is there.
+    """Write the questions as CSV, TSV, XLSX, JSON lines or a page (.html), whole or not at all; never over a file.
 
     besides: labels that there are already, which are written above with the probabilities of both draws.
     """
     check_output(path)
+    if path.suffix.lower() == PAGE:
+        if besides:
+            raise UserError(f"Labels that there are already go into a table: give {path.with_suffix('.csv')}.")
+        write_text(path, explorer_page(f"Labels of {drawn.items.name}", {"items": _panel(drawn)}, "label"))
+        return
     records = [*(_known(drawn, besides) if besides else []), *drawn.records]
     write_table(path, FIELDS, [[record[name] for name in FIELDS] for record in records], {"level": list(LEVELS)})
 

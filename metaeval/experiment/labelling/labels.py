@@ -27,7 +27,7 @@ LABEL_ROLES: Mapping[str, Sequence[str]] = {
     "probability": ("probability", "selection_probability", "p_selected", "inclusion_probability", "pi"),
     "stratum": ("stratum", "strata"),
     "unit": ("unit", "drawn"),
-    "annotator": ("annotator", "rater", "judge", "coder", "annotator_id", "who"),
+    "annotator": ("annotator", "rater", "judge", "coder", "annotator_id", "labelled_by", "who"),
 }
 """What the columns of a table of labels are for, with their usual names."""
 

@@ -20,12 +20,13 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", r
 _LINE = 4_000  # characters of a line of data
 
 
-def explorer_page(title: str, blocks: Mapping[str, Any]) -> str:
+def explorer_page(title: str, blocks: Mapping[str, Any], start: str = "main") -> str:
     """The page's text. Its bytes follow from the data alone.
 
     blocks: JSON values by the name under which the page's script asks for them; each is unpacked when it is asked for.
+    start: the module that draws the page: main, the explorer; label, citations that were drawn to be labelled.
     """
-    style, script = _file("explorer.css"), bundle("main")
+    style, script = _file("explorer.css"), bundle(start)
     return Template(_file("explorer.html")).substitute(
         title=escape(Shown(title)),
         policy=f"default-src 'none'; script-src '{_source(script)}'; style-src '{_source(style)}'; "

@@ -11,6 +11,7 @@ import { fill, h } from "./dom.js";
  * @property {string} group what shares a group is not independent
  * @property {string} sourceId
  * @property {string} source
+ * @property {Record<string, string | number>} [design] how the item was drawn: further columns of the CSV
  */
 
 const LABELS = [
@@ -100,8 +101,14 @@ export function makeLabelling(name, items) {
     const file = fileName(`labels-${name}${who && `-${who}`}.${kind}`);
     if (kind === "jsonl") download(file, "application/jsonl", jsonl(asCorpus(name, labelled, labels, who)));
     else {
-      const rows = labelled.map((item) => [item.id, labels[item.id], who, item.statement, item.source]);
-      download(file, "text/csv", csv([["pair_id", "level", "labelled_by", "statement", "source"], ...rows]));
+      // Of items that were drawn, those without a label are written too: they say that some were not judged.
+      const written = items.some((item) => item.design) ? items : labelled;
+      const rows = written.map((item) => [
+        ...[item.id, labels[item.id] ?? "", item.id in labels ? who : "", item.statement, item.source],
+        ...Object.values(item.design ?? {}),
+      ]);
+      const design = Object.keys(written[0]?.design ?? {});
+      download(file, "text/csv", csv([["pair_id", "level", "labelled_by", "statement", "source", ...design], ...rows]));
     }
   };
   const known = new Map(items.map((item) => [item.id, item]));

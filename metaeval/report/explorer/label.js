@@ -1,0 +1,23 @@
+// The page of citations that were drawn to be labelled: the panel of labels, and nothing else.
+
+import { fill, h, isTyping } from "./dom.js";
+import { makeLabelling } from "./labelling.js";
+import { unpack } from "./unpack.js";
+
+const page = () => /** @type {HTMLElement} */ (document.getElementById("page"));
+
+unpack("items").then(
+  (/** @type {{name: string, items: import("./labelling.js").Item[]}} */ { name, items }) => {
+    const panel = makeLabelling(name, items);
+    const said = "Labels stay in this browser until you save them as CSV: the file is what metaeval estimate reads.";
+    fill(page(), h("header", { class: "top" }, h("h1", {}, name)), h("p", { class: "note" }, said), h("main", {}, panel.element));
+    panel.update();
+    document.addEventListener("keydown", (event) => {
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (panel.key(event.key)) event.preventDefault();
+    });
+  },
+  (/** @type {Error} */ error) => {
+    fill(page(), h("p", { role: "alert" }, `This page cannot be unpacked: ${error.message}`));
+  },
+);

@@ -1,0 +1,54 @@
+"""The page of drawn citations in a real browser: labelled by keys, saved, and read back by estimate."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metaeval.report.sheet import load_sheet
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch, cli):
+    """A page of 20 of 60 citations, open in the system's Chromium; nothing is said in its console."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if BROWSER is None:
+        pytest.skip("Chromium is not installed")
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"c{n}", "statement": f"<b>claim {n}</b>", "source": f"source {n}", "m": n / 60} for n in range(60)]
+    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = cli("label", "items.jsonl", "-n", "20", "--design", "stratified", "-m", "m", "-o", "to_label.html")
+    assert ended.code == 0, ended.err
+    said = []
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        opened = browser.new_page()
+        opened.set_default_timeout(20_000)
+        opened.on("console", lambda message: said.append(message.text))
+        opened.on("pageerror", lambda error: said.append(str(error)))
+        opened.goto((tmp_path / "to_label.html").as_uri())
+        opened.wait_for_selector("main > *")
+        yield opened
+        browser.close()
+    assert not said
+
+
+def test_citations_are_labelled_by_keys_and_estimated(cli, page):
+    assert "<b>claim" in page.text_content(".statement")
+    assert "Pair 1 of 20, 0 labelled" in page.text_content("[role=status]")
+    for number in range(18):
+        page.keyboard.press("3" if number % 3 else "1")
+    assert "18 labelled" in page.text_content("[role=status]")
+    page.get_by_label("Your name").fill("A")
+    with page.expect_download() as download:
+        page.get_by_text("Save labels as CSV").click()
+    download.value.save_as("saved.csv")
+    ended = cli("estimate", "items.jsonl", "--labels", "saved.csv", "-m", "m")
+    assert ended.code == 0, ended.err
+    assert "2 drawn items are blank" in " ".join(ended.out.split())
+    assert "probabilities of the file; 18 items drawn" in " ".join(ended.out.split())
+    found = {one["measure"]: one for one in load_sheet(Path("results/latest/estimate.json")).records}
+    assert found["none"]["low"] < 1 / 3 < found["none"]["high"]
