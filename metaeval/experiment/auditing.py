@@ -17,6 +17,7 @@ from metaeval.config import RunConfig
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Citation, Corpus, SupportLevel
 from metaeval.corpus.pairs import Rule, build_pairs
+from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError
 from metaeval.experiment.columns import LEXICAL_OVERLAP, Column, trivial_columns
 from metaeval.experiment.evaluation import evaluate, find_protocols
@@ -137,7 +138,7 @@ def _words(corpus: Corpus) -> tuple[float, int]:
 def _evidence(citations: Collection[Citation]) -> EvidenceSets:
     marked = [one for one in citations if one.evidence]
     smallest = [
-        min(len(one.sentences) or len(one.texts) for one in citation.evidence)
+        min(len(one.sentences) + sum(len(split_sentences(text)) for text in one.texts) for one in citation.evidence)
         for citation in marked
         if citation.level is SupportLevel.FULL
     ]

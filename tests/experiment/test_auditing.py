@@ -65,6 +65,16 @@ def test_whole_sets_are_counted_at_each_chunk_size(audited):
     assert found.data.levels == {"full": 2, "partial": 1, "none": 2}
 
 
+def test_copied_evidence_is_a_set_too(audited):
+    # As GenSearch publishes it: one copied text a citation. The second text is found on no page, so no chunk is whole.
+    texts = ("A 0. B 0.", "C 1. Something else entirely.")
+    copied = tuple(Citation(f"c{n}", f"s{n}", f"p{n}", FULL, Evidence(texts=(text,))) for n, text in enumerate(texts))
+    found = audited(replace(MADE, citations=(*copied, *MADE.citations[2:])), sizes=(2, 4))
+
+    assert [(one.size, one.whole, one.touched) for one in found.sizes[:2]] == [("2", 0, 3), ("4", 1, 2)]
+    assert found.evidence.smallest == 2
+
+
 def test_rules_say_what_an_incomplete_chunk_is(audited):
     found = audited(MADE, chunk={"size": 2})
 
