@@ -279,10 +279,12 @@ class Half(Metric):
     card = MetricCard(name="half", family="lexical", summary="reads half", paper="none", licence="mine", low=0)
 
     def score(self, sources, statements):
-        return [self.one(len(source.split())) for source in sources]
+        return [self.one(source) for source in sources]
 
-    def one(self, words):
-        return PairScore(None, Status.TOO_LONG) if words % 2 else PairScore(1 / words, tokens=words, cut=words // 2)
+    def one(self, source):
+        if len(source) % 2:
+            return PairScore(None, Status.TOO_LONG)
+        return PairScore(float(len(source)), tokens=len(source), cut=len(source) // 2)
 """
 
 
