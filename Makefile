@@ -20,7 +20,7 @@ common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(pro
 flags = $(common) $(if $(unit),--unit '$(unit)') $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)')
 
 .DEFAULT_GOAL := run
-.PHONY: run view types-js tables figures multiverse alce aliice scifi citeeval meta test test-slow docs mutants lint audit setup help clean
+.PHONY: run view types-js screenshots tables figures multiverse alce aliice scifi citeeval meta test test-slow docs mutants lint audit setup help clean
 
 run: $(VENV)/.installed
 	@$(BIN)/metaeval run $(flags)
@@ -98,6 +98,10 @@ lint: $(VENV)/.installed-dev
 types-js:
 	@command -v npx >/dev/null && npx --yes --package typescript@5.9.3 tsc -p .ci/tsconfig.json \
 	  || { command -v npx >/dev/null && exit 1; echo "npx is not here: the explorer's types are not checked."; }
+
+# The pictures of docs/explorer.md, taken by the system's Chromium.
+screenshots: $(VENV)/.installed-dev
+	$(BIN)/python .ci/screenshots.py
 
 # Licences of what is installed, and known vulnerabilities where the advisory database can be reached.
 audit: $(VENV)/.installed-dev
