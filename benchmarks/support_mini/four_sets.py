@@ -30,14 +30,17 @@ MEASURES = {"fs_ns": "FS-NS", "fs_ps": "FS-PS", "ps_ns": "PS-NS", "overall": "me
 
 @dataclass(frozen=True)
 class Difference:
-    """A metric less a rival on one set, in the mean of the three AUCs; holm: p adjusted over the metric's eight."""
+    """A metric less a rival on one set, in the mean of the three AUCs; holm: p adjusted over the metric's eight.
+
+    low, high: None where the set has too few groups for an interval.
+    """
 
     dataset: str
     metric: str
     rival: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     p: float
     holm: float
 
@@ -47,7 +50,7 @@ def differences(results: Mapping[str, Result], metric: str) -> list[Difference]:
     found = [(name, *_held_apart(result, metric, rival)) for name, result in results.items() for rival in RIVALS]
     adjusted = holm(np.array([pair.p for _, _, pair, _ in found], dtype=np.float64))
     return [
-        Difference(name, metric, rival, sign * pair.difference, *sorted((sign * pair.low, sign * pair.high)), pair.p, p)
+        Difference(name, metric, rival, sign * pair.difference, *_ends(pair, sign), pair.p, p)
         for (name, rival, pair, sign), p in zip(found, adjusted.tolist(), strict=True)
     ]
 
@@ -57,6 +60,12 @@ def _held_apart(result: Result, metric: str, rival: str) -> tuple[str, Compariso
         if pair.measure == "overall" and {pair.one, pair.other} == {metric, rival}:
             return rival, pair, 1 if pair.one == metric else -1
     raise KeyError(f"{metric} and {rival} were not compared")
+
+
+def _ends(pair: Comparison, sign: int) -> tuple[float | None, float | None]:
+    if pair.low is None or pair.high is None:
+        return None, None
+    return (pair.low, pair.high) if sign > 0 else (-pair.high, -pair.low)
 
 
 def evaluated(metrics: Sequence[str], data: Path | None, results: Path) -> dict[str, Result]:
@@ -86,8 +95,7 @@ def show(results: Mapping[str, Result], metrics: Sequence[str]) -> None:
     print(f"| set | metric | {' | '.join(MEASURES.values())} |", "| --- " * (2 + len(MEASURES)) + "|", sep="\n")
     for name, result in results.items():
         for row in result.rows:
-            values = [row.values[key] for key in MEASURES]
-            cells = [f"{100 * one.value:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" for one in values]
+            cells = [_with_ends(one.value, one.low, one.high, ".1f") for one in map(row.values.get, MEASURES)]
             print(f"| {name} ({row.scored:,}) | {row.metric} | {' | '.join(cells)} |")
     for metric in (*RIVALS, *metrics):
         mean = np.mean(
@@ -97,10 +105,14 @@ def show(results: Mapping[str, Result], metrics: Sequence[str]) -> None:
     print("\n| metric | less | set | difference of the means | p | p by Holm |", "| --- " * 6 + "|", sep="\n")
     for metric in metrics:
         for one in differences(results, metric):
-            value, low, high = (f"{100 * number:+.1f}" for number in (one.value, one.low, one.high))
-            print(
-                f"| {metric} | {one.rival} | {one.dataset} | {value} [{low}, {high}] | {one.p:.4f} | {one.holm:.4f} |"
-            )
+            value = _with_ends(one.value, one.low, one.high, "+.1f")
+            print(f"| {metric} | {one.rival} | {one.dataset} | {value} | {one.p:.4f} | {one.holm:.4f} |")
+
+
+def _with_ends(value: float, low: float | None, high: float | None, form: str) -> str:
+    """A share as a percentage, with its interval where there is one."""
+    ends = "" if low is None or high is None else f" [{100 * low:{form}}, {100 * high:{form}}]"
+    return f"{100 * value:{form}}{ends}"
 
 
 def main() -> None:
