@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.special import stdtrit
 
 from metaeval.config import load_run
 from metaeval.experiment.columns import scored_columns
 from metaeval.experiment.prepared_run import prepare
-from metaeval.stats.prediction_powered import Sample, labels_saved, share
+from metaeval.stats.prediction_powered import NEEDED_F, Sample, share
 
 SETS = ("expertqa", "factcheck_gpt", "wice")
 METRICS = ("overlap", "rouge", "support-mini", "minilm-bertscore")
@@ -33,41 +35,92 @@ HEADINGS = (
 )
 
 
-def drawn(group: np.ndarray, n: int, draws: int, seed: int) -> list[Sample]:
-    """Samples of as many whole groups as hold `n` labels on average."""
-    members = [np.flatnonzero(group == one) for one in range(group.max() + 1)]
-    k = max(2, round(n * len(members) / group.size))
-    random = np.random.default_rng(seed)
-    samples = []
-    for _ in range(draws):
-        rows = np.concatenate([members[one] for one in random.permutation(len(members))[:k]])
-        chance = np.full(rows.size, k / len(members))
-        samples.append(Sample(rows, chance, group[rows], np.zeros(rows.size, dtype=np.int64)))
-    return samples
+def drawn(group: np.ndarray, n: int, draws: int, seed: int) -> np.ndarray:
+    """(draws, k) groups: as many whole ones as hold `n` labels on average."""
+    groups = int(group.max()) + 1
+    k = max(2, round(n * groups / group.size))
+    return np.argsort(np.random.default_rng(seed).random((draws, groups)), axis=1)[:, :k]
 
 
-def cell(gold: np.ndarray, score: np.ndarray, group: np.ndarray, samples: list[Sample], estimand: str) -> dict:
+@dataclass(frozen=True)
+class Drawn:
+    """Of every draw, (draws,): what `share` gives for it, all draws at once, from sums over groups."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    variance: np.ndarray
+
+
+def estimates(gold: np.ndarray, score: np.ndarray, group: np.ndarray, chosen: np.ndarray, use_scores: bool) -> Drawn:
+    """The estimator of `share` for whole groups drawn at random, lambda without each group in turn."""
+    f = (score - score.mean()) / score.std() if use_scores else np.zeros(score.size)
+    k = chosen.shape[1]
+    groups = int(group.max()) + 1
+    m, y, x, xy, xx = (np.bincount(group, one, groups)[chosen] for one in (f * 0 + 1, gold, f, gold * f, f * f))
+    size = m.sum(1, keepdims=True)
+    left = size - m
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, base = ((one.sum(1, keepdims=True) - one) / left for one in (y, x))
+        covariance = (xy.sum(1, keepdims=True) - xy) / left - mean * base
+        spread = (xx.sum(1, keepdims=True) - xx) / left - base**2
+        varied = mean - mean**2
+        explained = np.clip(covariance**2 / (spread * varied), 0, 1 - 1e-9)
+        lam = covariance * np.clip(1 - NEEDED_F / (explained / (1 - explained) * (left - 2)), 0, 1)
+    lam = np.where(np.isfinite(lam) & (spread > 1e-12) & (varied > 1e-12), lam, 0.0)
+    rest = y - lam * x
+    total = rest.sum(1, keepdims=True)
+    value = (total / size)[:, 0]
+    parts = (value[:, None] - (total - rest) / left) ** 2
+    correction = 1 - k / groups
+    variance = (k - 1) / k * correction * parts.sum(1)
+    weight = m**1.5
+    df = np.maximum(1.0, weight.sum(1) ** 2 / np.sum(weight**2, axis=1) - 1)
+    n = size[:, 0]
+    p = np.clip(value, 0, 1)
+    inner = np.clip(p, 0.5 / n, 1 - 0.5 / n)
+    seen = np.where(variance > 0, variance, inner * (1 - inner) / n * correction)
+    alike = inner * (1 - inner) / seen / stdtrit(df, 0.975) ** 2
+    centre = (p + 0.5 / alike) / (1 + 1 / alike)
+    half = np.sqrt(p * (1 - p) / alike + 0.25 / alike**2) / (1 + 1 / alike)
+    return Drawn(value, np.maximum(0, centre - half), np.minimum(1, centre + half), variance)
+
+
+def check(gold: np.ndarray, score: np.ndarray, group: np.ndarray, chosen: np.ndarray, found: Drawn) -> None:
+    """Hold the first draws against `share` itself."""
+    for number in range(min(3, len(chosen))):
+        rows = np.flatnonzero(np.isin(group, chosen[number]))
+        chance = np.full(rows.size, chosen.shape[1] / (group.max() + 1))
+        sample = Sample(rows, chance, group[rows], np.zeros(rows.size, dtype=np.int64))
+        one = share(gold[rows], score, sample, group)
+        ends = found.value[number], found.low[number], found.high[number]
+        if not np.allclose((one.value, one.low, one.high), ends, rtol=0, atol=1e-9):
+            raise AssertionError(f"draw {number}: {ends} is not {one}")
+
+
+def cell(gold: np.ndarray, score: np.ndarray, group: np.ndarray, chosen: np.ndarray) -> dict:
     """Coverage of the set's share, median widths with and without scores, and labels saved."""
-    truth, found, alone = gold.mean(), [], []
-    for sample in samples:
-        label = gold[sample.rows]
-        found.append(share(label, score, sample, group, estimand))
-        alone.append(share(label, score, sample, group, estimand, use_scores=False))
-    sides = np.array([min(gold[one.rows].sum(), (1 - gold[one.rows]).sum()) for one in samples])
-    width, width_alone = (np.median([one.high - one.low for one in many]) for many in (found, alone))
-    wald = [abs(one.value - truth) <= 1.959964 * one.variance**0.5 + 1e-12 for one in found]
+    truth = gold.mean()
+    found, alone = (estimates(gold, score, group, chosen, use) for use in (True, False))
+    check(gold, score, group, chosen, found)
+    positive = np.bincount(group, gold)[chosen].sum(1)
+    labels = np.bincount(group)[chosen].sum(1)
     covered, covered_alone = (
-        np.mean([one.low - 1e-12 <= truth <= one.high + 1e-12 for one in many]) for many in (found, alone)
+        np.mean((one.low - 1e-12 <= truth) & (truth <= one.high + 1e-12)) for one in (found, alone)
     )
-    saved = np.median([labels_saved(n.size, a, b, gold.size) for n, a, b in zip(samples, found, alone, strict=True)])
+    width, width_alone = (np.median(one.high - one.low) for one in (found, alone))
+    # As `labels_saved`: labels that would have the smaller variance without scores, within the set.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(alone.variance > 0, np.minimum(found.variance / alone.variance, 1), 1)
+    saved = 1 / (1 / gold.size + (1 / labels - 1 / gold.size) * ratio) - labels
     return {
-        "side": np.median(sides),
+        "side": np.median(np.minimum(positive, labels - positive)),
         "covered": covered,
         "alone": covered_alone,
-        "wald": np.mean(wald),
+        "wald": np.mean(np.abs(found.value - truth) <= 1.959964 * np.sqrt(found.variance) + 1e-12),
         "width": width,
         "ratio": width / width_alone,
-        "saved": saved,
+        "saved": np.median(saved),
     }
 
 
@@ -92,7 +145,7 @@ def main() -> None:
             for label, number in LEVELS.items():
                 gold = (level == number) * 1.0
                 for n in LABELS:
-                    found = cell(gold, column.score, group, drawn(group, n, given.draws, n), "set")
+                    found = cell(gold, column.score, group, drawn(group, n, given.draws, n))
                     least = 0.93
                     most = 0.97 if found["side"] >= 10 else 1.0
                     bad = not (least <= found["covered"] <= most and found["ratio"] <= 1.02)

@@ -118,16 +118,24 @@ def choose_threshold(
     bad = unsupported > 0.5
     own, heavy = score[bad], weight[bad]
     effective = own.size / design_effect(np.maximum(own, -1e300), cluster[bad], heavy) if own.size else 0.0
-    tested, passed, failed = [], 0, False
     fine = weight[~bad].sum()
-    for threshold in thresholds:
-        missed = float(heavy[own >= threshold].sum() / heavy.sum()) if own.size else 1.0
-        flagged = float(weight[~bad][score[~bad] < threshold].sum() / fine) if fine else np.nan
-        bound = upper_bound(missed * effective, effective, alpha) if effective else 1.0
-        tested.append(Tested(float(threshold), effective, missed, bound, flagged))
-        failed = failed or not effective or tail(missed * effective, effective, rate) > alpha
-        passed += not failed
-    return tested, passed
+    order = np.argsort(own, kind="stable")
+    above = np.concatenate([[0.0], np.cumsum(heavy[order][::-1])])[::-1]  # weight from each place on
+    missed = above[np.searchsorted(own[order], thresholds, side="left")] / heavy.sum() if own.size else 1.0
+    missed = np.broadcast_to(np.asarray(missed, dtype=np.float64), thresholds.shape)
+    order = np.argsort(score[~bad], kind="stable")
+    below = np.concatenate([[0.0], np.cumsum(weight[~bad][order])])
+    flagged = (
+        below[np.searchsorted(score[~bad][order], thresholds, side="left")] / fine if fine else thresholds * np.nan
+    )
+    misses = missed * effective
+    some = misses < effective
+    left = np.where(some, effective - misses, 1.0)
+    p = np.where(some, betainc(left, misses + 1, 1 - rate), 1.0)
+    bounds = np.where(some, betaincinv(misses + 1, left, 1 - alpha), 1.0)
+    passed = int(np.argmax(np.append(p > alpha, True)))
+    found = zip(thresholds.tolist(), missed.tolist(), bounds.tolist(), flagged.tolist(), strict=True)
+    return [Tested(at, effective, lost, bound, share) for at, lost, bound, share in found], passed
 
 
 def corrected_share(
