@@ -30,7 +30,7 @@ from metaeval.experiment.metrics import able_defaults, check_metric, score_metri
 from metaeval.experiment.notebook_progress import notebook_progress
 from metaeval.experiment.prepared_run import prepare_ratings
 from metaeval.files import sha256_json
-from metaeval.report.notebook import Results
+from metaeval.report.notebook import Results, frame
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.scorefile import ScoreFile
 
@@ -56,9 +56,21 @@ def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
     return corpus
 
 
-def pairs(corpus: Corpus | None = None, **settings: Any) -> list[Pair]:
+class Pairs(list[Pair]):
+    """Pairs with a short text, and as a data frame."""
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each pair; levels are numbers, 2 full, 1 partial, 0 none."""
+        return frame(pair._asdict() for pair in self)
+
+    def __repr__(self) -> str:
+        first = f"; the first is {self[0]!r}" if self else ""
+        return f"<{len(self):,} pairs{first}>"
+
+
+def pairs(corpus: Corpus | None = None, **settings: Any) -> Pairs:
     """The (statement, chunk) pairs of a run, with ids, gold levels and texts: what a metric has to score."""
-    return list(prepared_run.prepare(_config(settings), corpus).pairs)
+    return Pairs(prepared_run.prepare(_config(settings), corpus).pairs)
 
 
 def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> list[PairScore]:

@@ -124,7 +124,12 @@ def test_the_plot_has_a_panel_for_each_protocol_and_the_results_numbers(ran):
 def test_texts_of_data_are_short():
     corpus = metaeval.load_corpus()
     assert repr(corpus) == "<Corpus 'mini': 28 documents, 269 statements, 322 citations>"
-    assert len(repr(metaeval.pairs()[0])) < 300
+    pairs = metaeval.pairs()
+    assert repr(pairs).startswith("<1,054 pairs; the first is <Pair ")
+    assert len(repr(pairs)) < 350
+    frame = pairs.to_frame()
+    assert list(frame.pair_id) == [pair.pair_id for pair in pairs]
+    assert set(frame.level) == {0, 1, 2}
     assert all(len(repr(document)) < 300 for document in corpus.documents.values())
 
 

@@ -38,7 +38,7 @@ def test_it_knows_its_version(installed):
 
 def test_it_runs_the_main_job_on_the_shipped_corpus(installed):
     command, folder = installed
-    code, out, errors = call(command, "run", "--set", "interval.resamples=50", cwd=folder)
+    code, out, errors = call(command, "run", "--full", "--set", "interval.resamples=50", cwd=folder)
     assert code == 0, errors
     assert "1,054 scored + 0 unscored + 0 excluded = 1,054" in out
     assert "Not run: minilm-cosine, minilm-bertscore. \"pip install 'metaeval[models]'\" adds them." in errors
