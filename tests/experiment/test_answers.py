@@ -190,5 +190,5 @@ def test_known_values_of_the_best_chunk_of_a_page(tmp_path):
     (result,) = metaeval.run(data=DATA, dataset="wice", unit="page", metrics=["minilm-bertscore"], **settings)
 
     found = [100 * result.rows[0].values[key].value for key in AUC]
-    assert found == pytest.approx([85.6, 55.4, 83.2], abs=0.06)
+    assert found == pytest.approx([85.6, 55.4, 83.2], abs=0.1)
     assert json.loads(result.model_dump_json())["settings"]["read in chunks by"] == "minilm-bertscore"
