@@ -79,7 +79,8 @@ export class App {
     const named = (/** @type {string} */ name) => this.job.metrics.find((metric) => metric.name === name);
     const own = this.job.metrics.filter((metric) => !metric.control);
     const first = named(this.state.a) ?? own[0] ?? this.job.metrics[0];
-    const other = [...own, ...this.job.metrics].find((metric) => metric !== first) ?? first;
+    // Where there is but one metric, a control that reads the texts stands last.
+    const other = [...own, ...this.job.metrics.toReversed()].find((metric) => metric !== first) ?? first;
     return { a: first, b: named(this.state.b) ?? other };
   }
 
