@@ -264,7 +264,7 @@ class RunConfig(Strict):
     budget: Annotated[float | None, Flag("USD")] = Field(default=None, gt=0)
     """Most that a paid metric may spend (USD); then it stops."""
     executor: Annotated[ExecutorConfig, Flag("NAME")] = ExecutorConfig()
-    """Where scoring runs: local, or ray (more of either with --set executor.workers=2).
+    """Where scoring runs: local or ray.
 
     Processes of this machine, or actors of a Ray cluster. Scores do not depend on it."""
     trust_config: TrustConfig = False

@@ -164,7 +164,7 @@ def label(
 
 
 gate = typer.Typer(
-    help="Gate: fit a threshold with a promise, check a release against it.",
+    help="Release gate: fit, check.",
     epilog="For example: metaeval gate fit answers.jsonl --labels labels.xlsx -o gate.json",
     no_args_is_help=True,
 )

@@ -135,7 +135,7 @@ _DOCS = """# What the data sets' labels mean
 How many chunks of fully supported citations hold a whole evidence set, what a perfect detector of full support would
 score under `evidence.rule=touched`, and what gives levels away without reading a source. `metaeval data audit NAME`
 prints the same for one data set or a corpus of your own, and writes a page with all tables; the
-[README](../README.md#what-the-numbers-are) explains rules and units. Made by
+[What a chunk's level means](evidence.md) explains the rules. Made by
 
     python -m metaeval.experiment.auditing ../shared/data > docs/data-audit.md
 """

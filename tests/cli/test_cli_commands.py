@@ -39,7 +39,7 @@ def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
     assert max(map(len, described.splitlines())) <= columns
     if command not in ("", "data", "metrics", "cite"):
         assert f"  metaeval {command}" in examples[0]
-    assert len(ended.out.splitlines()) <= 45
+    assert len(ended.out.splitlines()) <= 47
 
 
 @pytest.mark.parametrize("command", ["", "data", "metrics"])
