@@ -248,6 +248,26 @@ def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
         )
 
 
+def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
+    """`influence` and `chance`, where a protocol has them, speak of its measures, with `evaluate`'s values."""
+    protocol, given = subject.protocol, EDGES["plain"]
+    estimates = subject.run(given, n=0).estimates
+    keys = [key for key, estimate in estimates.items() if estimate.value is not None]
+    rows = protocol.judge(copied(given), subject.options) if protocol.judge else copied(given)
+    n_groups = np.unique(given.group).size
+    found = protocol.influence(rows, n_groups, subject.options, keys) if protocol.influence else {}
+    for key, one in found.items():
+        expected = estimates[key].value or 0.0
+        need(
+            one is None or (one.parts.shape[1] == n_groups and math.isclose(one.value, expected, abs_tol=1e-9)),
+            f"influence gives {key} = {one and one.value} and evaluate {expected}: give one column a group, and the "
+            "value of the input.",
+        )
+    measures = {measure.key for measure in protocol.measures}
+    unknown = set(protocol.chance(rows, subject.options) if protocol.chance else {}) - measures
+    need(not unknown, f"chance gives {', '.join(sorted(unknown))}, which are no measures: declare them.")
+
+
 def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
     """A metric against a worse one and against itself, as `compare` and `power` do."""
     protocol, one = subject.protocol, copied(EDGES["plain"])
