@@ -80,11 +80,8 @@ def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> N
     """
     code = folder.name.rpartition("-")[2]
     where = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
-    if not whole:
-        say(f"All tables: metaeval results show {code}{where}")
-    if pairs:
-        say(f"The pairs, to look at: metaeval view {code}{where}")
-    say(f"How they were made: metaeval explain {code}{where}")
+    asked = [*([] if whole else ["results show"]), *(["view"] if pairs else []), "explain"]
+    say(f"More: metaeval {' | '.join(asked)} {code}{where}")
 
 
 def write_sheets(sheets: Sequence[Sheet], folder: Path) -> list[Path]:

@@ -16,7 +16,10 @@ ROWS = 12
 """Metrics that the table shows; of more, those with the highest values. What is said below fits on the same screen."""
 
 _FEW = 7
-"""Up to so many metrics there is room for cells of two lines, and for what each measure is."""
+"""Up to so many metrics there is room for cells of two lines."""
+
+_EXPLAINED = 5
+"""Up to so many there is room for what each measure is."""
 
 
 def headline_grid(results: Sequence[Result], readings: Readings) -> Grid:
@@ -124,7 +127,7 @@ def _filled(
     blocks = (Block("", tuple(map(line, names))), Block(f"best control{'s' if len(controls) > 1 else ''}", folded))
     grid = replace(grid, blocks=tuple(block for block in blocks if block.lines), legend=legend(ranks))
     return replace(
-        grid, footnotes=_notes(grid, reasons, left), footer=_abouts(shown, readings) if len(names) <= _FEW else ()
+        grid, footnotes=_notes(grid, reasons, left), footer=_abouts(shown, readings) if len(names) <= _EXPLAINED else ()
     )
 
 

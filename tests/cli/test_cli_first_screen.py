@@ -29,8 +29,7 @@ def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran):
     assert sum(-(-len(line) // 80) for line in lines) <= 40
     assert "|metric:" not in ran.out, "signatures stand in files"
     assert [line for line in lines if re.match(r" [123]\.  ", line)]
-    assert f"All tables: metaeval results show {job_hash(ran)}" in lines
-    assert f"How they were made: metaeval explain {job_hash(ran)}" in lines
+    assert f"More: metaeval results show | view | explain {job_hash(ran)}" in lines
     assert lines[-1].startswith("Next: metaeval ")
 
 
@@ -55,7 +54,7 @@ def test_full_prints_every_table_with_controls_and_signatures(cli, ran, tmp_path
     assert full.code == 0
     assert full.out.count("|metric:rouge@v1") == 3
     assert full.out.count("inverted oracle") >= 3
-    assert "All tables:" not in full.out
+    assert f"More: metaeval view | explain {job_hash(full)}" in full.out
     assert job_hash(full) == job_hash(ran), "what is printed does not change what is written"
 
 
@@ -85,7 +84,7 @@ def test_a_hash_of_no_job_is_refused_with_those_that_are_there(refused, ran):
 
 def test_the_hash_is_found_in_another_results_folder(cli, small):
     ended = cli("run", "-m", "overlap", *small, "--results", "elsewhere")
-    assert f"metaeval explain {job_hash(ended)} --results elsewhere" in ended.out
+    assert f"explain {job_hash(ended)} --results elsewhere" in ended.out
     assert cli("explain", job_hash(ended), "overlap", "--results", "elsewhere").code == 0
 
 
