@@ -323,7 +323,8 @@ def against_controls(every: Sequence[Headline], aside: Collection[str]) -> str:
         clauses = [f"{listed(same)}{f' {text}' if text else ''}" for text, same in grouped.items()]
         text = f"above every control {'are' if len(above) > 1 else 'is'} only {'; '.join(clauses)}; {best_is}"
     if worse and (lost := [name for name in worse if len(worse[name]) == len(heads)]):
-        text += f"; {listed(lost)} {'are' if len(lost) > 1 else 'is'} worse than it"
+        whom = "it" if len({best.metric for _, best, _ in judged}) == 1 else "the best of each column"
+        text += f"; {listed(lost)} {'are' if len(lost) > 1 else 'is'} worse than {whom}"
     return sentence(text)
 
 
