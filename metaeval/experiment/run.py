@@ -171,8 +171,8 @@ def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
             unique = {pair_key(*pair): pair for pair in expected_texts(job, metric)}
             with plug_in(name):
                 known = state.state is not State.DOWNLOAD
-                identity = job_identity(metric, reading(job, metric).texts)
-                answers = store.find(identity, list(unique)) if known else {}
+                # The identity holds the hash of the model's files: it is not known before they are here.
+                answers = store.find(job_identity(metric, reading(job, metric).texts), list(unique)) if known else {}
                 left = [pair for key, pair in unique.items() if key not in answers]
                 cost = metric.estimate([source for source, _ in left], [statement for _, statement in left])
             yield Planned(name, state, len(unique), len(answers) if known else None, "" if cost is None else str(cost))

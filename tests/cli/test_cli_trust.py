@@ -16,6 +16,7 @@ import pytest
 import typer.main
 
 from metaeval.cli.app import app
+from metaeval.experiment.labelling.gate import Gate, write_gate
 
 AUDITED = Path(__file__).parents[1] / "audited.py"
 CODE = (
@@ -77,6 +78,8 @@ READING = {
     "data validate": ["data validate hostile.json"],
     "results list": ["results list"],
     "results show": ["results show latest", "results show evil"],
+    "shards status": ["shards status results"],
+    "slurm": ["slurm -m overlap"],
     "store verify": ["store verify --store hostile.sqlite", "store verify --replies hostile.sqlite"],
 }
 """Commands that only read, each with what it is given to read. A new command stands here, or in `RUNNING`."""
@@ -84,7 +87,8 @@ READING = {
 RUNNING = {
     *("run", "pairs", "score", "evaluate", "compare", "power", "decide", "calibrate", "generate", "view"),
     *("tables", "figures", "multiverse", "metrics verify", "metrics serve", "data fetch", "data convert"),
-    *("store compact", "results rm"),
+    *("store compact", "results rm", "shards merge", "shards verify", "data audit", "check-claim"),
+    *("label", "estimate", "gate fit", "gate check"),
 }
 """Commands that do what is typed; what their files ask for is below."""
 
@@ -108,6 +112,7 @@ FROM_FILES = [
     "metrics verify judge",
     "metrics serve variant",
     "view evil",
+    "gate check answers.jsonl gate.json",
 ]
 
 
@@ -169,6 +174,12 @@ def hostile(tmp_path_factory):
     (job / "pairs.jsonl").write_text(json.dumps(pairs) + "\n")
     answer = {"id": "a", "text": "The Oder is long [1].", "passages": [{"text": "The Oder is long."}]}
     (folder / "answers.jsonl").write_text(json.dumps(answer) + "\n")
+    numbers = dict.fromkeys(("threshold", "bound", "missed", "flagged", "precision"), 0.5)
+    numbers |= dict.fromkeys(("max_missed", "max_flagged", "max_unsupported", "alpha"), 0.5)
+    numbers |= dict.fromkeys(("unsupported_labels", "supported_labels", "labelled"), 30)
+    words = dict.fromkeys(("labels", "items", "date"), "")
+    gate = Gate(metric=TOUCH, made={}, settings={}, target="full", reference={}, **numbers, **words)
+    write_gate(gate.model_copy(update={"hash": gate.content}), folder / "gate.json")
     with sqlite3.connect(folder / "hostile.sqlite") as store:
         for table in ("scores", "metrics", "replies"):
             store.execute(f"CREATE VIEW {table} AS SELECT load_extension('./evil') AS id, 1 AS metric, 2 AS key")

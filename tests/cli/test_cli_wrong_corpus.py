@@ -52,7 +52,7 @@ def test_validate_advises_the_unit_that_drops_no_label(cli, write_corpus, small_
     path = write_corpus([*small_rows, long, *cited])
 
     advised = cli("data", "validate", path)
-    ended = cli(*QUICK, "--data", path, "-u", "citation", "-p", "correlation")
+    ended = cli(*QUICK, "--data", path, "-u", "citation", "-p", "correlation", "--full")
 
     assert advised.code == 0
     assert advised.out.splitlines()[0].endswith(" -u citation")

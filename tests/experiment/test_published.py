@@ -63,7 +63,7 @@ def test_every_file_names_data_metrics_and_measures_that_exist():
         ("dataset: [", "not YAML"),
         ("- 1", "it should hold 'key: value' lines, and holds a list"),
         ("dataset: wice\nunit: chunk\nsource: s", "Setting 'tables' is missing"),
-        ("dataset: wice\nunit: page\nsource: s\ntables: {}", "Setting 'unit'"),
+        ("dataset: wice\nunit: book\nsource: s\ntables: {}", "Setting 'unit'"),
         (
             "dataset: wice\nunit: chunk\nsource: s\ntables: {correlation: {values: {m: {pearson: high}}}}",
             "Setting 'tables.correlation.values.m.pearson'",
