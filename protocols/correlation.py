@@ -59,11 +59,11 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     Partial coefficients of ranks are taken anew without each group; more than `MOST_BLOCKS` groups are left out
     several at a time.
     """
-    plain = [key for key in keys if key not in BY_RANKS]
+    plain, by_ranks = ([key for key in keys if (key in BY_RANKS) == ranked] for ranked in (False, True))
     found = _left_out(rows, n_groups, options, plain)
-    if len(plain) < len(keys):
+    if by_ranks:
         blocks = min(n_groups, MOST_BLOCKS)
-        found |= _left_out(rows.with_group(rows.group % max(blocks, 1)), blocks, options, set(keys) - set(plain))
+        found |= _left_out(rows.with_group(rows.group % max(blocks, 1)), blocks, options, by_ranks)
     return found
 
 
