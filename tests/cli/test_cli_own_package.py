@@ -40,7 +40,7 @@ def place(tmp_path_factory):
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ANSWERS))
     files = {path.name: path.read_text() for path in OWN.glob("*.py")}
     files["my_metric.py"] = (
-        (ROOT / "README.md").read_text(encoding="utf-8").split("# my_metric.py\n")[1].split("```")[0]
+        (ROOT / "docs" / "handbook.md").read_text(encoding="utf-8").split("# my_metric.py\n")[1].split("```")[0]
     )
     wheel = folder / "own-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
