@@ -145,14 +145,20 @@ def read_table(path: Path) -> Table:
         raise UserError(f"{path} is a spreadsheet of another kind ({ending}): save it as .xlsx or .csv.")
     if ending == ".parquet":
         return table_of(str(path), parquet_rows(path))
-    return table_of(str(path), *zip(*((fields, where) for where, fields in json_objects(path, "")), strict=True))
+    found = list(json_objects(path, ""))
+    return table_of(str(path), [fields for _, fields in found], [where for where, _ in found])
 
 
 def table_of(name: str, records: Any, places: Sequence[str] | None = None) -> Table:
-    """The table of records: mappings, or a data frame (whatever has `to_dict`). places: the words for each."""
-    if hasattr(records, "to_dict"):
-        records = records.to_dict("records")
-    listed = list(records)
+    """The table of records: mappings, or a data frame of pandas or polars. places: the words for each.
+
+    Raises `UserError` for what holds no rows of fields.
+    """
+    if hasattr(records, "to_dicts"):
+        records = records.to_dicts()
+    elif hasattr(records, "columns") and hasattr(records, "to_dict"):
+        records = records.astype(object).where(records.notna(), None).to_dict("records")
+    listed = list(records) if isinstance(records, Iterable) else []
     if not listed or not all(isinstance(one, Mapping) for one in listed):
         raise UserError(f"{name} holds no rows: give a file, a data frame, or mappings with one field a column.")
     headings = tuple(dict.fromkeys(str(heading) for one in listed for heading in one))

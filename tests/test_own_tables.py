@@ -44,8 +44,22 @@ def test_a_spreadsheet_is_read_as_it_looks(tmp_path):
 
 
 def test_a_data_frame_is_a_table():
-    frame = pytest.importorskip("pandas").DataFrame({"id": ["a", "b"], "level": ["full", None]})
-    assert [row.text("level") for row in table_of("frame", frame).rows] == ["full", ""]
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"id": ["a", "b"], "level": pandas.array([2, None], dtype="Int64")})
+    assert [row.text("level") for row in table_of("frame", frame).rows] == ["2", ""]
+
+
+@pytest.mark.parametrize("given", [None, 3, [], ["a"], {"a": "full"}])
+def test_what_is_no_table_is_refused(given):
+    with pytest.raises(UserError, match="given holds no rows"):
+        table_of("given", given)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "\n\n"])
+def test_json_without_a_row_is_refused(tmp_path, text):
+    (tmp_path / "a.jsonl").write_text(text)
+    with pytest.raises(UserError, match="a.jsonl holds no rows"):
+        read_table(tmp_path / "a.jsonl")
 
 
 def levels(path):
