@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from metaeval.experiment.labelling.gate import read_gate, write_gate
+from metaeval.experiment.labelling.items import items_of
+from metaeval.experiment.labelling.labels import labels_of
 from metaeval.files import csv_text
 from metaeval.own_tables import read_table
 from metaeval.report.sheet import load_sheet
@@ -135,6 +137,15 @@ def test_labels_that_there_are_go_into_the_next_sheet(cli, answers):
     assert sum(row.text("level") == "" for row in rows) == 20
     # Together they are a draw of 60 of 120: the probabilities of all items add up to that.
     assert sum(1 / float(row.text("probability")) for row in rows) == pytest.approx(120, rel=0.1)
+
+
+def test_annotators_who_disagree_stay_apart_in_the_next_sheet(cli, answers):
+    rows = [(row.text("Item"), row.text("Verdict"), "A") for row in read_table(Path("labels.csv")).rows]
+    other = [(own, "none" if level == "full" else "full", "B") for own, level, _ in rows]
+    Path("labels.csv").write_text(csv_text([("id", "level", "annotator"), *rows, *other]))
+    assert cli("label", "answers.jsonl", "-n", "20", "--besides", "labels.csv", "-o", "more.csv").code == 0
+    items = items_of(Path("answers.jsonl"))
+    assert labels_of(Path("more.csv"), items).levels == labels_of(Path("labels.csv"), items).levels
 
 
 @pytest.mark.parametrize(

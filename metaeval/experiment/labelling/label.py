@@ -167,13 +167,16 @@ def write_questions(drawn: Drawn, path: Path, besides: Labels | None = None) -> 
         write_text(path, explorer_page(f"Labels of {drawn.items.name}", {"items": _panel(drawn)}, "label"))
         return
     records = [*(_known(drawn, besides) if besides else []), *drawn.records]
-    write_table(path, FIELDS, [[record[name] for name in FIELDS] for record in records], {"level": list(LEVELS)})
+    names = [*FIELDS, *(["annotator"] if any("annotator" in record for record in records) else [])]
+    write_table(path, names, [[record.get(name, "") for name in names] for record in records], {"level": list(LEVELS)})
 
 
 def _known(drawn: Drawn, besides: Labels) -> Iterator[dict[str, Any]]:
-    """The rows of the labels that there are already."""
+    """The rows of the labels that there are already, one for each annotator: they may disagree."""
     for own, levels in besides.levels.items():
         item = drawn.items.rows[drawn.items.numbers[own]]
-        level = SupportLevel(round(sum(levels) / len(levels))).label
-        asked = {"id": own, "answer": item.group, "statement": item.statement, "passage": item.source, "level": level}
-        yield {**asked, "probability": drawn.known[own], "stratum": "", "unit": drawn.unit}
+        asked = {"id": own, "answer": item.group, "statement": item.statement, "passage": item.source}
+        design = {"probability": drawn.known[own], "stratum": "", "unit": drawn.unit}
+        for number, level in enumerate(levels, start=1):
+            who = {"annotator": str(number)} if len(levels) > 1 else {}
+            yield {**asked, "level": SupportLevel(level).label, **design, **who}
