@@ -58,7 +58,7 @@ def test_what_is_no_table_is_refused(given):
 @pytest.mark.parametrize("text", ["", "[]", "\n\n"])
 def test_json_without_a_row_is_refused(tmp_path, text):
     (tmp_path / "a.jsonl").write_text(text)
-    with pytest.raises(UserError, match="a.jsonl holds no rows"):
+    with pytest.raises(UserError, match=r"a\.jsonl holds no rows"):
         read_table(tmp_path / "a.jsonl")
 
 

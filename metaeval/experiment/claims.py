@@ -73,28 +73,34 @@ def _precision(score: Floats, positive: Bools, ties: str) -> float:
     return float(np.sum((hits / seen)[positive[order]]) / total)
 
 
-def _best(measure: Callable[[Bools, Bools], float]) -> Callable[[Floats, Bools, str], float]:
-    """A measure of decisions at its best threshold, chosen on these very labels."""
+def _best(measure: Callable[[Floats, Floats, int, int], Floats]) -> Callable[[Floats, Bools, str], float]:
+    """A measure of decisions at its best threshold, chosen on these very labels.
+
+    measure: of the positives that are said to be positive and of all rows that are, (k,) by threshold, and of the
+    numbers of positives and rows.
+    """
 
     def value(score: Floats, positive: Bools, ties: str) -> float:
         if positive.all() or not positive.any():
             return float("nan")
-        return max(measure(score >= cut, positive) for cut in np.unique(np.quantile(score, np.linspace(0, 1, 101))))
+        order = np.argsort(-score)
+        ends = np.flatnonzero(np.append(np.diff(score[order]) != 0, True))
+        hits = np.cumsum(positive[order], dtype=np.float64)[ends]
+        return float(measure(hits, (ends + 1).astype(np.float64), int(positive.sum()), score.size).max())
 
     return value
 
 
-def _accuracy(said: Bools, positive: Bools) -> float:
-    return float((said == positive).mean())
+def _accuracy(hits: Floats, said: Floats, positives: int, rows: int) -> Floats:
+    return (rows - positives - said + 2 * hits) / rows
 
 
-def _balanced(said: Bools, positive: Bools) -> float:
-    return float((said[positive].mean() + (~said[~positive]).mean()) / 2)
+def _balanced(hits: Floats, said: Floats, positives: int, rows: int) -> Floats:
+    return (hits / positives + 1 - (said - hits) / (rows - positives)) / 2
 
 
-def _f1(said: Bools, positive: Bools) -> float:
-    hits = int((said & positive).sum())
-    return 2 * hits / (int(said.sum()) + int(positive.sum()))
+def _f1(hits: Floats, said: Floats, positives: int, rows: int) -> Floats:
+    return 2 * hits / (said + positives)
 
 
 BINARY: Mapping[str, Callable[[Floats, Bools, str], float]] = {

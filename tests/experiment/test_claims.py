@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
+from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
 
 from metaeval.api import evaluate_scores, pairs
 from metaeval.errors import UserError
@@ -75,9 +75,15 @@ def test_measures_are_those_of_scikit_learn():
     assert BINARY["average precision"](score, positive, "half") == pytest.approx(
         average_precision_score(positive, score)
     )
-    for name, official in (("f1", f1_score), ("balanced accuracy", balanced_accuracy_score)):
-        best = max(official(positive, score >= cut) for cut in np.unique(score))
-        assert BINARY[name](score, positive, "half") == pytest.approx(best)
+    fine = score + random.random(200)  # 200 distinct scores, each a threshold
+    for name, official in (
+        ("accuracy", accuracy_score),
+        ("f1", f1_score),
+        ("balanced accuracy", balanced_accuracy_score),
+    ):
+        for own in (score, fine):
+            best = max(official(positive, own >= cut) for cut in np.unique(own))
+            assert BINARY[name](own, positive, "half") == pytest.approx(best)
     low, middle, high = (BINARY["auc"](score, positive, ties) for ties in ("pessimistic", "half", "optimistic"))
     assert low < middle < high
     assert middle == pytest.approx((low + high) / 2)
