@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincinv, ndtri, stdtrit
+from scipy.special import betaincc, betaincinv, ndtri, stdtrit
 from scipy.stats import kstwobign, rankdata
 
 from metaeval.stats.arrays import Floats, Ints, check_lengths
@@ -24,7 +24,7 @@ def tail(misses: float, labels: float, rate: float) -> float:
     """
     if misses >= labels:
         return 1.0
-    return float(betainc(labels - misses, misses + 1, 1 - rate))
+    return float(betaincc(misses + 1, labels - misses, rate))
 
 
 def upper_bound(misses: float, labels: float, alpha: float) -> float:
@@ -37,25 +37,26 @@ def labels_for(rate: float, alpha: float, misses: int = 0) -> int:
 
     29 for a rate of .1, alpha .05 and no miss: .9 ** 29 is .047.
     """
-    n = misses + 1
-    while tail(misses, n, rate) > alpha:
-        n += 1
-    return n
+    short, enough = misses, misses + 1
+    while tail(misses, enough, rate) > alpha:
+        short, enough = enough, 2 * enough
+    while enough - short > 1:
+        n = (short + enough) // 2
+        short, enough = (n, enough) if tail(misses, n, rate) > alpha else (short, n)
+    return enough
 
 
 def labels_to_tell(true: float, rate: float, alpha: float, power: float = 0.8, most: int = 100_000) -> int | None:
     """Labels with which a missed share of `true` is told to be below `rate` with chance `power`; None: never."""
     if true >= rate:
         return None
-    n, step = labels_for(rate, alpha), 1
+    n, allowed = labels_for(rate, alpha), -1
     while n <= most:
-        allowed = -1
         while tail(allowed + 1, n, rate) <= alpha:
             allowed += 1
-        if allowed >= 0 and tail(allowed, n, true) >= power:
+        if tail(allowed, n, true) >= power:
             return n
-        step = max(1, n // 50)
-        n += step
+        n += max(1, n // 50)
     return None
 
 
@@ -128,14 +129,12 @@ def choose_threshold(
     flagged = (
         below[np.searchsorted(score[~bad][order], thresholds, side="left")] / fine if fine else thresholds * np.nan
     )
-    misses = missed * effective
-    some = misses < effective
-    left = np.where(some, effective - misses, 1.0)
-    p = np.where(some, betainc(left, misses + 1, 1 - rate), 1.0)
-    bounds = np.where(some, betaincinv(misses + 1, left, 1 - alpha), 1.0)
-    passed = int(np.argmax(np.append(p > alpha, True)))
-    found = zip(thresholds.tolist(), missed.tolist(), bounds.tolist(), flagged.tolist(), strict=True)
-    return [Tested(at, effective, lost, bound, share) for at, lost, bound, share in found], passed
+    failed = [tail(lost * effective, effective, rate) > alpha for lost in missed.tolist()]
+    found = [
+        Tested(at, effective, lost, upper_bound(lost * effective, effective, alpha), share)
+        for at, lost, share in zip(thresholds.tolist(), missed.tolist(), flagged.tolist(), strict=True)
+    ]
+    return found, [*failed, True].index(True)
 
 
 def corrected_share(

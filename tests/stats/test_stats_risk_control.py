@@ -21,6 +21,8 @@ def test_29_labels_without_a_miss_tell_a_tenth():
     # .9 ** 28 = .0523 and .9 ** 29 = .0471.
     assert labels_for(0.1, 0.05) == 29
     assert labels_for(0.1, 0.05, misses=1) == 46
+    # ln .05 / ln(1 - 1e-9) is 2,995,732,272.1, and not every number up to it is tried.
+    assert labels_for(1e-9, 0.05) == pytest.approx(2_995_732_273, rel=1e-9)
 
 
 def test_tail_and_bound_are_the_binomial_ones():
