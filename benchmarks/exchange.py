@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
+from benchmarks.coverage import sizes
 from metaeval.stats.classification import auc_influence
 from metaeval.stats.group_counts import inside_groups
 from metaeval.stats.rank_counts import count_wins
@@ -29,13 +30,6 @@ from metaeval.stats.ties import sorted_entries
 
 SHARED = 0.9
 TESTS = ("all", "exact", "between", "studentised")
-
-
-def sizes(kind: str, groups: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows of each group: 8, or Pareto(1.2) up to 400."""
-    if kind == "equal":
-        return np.full(groups, 8)
-    return np.minimum(np.floor((1 - rng.random(groups)) ** (-1 / 1.2)), 400).astype(np.int64)
 
 
 def drawn(rng: np.random.Generator, groups: int, kind: str, labels: str, auc: float) -> tuple[np.ndarray, ...]:
@@ -51,11 +45,10 @@ def drawn(rng: np.random.Generator, groups: int, kind: str, labels: str, auc: fl
 
 def p_values(rng: np.random.Generator, design: tuple, permutations: int, studentise: bool) -> np.ndarray:
     """P of each test on one sample, (4,); NaN for one that is not made."""
-    groups, _, _, auc = design
+    n_groups, _, _, auc = design
     one, other, positive, group = drawn(rng, *design)
     if positive.all() or not positive.any():
         return np.full(len(TESTS), np.nan)
-    n_groups = groups
     scaled = np.concatenate((rankdata(one), rankdata(other)))
     gold, stacked = np.tile(positive, 2).astype(float), np.concatenate((group, group + n_groups))
     tiles = list(swaps(n_groups, permutations, int(rng.integers(2**31))))

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.classification import auc_influence, average_precision, average_precision_influence, roc_auc
 from metaeval.stats.correlations import concordance
-from metaeval.stats.influence import Influence, mean_of, of_left_out
+from metaeval.stats.influence import Influence, mean_of
 from metaeval.stats.rank_counts import count_wins
-from metaeval.stats.resampling import Draws, jackknife, replicate, value
+from metaeval.stats.resampling import Draws, replicate, value
 from metaeval.stats.significance import delong
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, opened, outcome, pair_of_bounds
+from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 LEVELS = {2.0: "FULL", 1.0: "PARTIAL", 0.0: "NONE"}
 PAIRS = {"fs_ns": (2.0, 0.0), "fs_ps": (2.0, 1.0), "ps_ns": (1.0, 0.0)}
@@ -68,8 +68,8 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     if "ap_full" in keys and full.any() and not full.all():
         found["ap_full"] = average_precision_influence(rows.score, full, rows.group, n_groups)
     if "concordance" in keys:
-        values = replicate(concordance(*columns), jackknife(n_groups))
-        found["concordance"] = of_left_out(values, np.bincount(rows.group, minlength=n_groups), (0.0, 1.0))
+        run = partial(replicates, rows, n_groups, options=options, keys=["concordance"])
+        found |= jackknifed(run, rows.group, n_groups, lambda _: (0.0, 1.0))
     return {key: found[key] for key in keys}
 
 

@@ -9,17 +9,14 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from metaeval.stats.arrays import Bools
+from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.influence import Influence, less, t_interval, t_test
 from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
 from metaeval.stats.significance import equivalent_within, required_groups, tost
 from protocols.contract import Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import ONE_GROUP, interval_of, jackknifed, regroup, studentised_interval
-
-Floats = NDArray[np.float64]
 
 NOT_BOTH = "no rows that both metrics scored"
 
@@ -96,7 +93,7 @@ def compare(
 def influence_of(
     protocol: Protocol,
     rows: Judgements,
-    codes: NDArray[np.int64],
+    codes: Ints,
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> Influences:
@@ -104,7 +101,7 @@ def influence_of(
     rows, n_groups = rows.with_group(np.searchsorted(codes, rows.group)), codes.size
     if protocol.influence:
         return protocol.influence(rows, n_groups, options, keys)
-    return jackknifed(lambda draws: protocol.replicate(rows, n_groups, draws, options, keys), rows, n_groups)
+    return jackknifed(lambda draws: protocol.replicate(rows, n_groups, draws, options, keys), rows.group, n_groups)
 
 
 def minus(one: Influence | None, other: Influence | None) -> Influence | None:
@@ -182,7 +179,7 @@ def _judged(protocol: Protocol, rows: Judgements, both: Bools, options: Mapping[
 def _replicates(
     protocol: Protocol,
     rows: Judgements,
-    codes: NDArray[np.int64],
+    codes: Ints,
     resampling: Resampling,
     options: Mapping[str, str],
     keys: Collection[str],
@@ -223,6 +220,7 @@ def tested_against(
     standard error, at the effective number of groups, as its interval. Measures without influence values have no p.
     """
     kept: dict[tuple[str, bytes], Influences] = {}
+    expected: dict[bytes, Mapping[str, float]] = {}
 
     def values(name: str, judgements: Judgements, both: Bools) -> Influences:
         place = name, both.tobytes()
@@ -240,8 +238,11 @@ def tested_against(
                 continue
             own = values(f"metric {name}", metric, both)
             if control is None:
-                expected = chance(protocol, metric.rows(both), options)
-                apart = {key: less(one, expected[key]) for key in keys if (one := own.get(key)) and key in expected}
+                rows_of = both.tobytes()
+                if rows_of not in expected:
+                    expected[rows_of] = chance(protocol, metric.rows(both), options)
+                known = expected[rows_of]
+                apart = {key: less(one, known[key]) for key in keys if (one := own.get(key)) and key in known}
             else:
                 theirs = values(f"control {other}", control, both)
                 apart = {key: one for key in keys if (one := minus(own.get(key), theirs.get(key)))}

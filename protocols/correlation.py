@@ -10,11 +10,10 @@ from scipy.stats import rankdata
 
 from metaeval.stats.bounds import attainable, extreme_scores, perfect
 from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
-from metaeval.stats.influence import Influence, of_left_out
-from metaeval.stats.resampling import Draws, jackknife, replicate
+from metaeval.stats.resampling import Draws, bootstrap, replicate
 from metaeval.stats.significance import steiger, williams
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, opened, outcome, pair_of_bounds
+from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 MOST_BLOCKS = 1000
 """Groups up to which a measure without a one-pass jackknife is made anew without each."""
@@ -61,18 +60,15 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     """
     plain, by_ranks = ([key for key in keys if (key in BY_RANKS) == ranked] for ranked in (False, True))
     found = _left_out(rows, n_groups, options, plain)
-    if by_ranks:
-        blocks = min(n_groups, MOST_BLOCKS)
-        found |= _left_out(rows.with_group(rows.group % max(blocks, 1)), blocks, options, by_ranks)
-    return found
+    if not by_ranks:
+        return found
+    blocks = min(n_groups, MOST_BLOCKS)
+    return {**found, **_left_out(rows.with_group(rows.group % max(blocks, 1)), blocks, options, by_ranks)}
 
 
-def _left_out(
-    rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]
-) -> dict[str, Influence | None]:
-    held = np.bincount(rows.group, minlength=n_groups)
-    values = replicates(rows, n_groups, jackknife(n_groups), options, keys)
-    return {key: of_left_out(values[key], held, (-1.0, 1.0)) for key in keys}
+def _left_out(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
+    run = partial(replicates, rows, n_groups, options=options, keys=keys)
+    return jackknifed(run, rows.group, n_groups, lambda _: (-1.0, 1.0))
 
 
 def replicates(
@@ -103,7 +99,7 @@ def _qualities(
     ceilings = {key: float(most) for key, most in attainable(used.score, used.gold).items() if not np.isnan(most)}
     bounds: dict[str, tuple[float, float] | None] = {}
     if 0 < used.score.size < judgements.score.size:
-        itself = Draws(1, n_groups, lambda number: np.ones((n_groups, 1), dtype=np.uint8))
+        itself = bootstrap(n_groups, 0, 0)
         low, high = (
             replicates(judgements.with_score(score), n_groups, itself, options, keys)
             for score in extreme_scores(judgements.score, judgements.gold)

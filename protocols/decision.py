@@ -20,8 +20,7 @@ from metaeval.stats.classification import (
     resampled,
 )
 from metaeval.stats.decisions import Objective, nested_decisions
-from metaeval.stats.influence import of_left_out
-from metaeval.stats.resampling import Draws, jackknife, replicate
+from metaeval.stats.resampling import Draws, replicate
 from protocols.classification import LEVELS, OTHER_LEVEL
 from protocols.contract import (
     Floats,
@@ -34,7 +33,7 @@ from protocols.contract import (
     Replicates,
     Resampling,
 )
-from protocols.estimation import NO_SCORES, Qualities, opened, outcome
+from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
 
 MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
     "macro_f1": macro_f1,
@@ -42,7 +41,6 @@ MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
     "kappa": quadratic_kappa,
     "accuracy": accuracy,
 }
-N_LEVELS = len(LEVELS)
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
@@ -67,9 +65,8 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """What each group contributes to the measures of decisions (`rows.score` holds levels)."""
-    held = np.bincount(rows.group, minlength=n_groups)
-    values = replicates(rows, n_groups, jackknife(n_groups), options, keys)
-    return {key: of_left_out(values[key], held, (-1.0 if key == "kappa" else 0.0, 1.0)) for key in keys}
+    run = partial(replicates, rows, n_groups, options=options, keys=keys)
+    return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if key == "kappa" else 0.0, 1.0))
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:

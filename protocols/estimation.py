@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats.influence import Influence, bootstrap_t_interval, of_left_out, t_interval
+from metaeval.stats.arrays import Ints
+from metaeval.stats.influence import Ends, Influence, bootstrap_t_interval, of_left_out, t_interval
 from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval
 from metaeval.stats.ties import float32_collapse
 from protocols.contract import Estimate, Influences, Judgements, Outcome, Replicates, Resampling
@@ -70,7 +71,7 @@ def outcome(
     left_out = run(jackknife(n_groups)) if resampling.method == "bca" and resampling.n else {}
     moved: Influences = {}
     if resampling.studentised and resampling.n:
-        moved = influence() if influence else jackknifed(run, used, n_groups)
+        moved = influence() if influence else jackknifed(run, used.group, n_groups)
     return Outcome(
         estimates={
             key: _estimate(values[key], left_out.get(key), moved.get(key), one, n_groups, resampling)
@@ -87,10 +88,15 @@ def outcome(
     )
 
 
-def jackknifed(run: Callable[[Draws], Replicates], used: Judgements, n_groups: int) -> Influences:
-    """The jackknife's influence values of any measures, from their values under a weighting of groups."""
-    rows = np.bincount(used.group, minlength=n_groups)
-    return {key: of_left_out(values, rows) for key, values in run(jackknife(n_groups)).items()}
+def jackknifed(
+    run: Callable[[Draws], Replicates], group: Ints, n_groups: int, ends: Callable[[str], Ends | None] = lambda _: None
+) -> Influences:
+    """The jackknife's influence values of any measures, from their values under a weighting of groups.
+
+    group: (n,) of what is counted, rows or pools. ends: the range of each measure, where it has one.
+    """
+    counts = np.bincount(group, minlength=n_groups)
+    return {key: of_left_out(values, counts, ends(key)) for key, values in run(jackknife(n_groups)).items()}
 
 
 def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, int]:

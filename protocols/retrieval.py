@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.stats.arrays import group_ends
 from metaeval.stats.bounds import extreme_ranks
-from metaeval.stats.influence import of_left_out
 from metaeval.stats.pools import (
     Gains,
     RankedPools,
@@ -24,7 +24,7 @@ from metaeval.stats.pools import (
     recall_at,
     reciprocal_rank,
 )
-from metaeval.stats.resampling import Draws, jackknife, replicate, value
+from metaeval.stats.resampling import Draws, replicate, value
 from protocols.contract import (
     Floats,
     Influences,
@@ -36,7 +36,7 @@ from protocols.contract import (
     Replicates,
     Resampling,
 )
-from protocols.estimation import NO_SCORES, Qualities, opened, outcome, pair_of_bounds
+from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 NO_SUPPORT = "pool without a supporting candidate"
 SUPPORT_UNSCORED = "pool whose supporting candidates are all unscored"
@@ -95,9 +95,8 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """What each group contributes to the means over pools; every row must have a score."""
-    held = np.bincount(_answerable(rows).pool_group, minlength=n_groups)
-    values = replicates(rows, n_groups, jackknife(n_groups), options, keys)
-    return {key: of_left_out(values[key], held, (0.0, 1.0)) for key in keys}
+    run = partial(replicates, rows, n_groups, options=options, keys=keys)
+    return jackknifed(run, _answerable(rows).pool_group, n_groups, lambda _: (0.0, 1.0))
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
@@ -135,10 +134,7 @@ def _gains(options: Mapping[str, str]) -> Gains:
 def _range(value: Floats, pool: NDArray[np.int64]) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """The lowest and the highest value of each pool, and how many rows it has."""
     _, index, sizes = np.unique(pool, return_inverse=True, return_counts=True)
-    lowest, highest = np.full(sizes.size, np.inf), np.full(sizes.size, -np.inf)
-    np.minimum.at(lowest, index, value)
-    np.maximum.at(highest, index, value)
-    return lowest, highest, sizes
+    return *group_ends(value, index, sizes.size), sizes
 
 
 def _blind(judgements: Judgements, support: bool = False, most: int = 0) -> str:

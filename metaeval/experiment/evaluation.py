@@ -118,9 +118,9 @@ def evaluate(
 ) -> results.Result:
     """One protocol over all columns of a frame's data, with what was published beside it.
 
-    tested: the metrics that are tested, against each other and the controls; None for all. tables: of the suite, which
-    `as_one_family` makes one of. Of the run's settings only those of intervals
-    and comparisons are read here.
+    tested: the metrics that are tested, against each other and the controls; None for all. tables: how many the suite
+    has, which `as_one_family` makes one family of. Of the run's settings only those of intervals and comparisons are
+    read here.
     """
     resampling = resampling_of(config)
     unscored = frame.judgements(np.full(frame.gold.size, np.nan))

@@ -47,14 +47,12 @@ def significance(
         return None
     within = {"column": 1, "table": len(keys), "suite": len(keys) * tables}[settings.family]
     permutations = max(settings.permutations, ceil(2 * (len(pairs) + held) * within / settings.alpha))
+    normal = [key for key in keys if protocol.measure(key).normal]
     found = {}
     for pair in pairs:
         (one, of_one), (other, of_other) = (tested[name] for name in pair)
-        asked = [key for key in keys if protocol.measure(key).normal]
-        found[pair] = compare(protocol, (one, other), (of_one, of_other), resampling, permutations, options, asked)
-    comparisons = [
-        _comparison(key, pair, found[pair][key]) for key in keys for pair in pairs if protocol.measure(key).normal
-    ]
+        found[pair] = compare(protocol, (one, other), (of_one, of_other), resampling, permutations, options, normal)
+    comparisons = [_comparison(key, pair, found[pair][key]) for key in normal for pair in pairs]
     beaten = tested_against(
         protocol, options, resampling, {name: rows for name, (rows, _) in tested.items()}, against or {}, keys
     )

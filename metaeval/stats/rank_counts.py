@@ -274,8 +274,7 @@ def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Floats]:
         sizes = [np.asarray(counts @ weights) for counts in by_level]
-        # Twice the rows of a level that a block outranks: all those below, and half of its own block's.
-        outranked = [2 * np.cumsum(size, axis=0) - size for size in sizes]
+        outranked = [_outranked(size) for size in sizes]
         wins = [(sizes[h] * outranked[m]).sum(axis=0) for h in range(n_levels) for m in range(h)]
         tied = sum((size[shared] for size in sizes), np.zeros((int(shared.sum()), weights.shape[1]), dtype=np.int64))
         found = np.array(wins, dtype=np.int64).reshape(len(wins), weights.shape[1])
