@@ -1,7 +1,7 @@
 """How often the default interval holds the true value: simulated groups of rows, with few or unequal groups.
 
-    python -m benchmarks.coverage run cells.jsonl            every cell, 4,000 samples each; goes on where it stopped
-    python -m benchmarks.coverage run cells.jsonl --runs 400 --groups 30,100 --measure spearman
+    python -m benchmarks.coverage run cells.jsonl            ROC-AUC, 4,000 samples a cell; goes on where it stopped
+    python -m benchmarks.coverage run cells.jsonl --runs 400 --groups 30,100 --measure spearman      or ndcg
     python -m benchmarks.coverage table cells.jsonl          the tables of docs/inference.md
 
 A row is positive with chance 1/2; its score is normal, with mean shift * positive, and a share of its variance (the
