@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 from metaeval.config import RunConfig
 from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
-from metaeval.experiment.metrics import MetricProgress, load_metric, oriented, plug_in, score_metrics
+from metaeval.experiment.executing import executed, worker_pool
+from metaeval.experiment.metrics import MetricProgress, load_metric, oriented, plug_in, score_in
 from metaeval.experiment.prepared_run import Job
 from metaeval.scoring.contract import Combination, Metric, PairScore
 from metaeval.scoring.engine import Scored, aggregate, best_members, score_pairs
+from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.plan import Texts
 from metaeval.scoring.store import ScoreStore
 
@@ -56,13 +58,15 @@ def answer_rows(
     config = job.config
     in_chunks = [name for name in names if reading(job, load_metric(name, config)) is not job]
     as_is = [name for name in names if name not in in_chunks]
-    for over, own in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
-        for name, metric, scored in score_metrics(over.texts, own, config, store, progress):
-            again = partial(_rescore, name, metric, config, store, progress)
-            yield name, metric, answered(over, scored, metric.card.direction, again)
+    with worker_pool(config) as pool:
+        for over, own in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
+            for name, metric, scored in score_in(pool, over.texts, own, config, store, progress):
+                again = partial(_rescore, pool, name, metric, config, store, progress)
+                yield name, metric, answered(over, scored, metric.card.direction, again)
 
 
 def _rescore(
+    pool: Pool | None,
     name: str,
     metric: Metric,
     config: RunConfig,
@@ -70,11 +74,12 @@ def _rescore(
     progress: MetricProgress | None,
     texts: Sequence[Texts],
 ) -> Scored:
-    if isinstance(metric, Combination) or not config.executor.alone:
-        ((_, _, scored),) = score_metrics(texts, [name], config, store, progress)
+    if isinstance(metric, Combination):
+        ((_, _, scored),) = score_in(pool, texts, [name], config, store, progress)
         return scored
+    report = partial(progress, f"{name}, joined chunks") if progress else None
     with plug_in(name):
-        return score_pairs(metric, texts, store, partial(progress, f"{name}, joined chunks") if progress else None)
+        return score_pairs(metric, texts, store, report, executed(pool, [name], [metric], config))
 
 
 def answered(job: Job, scored: Scored, direction: Literal[1, -1], again: Rescore) -> Answered:

@@ -153,19 +153,30 @@ def score_metrics(
     Every metric's checkpoint is found (or fetched) before the first of them scores. A group's models are let go
     before the next group's are loaded.
     """
+    with worker_pool(config) as pool:
+        yield from score_in(pool, texts, names, config, store, progress)
+
+
+def score_in(
+    pool: Pool | None,
+    texts: Sequence[Texts],
+    names: Sequence[str],
+    config: RunConfig,
+    store: ScoreStore | None,
+    progress: MetricProgress | None,
+) -> Iterator[tuple[str, Metric, Scored]]:
+    """Do as `score_metrics`, with workers that are there already: a command has one pool, however often it scores."""
     combined = {name: metric for name in names if isinstance(metric := load_metric(name, config), Combination)}
     members = [member for metric in combined.values() for member in metric.members]
     found: dict[str, tuple[int, Scored]] = {}
-    with worker_pool(config) as pool:
-        for group in metric_groups(
-            [name for name in dict.fromkeys([*names, *members]) if name not in combined], config
-        ):
-            for name, metric, scored in _score_group(group, texts, config, store, progress, pool):
-                if name in members:
-                    found[name] = metric.card.direction, scored
-                if name in names:
-                    yield name, metric, scored
-            del metric
+    single = [name for name in dict.fromkeys([*names, *members]) if name not in combined]
+    for group in metric_groups(single, config):
+        for name, metric, scored in _score_group(group, texts, config, store, progress, pool):
+            if name in members:
+                found[name] = metric.card.direction, scored
+            if name in names:
+                yield name, metric, scored
+        del metric
     for name, metric in combined.items():
         yield name, metric, _combine(name, metric, [found[member] for member in metric.members], texts)
 

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.config import RunConfig
+from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
+from metaeval.experiment.answers import answer_rows
 from metaeval.experiment.metrics import score_metrics
+from metaeval.experiment.prepared_run import prepare
 from metaeval.scoring.contract import Status
 from metaeval.scoring.executors import local, pool
 from metaeval.scoring.store import ScoreStore
@@ -62,6 +64,27 @@ def test_workers_give_the_bytes_of_one_process_in_the_same_blocks(workers, tmp_p
     cores = {each["pid"]: each["cores"] for each in several}
     assert sorted(cores.values()) == sorted(sorted(place.cores) for place in local.places(workers))
     assert {each["pid"] for each in alone} == {os.getpid()}
+
+
+def test_joined_chunks_are_scored_by_the_workers_that_are_there(folder):
+    rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "made"}]
+    for name in map(str, range(20)):
+        rows.append({"type": "document", "id": name, "sentences": [f"Bridge {name} was opened.", "It is long."]})
+        rows.append({"type": "statement", "id": name, "text": f"Bridge {name} is open."})
+        rows.append({"type": "citation", "statement": name, "document": name, "level": "full"})
+    (folder / "made.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    union = RunConfig(dataset="jsonl", data=Path("made.jsonl"), unit="citation", aggregate="union:2", chunk={"size": 4})
+
+    def answers(workers):
+        job = prepare(union.model_copy(update={"executor": ExecutorConfig(workers=workers)}))
+        ((_, _, found),) = answer_rows(job, ["toys:Company"])
+        assert found.joined
+        return found.rows
+
+    one = answers(0)
+    Path("log").unlink()
+    assert answers(2) == one
+    assert len({each["pid"] for each in begun()}) == 2
 
 
 def test_each_worker_has_its_own_cores_and_device():
