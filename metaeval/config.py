@@ -327,14 +327,19 @@ def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence
     values = read_experiment(path, given) if path else {}
     if "datasets" in values:
         raise UserError(f"{path} holds several data sets: type 'metaeval tables -c {path}', which runs each of them.")
-    executor = values.get("executor")
-    values = {**EvidenceConfig.renamed(values), **given}
-    if isinstance(named := values.get("executor"), str):  # by its name alone; the file's other settings of it stay
-        values["executor"] = {**(executor if isinstance(executor, Mapping) else {}), "name": named}
-    for override in overrides:
-        _apply(values, override)
     where = [str(path)] if path else []
-    return validated(RunConfig, values, " or ".join([*where, "the settings"] if given or overrides else where))
+    return changed_run(values, given, overrides, " or ".join([*where, "the settings"] if given or overrides else where))
+
+
+def changed_run(values: Mapping[str, Any], given: Mapping[str, Any], overrides: Sequence[str], where: str) -> RunConfig:
+    """Build a run from a file's values with what was typed in their place; arguments else as of `validated`."""
+    executor = values.get("executor")
+    changed = {**EvidenceConfig.renamed(values), **given}
+    if isinstance(named := changed.get("executor"), str):  # by its name alone; the file's other settings of it stay
+        changed["executor"] = {**(executor if isinstance(executor, Mapping) else {}), "name": named}
+    for override in overrides:
+        _apply(changed, override)
+    return validated(RunConfig, changed, where)
 
 
 def config_folders(kind: str) -> list[Path]:

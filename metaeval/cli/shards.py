@@ -98,22 +98,22 @@ def verify(
 
     \b
     On the same model of device no digit may differ; on another one scores may
-    differ by 1e-5. Exit code 1: they do.
+    differ by 1e-5. Exit code 1: they do. Of the settings, --set changes those of
+    the executor alone.
 
     \b
     Examples:
       metaeval shards verify shards
       metaeval shards verify shards --blocks 20 --seed 7
+      metaeval shards verify shards --executor local -s executor.workers=2
     """
     from metaeval.experiment.sharding import verify_shards
 
-    if given.set:
-        raise UserError(f"The settings are those of the shards: --set {given.set[0]} would make others.")
     if blocks < 1:
         raise UserError(f"--blocks is {blocks}; it should be 1 or more.")
     good = True
     with scoring_progress(given.quiet) as progress:
-        for found in verify_shards(folder, given.settings, blocks, seed, progress):
+        for found in verify_shards(folder, given.settings, given.set, blocks, seed, progress):
             where = "the same model of device" if found.same_device else "another model of device"
             differing = f"{found.differing:,} differ, by up to {found.largest:.1e}" if found.differing else "all equal"
             say(f"{found.metric}: {found.blocks:,} blocks, {found.pairs:,} pairs on {where}: {differing}")

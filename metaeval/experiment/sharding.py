@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from metaeval.config import RunConfig, validated
+from metaeval.config import RunConfig, changed_run
 from metaeval.errors import UserError
 from metaeval.experiment.answers import reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
@@ -342,19 +342,30 @@ class Checked:
 
 
 def verify_shards(
-    folder: Path, settings: Mapping[str, Any], count: int, seed: int, progress: MetricProgress | None = None
+    folder: Path,
+    settings: Mapping[str, Any],
+    overrides: Sequence[str],
+    count: int,
+    seed: int,
+    progress: MetricProgress | None = None,
 ) -> Iterator[Checked]:
     """Score `count` random blocks of each plan again, and hold them against the parts.
 
-    settings: of the run, in place of those that plan.json holds. Raises `UserError` where the data, the metric or the
-    plan are not to be had here as they were.
+    settings, overrides: as of `load_run`, in place of those that plan.json holds. Where the tasks were executed is not
+    taken from it. Raises `UserError` where the data, the metric or the plan are not to be had here as they were.
     """
+    if others := [one for one in overrides if not one.strip().startswith("executor.")]:
+        raise UserError(
+            f"The settings are those of the shards, and --set {others[0]} would make others: only the "
+            "executor's can be set, as executor.workers=2."
+        )
     for place in plans(folder):
         note = read_note(place)
-        own = {"metrics": (note.metric,), **settings}
+        noted = {**note.run, "metrics": (note.metric,)}
+        noted.pop("executor", None)
         if not settings.get("trust_config"):
-            check_file(place, {key: value for key, value in {**note.run, **own}.items() if key not in settings})
-        config = validated(RunConfig, {**note.run, **own}, str(place))
+            check_file(place, {key: value for key, value in noted.items() if key not in settings})
+        config = changed_run(noted, settings, overrides, str(place))
         yield _verify_plan(place, note, config, count, seed, progress)
 
 

@@ -224,6 +224,20 @@ def test_verify_scores_blocks_again(cli, refused, score):
     assert "is not what this machine makes of" in refused("shards", "verify", "shards", "-q")
 
 
+def test_verify_scores_where_it_is_told_to(cli, refused, score):
+    score("0/1", metrics="overlap")
+    for note in Path("shards").rglob("plan.json"):  # as of a node with more devices than this machine
+        values = json.loads(note.read_text())
+        values["run"]["executor"]["devices"] = ["70", "71"]
+        note.write_text(json.dumps(values))
+    for more in ((), ("--executor", "local", "-s", "executor.workers=2")):
+        ended = cli("shards", "verify", "shards", *more)
+        assert ended.code == 0, ended.err
+        assert "all equal" in ended.out
+    said = refused("shards", "verify", "shards", "--set", "chunk.size=9")
+    assert said.startswith("The settings are those of the shards, and --set chunk.size=9 would make others")
+
+
 def test_verify_runs_no_code_that_a_file_names(cli, refused, score):
     score("0/1", metrics="toys:Company")
     assert 'sets metrics: "toys:Company". A file may name code' in refused("shards", "verify", "shards", "-q")
