@@ -7,6 +7,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from math import isfinite
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, get_args
@@ -15,6 +16,7 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.corpus.chunks import Chunking, chunk_corpus
+from metaeval.corpus.jsonl import LEVELS
 from metaeval.corpus.model import Citation, Corpus, SupportLevel
 from metaeval.corpus.pairs import Rule, build_pairs
 from metaeval.corpus.sentences import split_sentences
@@ -65,8 +67,7 @@ def audit(config: RunConfig, sizes: Sequence[int] = SIZES) -> Audit:
     base = config.model_copy(update={"protocols": ("classification",), "pool": "own"})
     jobs = {unit: prepare(base.model_copy(update={"unit": unit}), corpus) for unit in ("chunk", "citation")}
     # Where only short pages have chunks of a known level, these say nothing about the data.
-    jobs = {unit: job for unit, job in jobs.items() if _share_known(job) >= 0.5}
-    found = {unit: _evaluated(job, _giveaways(job)) for unit, job in jobs.items()}
+    found = {unit: _evaluated(job, _giveaways(job)) for unit, job in jobs.items() if _share_known(job) >= 0.5}
     evidence = _evidence(corpus.citations)
     return Audit(
         data=found["citation"].data.model_copy(update={"name": name, "split": split}),
@@ -80,7 +81,7 @@ def audit(config: RunConfig, sizes: Sequence[int] = SIZES) -> Audit:
             for unit, result in found.items()
             for row in result.rows
         ],
-        duplicates=_duplicates(corpus, prepare(base, corpus)),
+        duplicates=_duplicates(corpus, jobs["chunk"]),
         votes=_votes(corpus.citations),
     )
 
@@ -216,20 +217,19 @@ def _votes(citations: Collection[Citation]) -> Votes | None:
 
 
 def _units(citation: Citation) -> Iterator[list[float]]:
-    """The votes on a citation, or on each of its parts: level names or numbers; what is neither is no vote."""
+    """The votes on a citation, or on each of its parts: level names or finite numbers; what is neither is no vote."""
     votes = citation.meta.get("votes")
     if not isinstance(votes, list):
         return
     for unit in votes if votes and all(isinstance(one, list) for one in votes) else [votes]:
-        known_votes = [value for one in unit if (value := _vote(one)) is not None]
-        yield known_votes
+        yield [value for one in unit if (value := _vote(one)) is not None]
 
 
 def _vote(value: object) -> float | None:
     if isinstance(value, str):
-        level = {level.label: level for level in SupportLevel}.get(value)
-        return None if level is None else float(level)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return float(LEVELS[value]) if value in LEVELS else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return float(value) if is_number else None
 
 
 _PUBLISHED = (
@@ -239,8 +239,8 @@ _PUBLISHED = (
 )
 
 
-def documentation(data: Path) -> str:
-    """The audits of all published data sets as one page. data: the folder with their files."""
+def documentation(data: Path | None) -> str:
+    """The audits of all published data sets as one page. data: the folder with their files; None: they are fetched."""
     audits, left_out = [], {}
     for name, split in _PUBLISHED:
         try:
@@ -251,4 +251,4 @@ def documentation(data: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(documentation(Path(sys.argv[1])), end="")  # noqa: T201
+    print(documentation(Path(sys.argv[1]) if sys.argv[1:] else None), end="")  # noqa: T201

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, plain, share
 from metaeval.report.html_report import Picture, page_of
 from metaeval.report.markdown import escape
+from metaeval.report.reading import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
 
 SCHEMA = "metaeval-audit/1"
 PAGE = "page"
 _PERCENT = Column(key="auc", label="ROC-AUC", scale=100, digits=1)
-_LEVELS = ("full", "partial", "none")
 STATEMENT_ONLY = "statement only"
 
 
@@ -134,8 +134,8 @@ _DOCS = """# What the data sets' labels mean
 
 How many chunks of fully supported citations hold a whole evidence set, what a perfect detector of full support would
 score under `evidence.rule=touched`, and what gives levels away without reading a source. `metaeval data audit NAME`
-prints the same for one data set or a corpus of your own, and writes a page with all tables; the
-[What a chunk's level means](evidence.md) explains the rules. Made by
+prints the same for one data set or a corpus of your own, and writes a page with all tables;
+[What a chunk's level means](evidence.md) explains the rules. This page is made by
 
     python -m metaeval.experiment.auditing ../shared/data > docs/data-audit.md
 """
@@ -158,7 +158,7 @@ def markdown(audits: Sequence[Audit], left_out: Mapping[str, str]) -> str:
             (
                 f"{data.name}, {data.split}",
                 f"{data.citations:,}",
-                " / ".join(f"{data.levels.get(level, 0):,}" for level in _LEVELS),
+                " / ".join(f"{data.levels.get(level, 0):,}" for level in LEVELS),
                 f"{found.words[0]:,.0f}",
                 f"{at.whole:,} of {at.touched:,}" if at else "no evidence",
                 numeral(perfect.get("touched"), _PERCENT),
@@ -211,7 +211,7 @@ def _rules(found: Audit, where: str, brief: bool) -> Grid:
         Line(
             one.rule,
             (
-                *(Cell(f"{one.levels.get(level, 0):,}") for level in _LEVELS),
+                *(Cell(f"{one.levels.get(level, 0):,}") for level in LEVELS),
                 Cell(f"{one.left_out:,}"),
                 *(Cell(numeral(one.perfect.get(name, {}).get("FS-PS"), _PERCENT)) for name in detectors),
             ),
@@ -222,7 +222,7 @@ def _rules(found: Audit, where: str, brief: bool) -> Grid:
         key=("audit", "rules"),
         title="Labels of chunks under each rule for evidence",
         subtitle=f"{where}, {found.chunks}; FS-PS (ROC-AUC, %) of a perfect detector",
-        headings=(*_LEVELS, "left out", *detectors),
+        headings=(*LEVELS, "left out", *detectors),
         blocks=(Block("", tuple(lines)),),
         stub="evidence.rule",
     )
@@ -263,7 +263,7 @@ def _cell(value: Value | None) -> Cell:
 
 def _about(found: Audit) -> Iterator[Note]:
     data, (middle, most) = found.data, found.words
-    levels = " / ".join(f"{level} {data.levels.get(level, 0):,}" for level in _LEVELS)
+    levels = " / ".join(f"{level} {data.levels.get(level, 0):,}" for level in LEVELS)
     yield Note(
         "data",
         f"{count(data.citations, 'citation')} ({levels}), {count(data.groups, 'group')}; "
@@ -284,7 +284,7 @@ def _about(found: Audit) -> Iterator[Note]:
     if votes := found.votes:
         alpha = UNDEFINED if votes.alpha is None else f"{votes.alpha:.2f}"
         said = f"{share(votes.unanimous, votes.units)} unanimous, Krippendorff's alpha {alpha}"
-        yield Note("votes", f"{votes.votes:,} on {votes.units:,} units: {said}")
+        yield Note("votes", f"{count(votes.votes, 'vote')} on {count(votes.units, 'unit')}: {said}")
 
 
 def findings(found: Audit, shown: str = "") -> Iterator[str]:

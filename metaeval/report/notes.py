@@ -13,6 +13,7 @@ from itertools import count as numbers
 from itertools import product
 
 from metaeval.report.grid import Note, chance, count, numeral, plain, share, short, span, value_of
+from metaeval.report.reading import LEVELS
 from metaeval.report.result import (
     FULL_SUPPORT,
     Column,
@@ -211,8 +212,6 @@ def _perfect_detector(result: Result) -> Note:
     return Note("perfect detector", text, values_by_kind(found.values, result.columns))
 
 
-_LEVELS = ("full", "partial", "none")
-
 _METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
 
 FEW_GROUPS = 30
@@ -262,8 +261,8 @@ def _data(data: Data) -> str:
     )
     counts = [count(number, noun) for number, noun in numbers if number]
     # A saved result has its keys in alphabetical order; the scale's own order is the one to read.
-    names = [name for name in _LEVELS if name in data.levels]
-    names += sorted(set(data.levels) - set(_LEVELS), key=_grade)
+    names = [name for name in LEVELS if name in data.levels]
+    names += sorted(set(data.levels) - set(LEVELS), key=_grade)
     levels = " / ".join(f"{plain(name)} {data.levels[name]:,}" for name in names)
     where = ", ".join(part for part in (plain(data.name), plain(data.split)) if part)
     return "; ".join(filter(None, (f"{where}: {', '.join(counts)}", f"levels {levels}" if levels else "")))

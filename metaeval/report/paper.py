@@ -41,6 +41,7 @@ from metaeval.report.notes import (
     settings,
     tests_controls,
 )
+from metaeval.report.reading import LEVELS
 from metaeval.report.result import Column, Data, Result, Row
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
@@ -85,9 +86,6 @@ def signatures(results: Sequence[Result]) -> tuple[str, ...]:
 def _flat(note: Note) -> str:
     items = "; ".join(f"{names}: {text}" for names, text in note.items)
     return " ".join(part for part in (note.text, items) if part)
-
-
-LEVELS = ("full", "partial", "none")
 
 
 def level_counts(results: Sequence[Result]) -> Grid | None:

@@ -119,6 +119,22 @@ def test_what_is_no_vote_is_left_out(audited):
     assert audited(corpus_of(one, ("Two facts.", "h", "p1", NONE, [], None))).votes is None
 
 
+def test_a_vote_that_is_not_finite_is_no_vote(audited, tmp_path):
+    path = tmp_path / "votes.jsonl"
+    one, other = ("One fact.", "g", "p0", FULL, [], [1, 0, 123]), ("Nothing.", "h", "p2", NONE, [], None)
+    write_corpus(corpus_of(one, other), path)
+    path.write_text(path.read_text(encoding="utf-8").replace("123", "1e999"), encoding="utf-8")
+
+    assert audited(dataset="jsonl", data=path).votes.votes == 2
+
+
+def test_duplicates_are_of_chunks_whatever_the_unit_of_the_settings(audited):
+    twice = corpus_of(("One fact.", "g", "p0", FULL, [(0,)], None), ("Two facts.", "h", "p0", NONE, [], None))
+    found = audited(twice, unit="page", chunk={"size": 2})
+
+    assert found.duplicates.chunks == 4
+
+
 def test_without_evidence_nothing_is_said_of_chunks(audited):
     bare = replace(MADE, citations=tuple(replace(one, evidence=()) for one in MADE.citations))
 
