@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metaeval import __version__, registry
+from metaeval.cli.metrics import card_lines, in_words
 from metaeval.config import option_docs
 
 if TYPE_CHECKING:
@@ -53,10 +54,9 @@ def write_cards(app: Sphinx) -> None:
 def _metric_page(name: str) -> Iterator[str]:
     kind = registry.find("metric", name)
     yield from (f"# {name}", "", f"{(kind.__doc__ or kind.card.summary).strip().partition(chr(10))[0]}", "")
-    card = asdict(kind.card)
-    yield from _table(("field", "value"), ((key.replace("_", " "), _shown(value)) for key, value in card.items()))
+    yield from _table(("field", "value"), card_lines(asdict(kind.card)))
     words = option_docs(kind.Options)
-    options = [(key, _shown(one.default), words.get(key, "")) for key, one in kind.Options.model_fields.items()]
+    options = [(key, in_words(one.default), words.get(key, "")) for key, one in kind.Options.model_fields.items()]
     if options:
         yield from ("", "## Options", "", f"`--set metric_options.{name}.NAME=VALUE`", "")
         yield from _table(("option", "default", "what it decides"), options)
@@ -66,7 +66,7 @@ def _dataset_page(name: str) -> Iterator[str]:
     card = registry.find("dataset", name)
     yield from (f"# {name}", "", f"{card.title}.", "")
     fields = ("origin", "commit", "licence", "citation", "schema", "kind", "default_split", "note")
-    rows = [(key.replace("_", " "), _shown(getattr(card, key))) for key in fields]
+    rows = card_lines({key: getattr(card, key) for key in fields})
     files = [(split, file.name, f"{file.size:,}", file.sha256) for split in card.files for file in card.files[split]]
     yield from _table(("field", "value"), [row for row in rows if row[1]])
     if files:
@@ -74,21 +74,13 @@ def _dataset_page(name: str) -> Iterator[str]:
         yield from _table(("split", "file", "bytes", "SHA-256"), files)
     if card.options:
         yield from ("", "## Options", "", f"`--set dataset_options.{name}.NAME=VALUE`", "")
-        options = ((key, _shown(one.default), one.help) for key, one in card.options.items())
+        options = ((key, in_words(one.default), one.help) for key, one in card.options.items())
         yield from _table(("option", "default", "what it decides"), options)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     for row in (head, ("---",) * len(head), *rows):
         yield f"| {' | '.join(cell.replace('|', '&#124;').replace(chr(10), ' ') for cell in row)} |"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
 
 
 def leave_out(_app: Sphinx, _what: str, _name: str, member: object, skipped: bool, _options: object) -> bool | None:

@@ -11,6 +11,19 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
+# What the Python interface imports.
+FROM_PYTHON = (
+    "metaeval.config",
+    "metaeval.corpus",
+    "metaeval.scoring",
+    "metaeval.experiment",
+    "metaeval.report",
+    "metaeval.errors",
+    "metaeval.files",
+    "metaeval.reading",
+    "metaeval.own_tables",
+)
+
 # What each room may import of ours: a module belongs to the longest room that its name starts with.
 ALLOWED = {
     "metaeval.shown": (),
@@ -91,30 +104,8 @@ ALLOWED = {
         "protocols.contract",
         "protocols.comparison",
     ),
-    "metaeval.api": (
-        "metaeval.registry",
-        "metaeval.config",
-        "metaeval.corpus",
-        "metaeval.scoring",
-        "metaeval.experiment",
-        "metaeval.report",
-        "metaeval.errors",
-        "metaeval.files",
-        "metaeval.reading",
-        "metaeval.own_tables",
-    ),
-    "metaeval.analyses": (
-        "metaeval.api",
-        "metaeval.config",
-        "metaeval.corpus",
-        "metaeval.scoring",
-        "metaeval.experiment",
-        "metaeval.report",
-        "metaeval.errors",
-        "metaeval.files",
-        "metaeval.reading",
-        "metaeval.own_tables",
-    ),
+    "metaeval.api": ("metaeval.registry", *FROM_PYTHON),
+    "metaeval.analyses": ("metaeval.api", *FROM_PYTHON),
     "metaeval.cli": (
         "metaeval",
         "metaeval.cli",

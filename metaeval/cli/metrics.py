@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from itertools import takewhile
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,29 +73,32 @@ def show(name: Name, set_: Options = None) -> None:
             raise
         # Metrics that are nothing without an argument (worker:COMMAND) still have a card.
         card = registry.find("metric", name).card
-        show_card([*_card_lines(asdict(card)), ("needs", str(error))])
+        show_card([*card_lines(asdict(card)), ("needs", str(error))])
         return
     state = readiness(name, metric)
     lines = [("variant", f"{name}: {metric_variant(path).note}")] if path else []
-    lines += [("state", str(state)), *_card_lines(asdict(metric.card))]
+    lines += [("state", str(state)), *card_lines(asdict(metric.card))]
     words = option_docs(metric.Options)
     for option, value in metric.describe_options().items():
         about = f"  ({words[option]})" if option in words else ""
-        lines.append(("option", f"{option} = {_shown(value)}".rstrip() + about))
+        lines.append(("option", f"{option} = {in_words(value)}".rstrip() + about))
     # It holds the hash of the model's files, which are not fetched for it.
     known = state.state in ("ready", "needs key")
     identity = canonical_json(metric.identity()) if known else "known once the model's files are here"
     show_card([*lines, ("identity", identity)])
 
 
-def _card_lines(card: dict[str, object]) -> list[tuple[str, str]]:
-    return [(key.replace("_", " "), _shown(value)) for key, value in card.items()]
+def card_lines(card: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The fields of a card with their values, in words."""
+    return [(key.replace("_", " "), in_words(value)) for key, value in card.items()]
 
 
-def _shown(value: object) -> str:
+def in_words(value: object) -> str:
     """A field in words; an empty text for what the metric does not have."""
     if isinstance(value, tuple):
-        return ", ".join(map(str, value))
+        return ", ".join(map(in_words, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={in_words(one)}" for name, one in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else str(value)

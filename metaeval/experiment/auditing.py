@@ -228,8 +228,9 @@ def _units(citation: Citation) -> Iterator[list[float]]:
 def _vote(value: object) -> float | None:
     if isinstance(value, str):
         return float(LEVELS[value]) if value in LEVELS else None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    return float(value) if is_number else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return None
+    return float(value)
 
 
 _PUBLISHED = (
