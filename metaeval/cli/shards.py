@@ -144,6 +144,6 @@ def slurm(
       metaeval shards status shards             (what is left: sbatch --array=...)
       metaeval shards merge shards --store results/scores.sqlite
     """
-    from metaeval.experiment.sharding import batch_file
+    from metaeval.experiment.slurm import batch_file
 
     say_text(batch_file(given.run(), given.words, tasks, out, cpus, gpus, time), end="")

@@ -16,6 +16,7 @@ from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import Execute, Recipe
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.work import Work
 
 _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 
@@ -24,15 +25,11 @@ _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
     """The processes in which the run scores, started when they are needed; None where this one does."""
     if config.executor.name == "ray":
-        if config.executor.devices:
-            raise UserError("Ray places its actors on GPUs by itself: leave executor.devices out.")
         from metaeval.scoring.executors.ray import RayPool
 
         with closing(RayPool(config.executor.address, config.executor.workers)) as actors:
             yield actors
         return
-    if config.executor.address:
-        raise UserError("executor.address is of a Ray cluster: ask for it with --executor ray.")
     if config.executor.alone:
         yield None
         return
@@ -68,10 +65,10 @@ def _devices(asked: Sequence[str]) -> list[str]:
     return list(asked)
 
 
-def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute | None:
+def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
     """Where metrics that share a job are scored: in the pool, but for a metric that one process alone may run."""
     if pool is None or any(metric.where == "driver" for metric in metrics):
-        return None
+        return Work(metrics).run
     return partial(pool.run, recipe_of(names, metrics, config))
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import platform
 import random
-import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -25,7 +23,7 @@ from metaeval.files import sha256_json
 from metaeval.reading import parquet_library, read_text
 from metaeval.scoring.contract import Combination, Metric, Status
 from metaeval.scoring.engine import context_of, job_identity
-from metaeval.scoring.executors.contract import Execute, Task
+from metaeval.scoring.executors.contract import Task
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.plan import Block, Plan, Texts, make_plan
 from metaeval.scoring.shardfile import (
@@ -41,10 +39,8 @@ from metaeval.scoring.shardfile import (
     write_note,
 )
 from metaeval.scoring.store import ScoreStore, pair_key
-from metaeval.scoring.work import Work
 from metaeval.trust import check_file
 
-_TIME = re.compile(r"(\d+-)?\d+(:\d+){0,2}")
 _BATCH = 100_000
 TOLERANCE = 1e-5
 """Largest difference of a score that another model of device may give."""
@@ -92,17 +88,23 @@ def export_shard(
     `UserError` for a metric that cannot be sharded, before anything is scored.
     """
     parquet_library()
+    names = shardable(config)
+    whole = prepare(config)
+    with worker_pool(config) as pool:
+        for group in metric_groups(names, config):
+            texts = reading(whole, load_metric(group[0], config)).texts
+            yield from _export_group(group, texts, config, shard, folder, progress, pool)
+
+
+def shardable(config: RunConfig) -> list[str]:
+    """The run's metrics, each once; `UserError` for one that cannot be scored in shards."""
     if files := [name for name in config.metrics if name.startswith(FILE_PREFIX)]:
         raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
     check_names(config)
     names = list(dict.fromkeys(config.metrics))
     for name in names:
         _check_shardable(name, load_metric(name, config))
-    whole = prepare(config)
-    with worker_pool(config) as pool:
-        for group in metric_groups(names, config):
-            texts = reading(whole, load_metric(group[0], config)).texts
-            yield from _export_group(group, texts, config, shard, folder, progress, pool)
+    return names
 
 
 def _check_shardable(name: str, metric: Metric) -> None:
@@ -142,7 +144,7 @@ def _export_group(
         scored = total - sum(len(block.keys) for block in left)
         if progress:
             progress(label, scored, total)
-        execute = executed(pool, group, metrics, config) or Work(metrics).run
+        execute = executed(pool, group, metrics, config)
         with ExitStack() as stack:
             writers = []
             for place, identity in zip(places, job.identities, strict=True):
@@ -388,7 +390,7 @@ def _verify_plan(
     chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
     differing, largest, pairs = 0, 0.0, 0
     with worker_pool(config) as pool, plug_in(note.metric):
-        execute: Execute = executed(pool, [note.metric], [metric], config) or Work([metric]).run
+        execute = executed(pool, [note.metric], [metric], config)
         tasks = (job.task(job.plan.blocks[number], (0,)) for number in chosen)
         for task, (answers,) in execute(context_of(job.unique.values()), tasks):
             for answer, row in zip(answers, known[task.block][1], strict=True):
@@ -401,41 +403,3 @@ def _verify_plan(
                 progress(note.metric, pairs, sum(len(job.plan.blocks[number].keys) for number in chosen))
     same = all(known[number][0] == device for number in chosen)
     return Checked(note.metric, len(chosen), pairs, differing, largest, same)
-
-
-def batch_file(
-    config: RunConfig, words: Sequence[str], tasks: int, folder: Path, cpus: int, gpus: int, time: str
-) -> str:
-    """A Slurm batch file, one task of an array for each shard; `UserError` as `export_shard` before it scores.
-
-    words: what was typed for the run's settings. gpus: of a task, each with a process of its own where there are
-    several.
-    """
-    for name, value, least in (("--tasks", tasks, 1), ("--cpus", cpus, 1), ("--gpus", gpus, 0)):
-        if value < least:
-            raise UserError(f"{name} is {value}; it should be {least} or more.")
-    if not _TIME.fullmatch(time):
-        raise UserError(f"--time is {time!r}; it should be as Slurm reads it: 90, 04:00:00 or 2-12:00:00.")
-    check_names(config)
-    for name in dict.fromkeys(config.metrics):
-        _check_shardable(name, load_metric(name, config))
-    more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
-    command = shlex.join(["metaeval", "score", *words, *more, "--out", str(folder)])
-    return "".join(
-        f"{line}\n"
-        for line in (
-            "#!/bin/bash",
-            "#SBATCH --job-name=metaeval",
-            f"#SBATCH --array=0-{tasks - 1}",
-            f"#SBATCH --cpus-per-task={cpus}",
-            *([f"#SBATCH --gpus-per-task={gpus}"] if gpus else []),
-            f"#SBATCH --time={time}",
-            "#SBATCH --signal=B:TERM@120",
-            "#SBATCH --requeue",
-            "",
-            "# Every task writes whole blocks into the folder of shards, and one that runs again skips what is there.",
-            "# What is left:   metaeval shards status " + shlex.quote(str(folder)),
-            "# When all is:    metaeval shards merge " + shlex.quote(str(folder)),
-            f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"',
-        )
-    )

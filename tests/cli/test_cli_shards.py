@@ -267,6 +267,7 @@ def test_verify_runs_no_code_that_a_file_names(cli, refused, score):
             ("slurm", "-m", "overlap", "--time", "soon\nX"),
             "--time is 'soon\\nX'; it should be",
         ),
+        (("slurm", "-m", "scores:x.jsonl"), "'scores:x.jsonl' is scored already"),
         (("slurm", "-m", "llm-discrete"), "'llm-discrete' asks a chat model"),
     ],
 )
