@@ -199,6 +199,14 @@ class ExecutorConfig(Strict):
             raise ValueError(f"{','.join(value)!r} names a device twice")
         return value
 
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> ExecutorConfig:
+        if self.name == "ray" and self.devices:
+            raise ValueError("Ray places its actors on GPUs by itself: leave executor.devices out")
+        if self.name != "ray" and self.address:
+            raise ValueError("executor.address is of a Ray cluster: ask for it with --executor ray")
+        return self
+
 
 TrustConfig = Annotated[
     bool,

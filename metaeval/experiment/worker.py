@@ -47,6 +47,7 @@ class Scorer:
     """What a worker does with its lines."""
 
     def __init__(self) -> None:
+        self._recipe: Any = None
         self._label, self._context, self._work = "", Context((), ()), Work(())
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,14 +59,14 @@ class Scorer:
 
     def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Make a job's metrics, and prepare them for its texts; what was there before is let go first."""
-        if message["recipe"] != getattr(self, "_recipe", None):
-            self._work = Work(())
+        if message["recipe"] != self._recipe:
+            self._recipe, self._work = None, Work(())
             # As the other process found its modules; what is installed here stays in front.
             sys.path += [folder for folder in message["path"] if folder not in sys.path]
-            self._recipe = message["recipe"]
-            recipe = Recipe(**{**self._recipe, "names": tuple(self._recipe["names"])})
+            recipe = Recipe(**message["recipe"])
             self._label = " + ".join(recipe.names)
             self._work = Work(job_metrics(recipe))
+            self._recipe = message["recipe"]
         self._context = Context(**message["context"])
         with plug_in(self._label):
             self._work.prepare(self._context)

@@ -76,12 +76,17 @@ class LineProcess:
             code = self._process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
             return "closed its standard output"
-        if code >= 0:
-            return f"ended with exit code {code}"
-        try:
-            return f"was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was killed by signal {-code}"
+        return how_ended(code)
+
+
+def how_ended(code: int) -> str:
+    """How a process of this return code ended, in words."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
 
 
 def _write(pipe: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from metaeval.scoring.backends.line_process import how_ended
 from metaeval.scoring.executors.pool import Child, Piece, Pool
 
 WORKER = "metaeval.experiment.worker"
@@ -67,21 +68,20 @@ class _Process:
             env={**os.environ, **place.environment},
             start_new_session=True,  # Ctrl-C is for this process, which then ends the worker
         )
+        self._in, self._out = filter(None, (self._process.stdin, self._process.stdout))
         if place.cores:
             with contextlib.suppress(OSError):  # it has ended, or the system knows better
                 os.sched_setaffinity(self._process.pid, place.cores)
 
     def fileno(self) -> int:
         """The worker's output."""
-        assert self._process.stdout is not None
-        return self._process.stdout.fileno()
+        return self._out.fileno()
 
     def send(self, packed: bytes) -> None:
         """Send a line, or several; that the worker has ended is seen on its output."""
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
-            self._process.stdin.write(packed)
-            self._process.stdin.flush()
+            self._in.write(packed)
+            self._in.flush()
 
     def receive(self) -> list[dict[str, Any]] | None:
         """What has come of whole lines; None when the worker has ended."""
@@ -93,8 +93,7 @@ class _Process:
 
     def ending(self) -> str:
         """How the worker ended, in words, with the last line of its standard error."""
-        code = self._process.wait()
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         return f"{how} ({said[-1].strip()})" if said else how
@@ -104,9 +103,9 @@ class _Process:
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self._errors):
+        for pipe in (self._in, self._out, self._errors):
             with contextlib.suppress(OSError):
-                pipe.close() if pipe else None
+                pipe.close()
 
 
 class ProcessPool(Pool):

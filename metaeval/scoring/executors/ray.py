@@ -118,23 +118,22 @@ class RayPool(Pool):
                     f"There is no Ray cluster at {address or 'this machine'} ({error}): start one with 'ray start "
                     "--head', or leave executor.address out for one on this machine."
                 ) from error
-        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        gpus = sum(int(node.get("GPU", 0)) for node in nodes)
+        alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        nodes = [(int(node.get("CPU", 0)), int(node.get("GPU", 0))) for node in alive]
+        gpus = sum(gpu for _, gpu in nodes)
         super().__init__(workers or gpus or len(nodes))
         if gpus and self.size > gpus:
             self.close()
             raise UserError(f"executor.workers is {self.size}, and the cluster has {gpus} GPUs: each worker takes one.")
         self._gpus = int(bool(gpus))
-        self._cores = share(
-            [(int(node.get("CPU", 0)), int(node["GPU"]) if "GPU" in node else 0) for node in nodes], self.size
-        )
+        self._cores = share(nodes, self.size)
         self._told = False
 
     def start(self, number: int) -> Child:
         """Start an actor; it is placed where its cores, or its GPU, are free."""
         # Next to none where there are more workers than cores, so that all are placed.
-        share = self._cores if self._cores * self.size <= self._ray.cluster_resources().get("CPU", 1) else 0.01
-        kind = self._ray.remote(num_cpus=share, num_gpus=self._gpus, max_restarts=0, scheduling_strategy="SPREAD")(
+        cores = self._cores if self._cores * self.size <= self._ray.cluster_resources().get("CPU", 1) else 0.01
+        kind = self._ray.remote(num_cpus=cores, num_gpus=self._gpus, max_restarts=0, scheduling_strategy="SPREAD")(
             _Actor
         )
         return _Remote(self._ray, kind.remote(number, self._cores, os.getcwd()))

@@ -284,6 +284,14 @@ def test_a_driver_that_is_killed_takes_its_workers_along(folder):
     [
         ({"devices": "0,x"}, r"Setting 'executor.devices' .*: '0,x' should be numbers with commas"),
         ({"devices": "1,1"}, "'1,1' names a device twice"),
+        (
+            {"name": "ray", "devices": "0"},
+            "'executor' in the settings: Ray places its actors on GPUs by itself",
+        ),
+        (
+            {"address": "auto"},
+            r"executor\.address is of a Ray cluster: ask for it with --executor ray\.",
+        ),
         ({"workers": -1}, "Setting 'executor.workers' .* should be greater than or equal to 0"),
     ],
 )
