@@ -10,8 +10,11 @@ import importlib.util
 import json
 import os
 import sqlite3
+from contextlib import ExitStack
 from fnmatch import fnmatch
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -106,6 +109,22 @@ def hostile():
 def load_module():
     """The function that loads a module of the tests by its path."""
     return load
+
+
+@pytest.fixture(scope="module")
+def serve_with():
+    """Serve a class of request handlers on a free port of this machine until the module's tests end; the address."""
+    with ExitStack() as running:
+
+        def serve(handler):
+            server = running.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), handler))
+            thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+            running.callback(thread.join)
+            running.callback(server.shutdown)
+            thread.start()
+            return f"http://127.0.0.1:{server.server_port}"
+
+        yield serve
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,9 @@ import hashlib
 import http.server
 import io
 import socket
-import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +53,8 @@ class _Origin(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def origin() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Origin)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def origin(serve_with: Callable[[type], str]) -> str:
+    return serve_with(_Origin)
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,8 @@ import hashlib
 import os
 import pickle
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -257,7 +256,7 @@ def test_wrong_options_are_one_sentence(option):
 
 
 @pytest.fixture
-def origin(layers):
+def origin(layers, serve_with):
     """A server on loopback that hands out the layers, and counts how often; other names are 404."""
     content = layers.read_bytes()
     asked = []
@@ -276,11 +275,7 @@ def origin(layers):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", content, asked
-    server.shutdown()
-    server.server_close()
+    return serve_with(Origin), content, asked
 
 
 def test_layers_are_fetched_once_and_checked(origin, monkeypatch, tmp_path, folder):

@@ -9,7 +9,6 @@ import multiprocessing
 import os
 import random
 import signal
-import threading
 import time
 
 import pytest
@@ -41,14 +40,8 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def url():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/file"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def url(serve_with):
+    return f"{serve_with(Slow)}/file"
 
 
 @pytest.mark.parametrize(("kills", "seed"), [(4, 1), pytest.param(60, 2, marks=pytest.mark.slow)])
