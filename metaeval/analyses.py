@@ -1,5 +1,7 @@
 """The analyses of the command line as functions of the same names; see `metaeval COMMAND --help` for what they tell.
 
+The two commands of `metaeval gate` are `fit_gate` and `check_gate`.
+
 Settings have the names of `RunConfig`. Scores come from the score store and go there; nothing else is written, but by
 `view`. Every function raises `metaeval.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from metaeval.config import RunConfig, load_run, validated
 from metaeval.errors import UserError
@@ -23,6 +25,9 @@ from metaeval.report.notebook import Results, Sheets
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from metaeval.experiment.claims import Tried
+    from metaeval.experiment.labelling.estimate import Estimates
+    from metaeval.experiment.labelling.gate import Checked, Fitted, Gate
     from metaeval.report.differences import Change
     from metaeval.report.multiverse import Multiverse
 
@@ -117,6 +122,100 @@ def calibrate(
     with notebook_progress() as progress:
         panel, found = learn(_config(metrics, {"unit": "citation", **settings}), target, objective, folds, progress)
     return Sheets([calibration_sheet(panel, found, target, objective, folds)])
+
+
+def label(
+    answers: Any,
+    n: int = 60,
+    design: str = "random",
+    unit: str = "item",
+    metric: str = "overlap",
+    seed: int = 0,
+    *,
+    columns: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> list[dict[str, Any]]:
+    """Draw citations for people to label: mappings with the text, a blank level, and the probability of being drawn.
+
+    answers: a file, a corpus, a data frame or mappings. columns: the heading of each role, where it does not say it.
+    """
+    from metaeval.experiment.labelling.items import items_of
+    from metaeval.experiment.labelling.label import draw
+
+    with notebook_progress() as progress:
+        config = _config((), settings)
+        return draw(items_of(answers, columns), n, design, unit, metric, seed, None, config, progress).records
+
+
+def estimate(
+    answers: Any,
+    labels: Any = None,
+    metric: str = "overlap",
+    other: Any = None,
+    *,
+    estimand: Literal["set", "process"] = "set",
+    columns: Mapping[str, str] | None = None,
+    assume_sample: bool = False,
+    **settings: Any,
+) -> Estimates:
+    """Estimate citation quality from a metric's scores of all citations and people's labels of some.
+
+    answers, columns: as in `label`; other: those of a second system, for differences. labels: a file, a data frame, or
+    a mapping of ids to levels. estimand: these answers, or the process that makes such answers.
+    """
+    from metaeval.experiment.labelling.estimate import estimate as make
+
+    with notebook_progress() as progress:
+        config = _config((), settings)
+        return make(answers, labels, metric, other, estimand, columns, assume_sample, config, progress)
+
+
+def fit_gate(
+    answers: Any,
+    labels: Any = None,
+    metrics: Sequence[str] = ("overlap", "support-mini", "minilm-bertscore"),
+    *,
+    max_missed: float = 0.1,
+    max_flagged: float = 0.5,
+    max_unsupported: float = 0.2,
+    alpha: float = 0.05,
+    target: Literal["partial", "full"] = "partial",
+    columns: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> Fitted:
+    """Fit a gate: the first of the metrics, the cheapest first, and its threshold, that keep a promise.
+
+    The promise: at most `max_missed` of unsupported citations are not flagged. answers, labels, columns: as in
+    `estimate`. The gate is None where no metric keeps it.
+    """
+    from metaeval.experiment.labelling.gate import fit
+
+    limits = max_missed, max_flagged, max_unsupported, alpha, target
+    with notebook_progress() as progress:
+        return fit(answers, labels, metrics, *limits, columns, _config((), settings), progress)
+
+
+def check_gate(
+    answers: Any,
+    gate: Gate | str | Path,
+    *,
+    max_unsupported: float | None = None,
+    columns: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> Checked:
+    """Check a release against a gate, or the file of one. max_unsupported: in place of the gate's."""
+    from metaeval.experiment.labelling.gate import check
+
+    of = Path(gate) if isinstance(gate, str) else gate
+    with notebook_progress() as progress:
+        return check(answers, of, max_unsupported, columns, _config((), settings), progress)
+
+
+def check_claim(scores: Any, claim: str, **settings: Any) -> Tried:
+    """Try a published number, "0.71 AUC on WiCE", under every choice that it leaves open. scores: a file, or by id."""
+    from metaeval.experiment.claims import check_claim as check
+
+    return check(scores, claim, _config((), settings))
 
 
 def tables(*datasets: str, **settings: Any) -> Results:

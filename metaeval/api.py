@@ -6,26 +6,19 @@ import logging
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from metaeval import registry
 from metaeval.config import RunConfig, load_run
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.corpus.pairs import Pair
 from metaeval.errors import UserError
-from metaeval.experiment import claims, prepared_run
+from metaeval.experiment import prepared_run
 from metaeval.experiment import run as runs
 from metaeval.experiment.citing import run as pipelines
 from metaeval.experiment.citing.result import PipelineResult
-from metaeval.experiment.claims import Tried
 from metaeval.experiment.columns import named_apart, published_columns, rating_column, score_column
 from metaeval.experiment.evaluation import readings_of
-from metaeval.experiment.labelling import estimate as estimates
-from metaeval.experiment.labelling import gate
-from metaeval.experiment.labelling.estimate import Estimates
-from metaeval.experiment.labelling.gate import Checked, Fitted
-from metaeval.experiment.labelling.items import items_of
-from metaeval.experiment.labelling.label import draw
 from metaeval.experiment.metrics import able_defaults, check_metric, score_metrics
 from metaeval.experiment.notebook_progress import notebook_progress
 from metaeval.experiment.prepared_run import prepare_ratings
@@ -140,59 +133,6 @@ def cite(
     asked = {"nli": nli or None, "threshold": None if threshold is None else str(threshold), **options}
     settings = {"results": Path(results), **({} if budget is None else {"budget": budget})}
     return pipelines.cite(pipeline, answers, asked, settings)
-
-
-def estimate(
-    answers: Any,
-    labels: Any = None,
-    metric: str = "overlap",
-    other: Any = None,
-    *,
-    estimand: Literal["set", "process"] = "set",
-    columns: Mapping[str, str] | None = None,
-    assume_sample: bool = False,
-    **settings: Any,
-) -> Estimates:
-    """Citation quality from a metric's scores of all citations and people's labels of some, with honest intervals.
-
-    answers: a file, a corpus, a data frame or mappings (columns: the heading of each role, where it does not say it);
-    other: those of a second system, for differences. labels: a file, a data frame, or a mapping of ids to levels.
-    estimand: these answers, or the process that makes such answers.
-    """
-    return estimates.estimate(answers, labels, metric, other, estimand, 0.95, columns, assume_sample, _config(settings))
-
-
-def draw_labels(
-    answers: Any,
-    n: int = 60,
-    design: str = "random",
-    unit: str = "item",
-    metric: str = "overlap",
-    seed: int = 0,
-    **settings: Any,
-) -> list[dict[str, Any]]:
-    """Citations for people to label: mappings with the text, a blank level, and the probability of being drawn."""
-    return draw(items_of(answers), n, design, unit, metric, seed, None, _config(settings)).records
-
-
-def fit_gate(
-    answers: Any, labels: Any = None, metrics: Sequence[str] = ("overlap",), max_missed: float = 0.1, **options: Any
-) -> Fitted:
-    """The first of the metrics, the cheapest first, whose threshold misses at most `max_missed` of the unsupported.
-
-    options: max_flagged, max_unsupported, alpha, target, mapping, as in `metaeval.experiment.labelling.gate.fit`.
-    """
-    return gate.fit(answers, labels, metrics, max_missed, **options)
-
-
-def check_gate(answers: Any, fitted: gate.Gate | str | Path, **options: Any) -> Checked:
-    """Hold a release against a gate, or the file of one. options: max_unsupported, mapping."""
-    return gate.check(answers, fitted if isinstance(fitted, gate.Gate) else Path(fitted), **options)
-
-
-def check_claim(scores: Any, claim: str, **settings: Any) -> Tried:
-    """A published number, "0.71 AUC on WiCE", under every choice that it leaves open. scores: a file, or by id."""
-    return claims.check_claim(scores, claim, _config(settings))
 
 
 def told(found: runs.Evaluated) -> Results:

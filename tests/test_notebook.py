@@ -17,7 +17,7 @@ from metaeval.errors import UserError
 QUICK = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
 COMMANDS = {
     *("run", "evaluate", "pairs", "score", "compare", "power", "decide", "calibrate", "tables", "figures"),
-    *("multiverse", "explain", "diff", "view"),
+    *("multiverse", "explain", "diff", "view", "label", "estimate", "check_claim"),
 }
 """Commands that have a function of their name."""
 
@@ -65,7 +65,8 @@ def test_every_name_can_be_completed_and_imported():
 def test_commands_are_functions_of_their_names():
     from metaeval.cli.app import app
 
-    assert {one.name or one.callback.__name__ for one in app.registered_commands} >= COMMANDS
+    names = {one.name or one.callback.__name__ for one in app.registered_commands}
+    assert {name.replace("-", "_") for name in names} >= COMMANDS
     assert set(metaeval.__all__) >= COMMANDS
 
 
@@ -161,6 +162,35 @@ def test_the_same_numbers_as_the_command_line(settings, tmp_path, monkeypatch, c
     for name, sheet in compared.items():
         (file,) = tmp_path.rglob(f"{name}.json")
         assert json.loads(file.read_text())["records"] == [dict(record) for record in sheet.records]
+
+
+def test_labels_lead_to_an_estimate_and_a_gate(settings):
+    rows = [
+        {
+            "Kennung": f"k{n}",
+            "claim": f"town {n} has a mill",
+            "page": "Cats sleep." if n % 3 == 0 else f"Town {n} has a mill.",
+        }
+        for n in range(150)
+    ]
+    columns = {"id": "Kennung"}
+    drawn = metaeval.label(rows, 120, columns=columns, **settings)
+    labels = {one["id"]: "none" if int(one["id"][1:]) % 3 == 0 else "full" for one in drawn}
+    usual = metaeval.estimate(rows, labels, columns=columns, **settings)["full"]
+    narrow = metaeval.estimate(rows, labels, columns=columns, results=settings["results"], interval={"level": 0.5})
+    assert usual.low <= 2 / 3 <= usual.high
+    assert usual.low < narrow["full"].low < narrow["full"].high < usual.high
+
+    fitted = metaeval.fit_gate(rows, labels, ["overlap"], columns=columns, **settings)
+    assert metaeval.check_gate(rows, fitted.gate, max_unsupported=0.4, columns=columns, **settings).passed
+    assert not metaeval.check_gate(rows, fitted.gate, max_unsupported=0.1, columns=columns, **settings).passed
+    with pytest.raises(UserError, match="--max-unsupported is 2; allowed"):
+        metaeval.check_gate(rows, fitted.gate, max_unsupported=2, columns=columns, **settings)
+
+
+def test_a_claim_is_checked(settings):
+    scores = {one.pair_id: float(one.level) for one in metaeval.pairs(dataset="mini", **settings)}
+    assert metaeval.check_claim(scores, "1 AUC on mini", **settings).giving
 
 
 def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):

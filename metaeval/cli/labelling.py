@@ -84,7 +84,6 @@ def estimate(
             named,
             other,
             "set" if estimand == "set" else "process",
-            run.interval.level,
             read_mapping(map_ or ()),
             assume_sample,
             run,
@@ -300,8 +299,6 @@ def gate_check(
     from metaeval.report.markdown import page_of
     from metaeval.report.sheet import write_sheet
 
-    if max_unsupported is not None and not 0 <= max_unsupported < 1:
-        raise UserError(f"--max-unsupported is {max_unsupported:g}; allowed: from 0, and below 1.")
     fitted = gates.read_gate(gate_file)
     run = given.run(metrics=(fitted.metric,))
     with scoring_progress(given.quiet) as progress:

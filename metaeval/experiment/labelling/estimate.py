@@ -119,7 +119,6 @@ def estimate(
     metric: str = "overlap",
     other: Any = None,
     estimand: Estimand = "set",
-    level: float = 0.95,
     mapping: Mapping[str, str] | None = None,
     assume_sample: bool = False,
     config: RunConfig | None = None,
@@ -136,6 +135,7 @@ def estimate(
     if estimand not in ("set", "process"):
         raise UserError(f"The estimand is {estimand!r}; allowed: set (these answers) or process (what makes them).")
     config = (config or RunConfig()).model_copy(update={"metrics": (metric,)})
+    level = config.interval.level
     files = [items_of(one, mapping) for one in (answers, other) if one is not None]
     if len(files) == 2 and files[0].name == files[1].name:
         files = [replace(one, name=f"{one.name} ({number})") for number, one in enumerate(files, 1)]

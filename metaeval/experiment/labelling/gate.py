@@ -155,8 +155,7 @@ def fit(
     for name, value in (("max-missed", max_missed), ("max-flagged", max_flagged), ("alpha", alpha)):
         if not 0 < value < 1:
             raise UserError(f"--{name} is {value:g}; allowed: above 0 and below 1.")
-    if not 0 <= max_unsupported < 1:
-        raise UserError(f"--max-unsupported is {max_unsupported:g}; allowed: from 0, and below 1.")
+    _check_allowed(max_unsupported)
     if target not in ("partial", "full"):
         raise unknown("target", target, ("partial", "full"))
     if not metrics:
@@ -200,6 +199,11 @@ def fit(
             *(("read", text) for text in (*items.notes, *own.notes)),
         ),
     )
+
+
+def _check_allowed(max_unsupported: float) -> None:
+    if not 0 <= max_unsupported < 1:
+        raise UserError(f"--max-unsupported is {max_unsupported:g}; allowed: from 0, and below 1.")
 
 
 def _unsupported(found: Judged, target: str) -> Any:
@@ -259,7 +263,7 @@ def _gate(
         metric=column.name,
         made=_made(column),
         settings={key: dumped[key] for key in _SETTINGS},
-        threshold=chosen.threshold if np.isfinite(chosen.threshold) else float(np.nanmax(column.score)) + 1,
+        threshold=chosen.threshold,
         target="full" if target == "full" else "partial",
         max_missed=limits[0],
         max_flagged=limits[1],
@@ -284,9 +288,6 @@ def _gate(
         date=datetime.now(UTC).date().isoformat(),
     )
     return gate.model_copy(update={"hash": gate.content})
-
-
-_RUN_FIELDS = ("chunks", "sentences", "over-chunks")
 
 
 def _made(column: Column) -> dict[str, str]:
@@ -370,9 +371,11 @@ def check(
 ) -> Checked:
     """Hold a release against a gate: how much of it is unsupported, as far as the gate's metric can tell.
 
-    max_unsupported: in place of the gate's. Raises `UserError` for a gate that was changed, and where the metric here
-    is not the one that the gate was fitted with.
+    max_unsupported: in place of the gate's. Raises `UserError` for a share that none can be, for a gate that was
+    changed, and where the metric here is not the one that the gate was fitted with.
     """
+    if max_unsupported is not None:
+        _check_allowed(max_unsupported)
     where = "the gate" if isinstance(gate, Gate) else gate
     gate = gate if isinstance(gate, Gate) else read_gate(gate)
     # A gate is data: it may name what is registered, and neither code nor addresses.
@@ -436,16 +439,15 @@ def _scored(items: Items, gate: Gate, config: RunConfig | None, progress: Metric
 
 
 def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None = None) -> float | None:
-    """The score of one citation by the gate's metric, higher is more support; None where there is none."""
+    """The score of one citation by the gate's metric, higher is more support; None where a text is blank.
+
+    Raises `UserError` where the metric gives no score.
+    """
+    if not statement.strip() or not source.strip():
+        return None
     check_file("the gate", {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
-    try:
-        column = _scored(items_of([{"id": "1", "statement": statement, "source": source}]), gate, config)
-    except UserError as error:
-        if not statement.strip() or not source.strip():
-            return None
-        raise error
-    score = float(column.score[0])
-    return None if np.isnan(score) else score
+    item = {"id": "1", "statement": statement, "source": source}
+    return float(_scored(items_of([item]), gate, config).score[0])
 
 
 def signed(found: Fitted | Checked) -> str:

@@ -104,7 +104,10 @@ def labels_of(given: Any, items: Items, mapping: Mapping[str, str] | None = None
 
 
 def _read(table: Table, items: Items, mapping: Mapping[str, str]) -> Labels:
-    columns = table.find(LABEL_ROLES, {role: one for role, one in mapping.items() if role in LABEL_ROLES}, ["level"])
+    given = {role: one for role, one in mapping.items() if role in LABEL_ROLES}
+    if "id" in table.headings and given.get("id") not in table.headings:
+        given.pop("id", None)  # it speaks of the items: a sheet that was drawn from them has a column of its own
+    columns = table.find(LABEL_ROLES, given, ["level"])
     _check_header(table)
     by_number = "id" not in columns
     if by_number and len(table.rows) != len(items.rows):
