@@ -77,6 +77,8 @@ def estimates(gold: np.ndarray, score: np.ndarray, group: np.ndarray, chosen: np
     weight = m**1.5
     df = np.maximum(1.0, weight.sum(1) ** 2 / np.sum(weight**2, axis=1) - 1)
     n = size[:, 0]
+    if use_scores:
+        variance = np.where(variance > 0, np.maximum(variance, 0.5 / n * (1 - 0.5 / n) / n * correction), 0)
     p = np.clip(value, 0, 1)
     inner = np.clip(p, 0.5 / n, 1 - 0.5 / n)
     seen = np.where(variance > 0, variance, inner * (1 - inner) / n * correction)

@@ -140,6 +140,10 @@ def share(
     variance = float(np.sum(parts**2))
     kish = float(weight.sum() ** 2 / np.sum(weight**2))
     drawn = 1 - float(sample.probability.mean()) if estimand == "set" else 1.0
+    # Scores that err on no label may err on others: half an error counts as seen, as `wilson` counts half a label.
+    least = 0.5 / kish * (1 - 0.5 / kish) / kish * drawn
+    if known.any() and 0 < variance < least:
+        parts, variance = parts * np.sqrt(least / variance), least
     low, high = (value, value) if census else wilson(value, variance, kish, df, level, drawn)
     return Share(value, low, high, variance, float(lam.mean()), df, parts)
 

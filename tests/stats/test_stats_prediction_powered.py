@@ -123,3 +123,18 @@ def test_labels_saved_stop_at_the_set():
     # Of 100 items, 50 labels leave 1/50 - 1/100 = .01; a quarter of it is 1/n - 1/100 for n = 80.
     assert labels_saved(50, found, alone, 100) == pytest.approx(30)
     assert labels_saved(50, alone, found) == 0
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.01])
+def test_scores_that_err_on_no_label_are_not_taken_for_perfect(wrong):
+    # Most samples of 100 hold no error, or one: the errors in the other 1,900 are there all the same.
+    random = np.random.default_rng(0)
+    label = (random.random(2000) < 0.7) * 1.0
+    score = np.where(random.random(2000) < wrong, 1 - label, label)
+    covered = 0
+    for _ in range(200):
+        rows = np.sort(random.permutation(2000)[:100])
+        sample = Sample(rows, np.full(100, 0.05), rows, np.zeros(100, dtype=np.int64))
+        found = share(label[rows], score, sample, np.arange(2000))
+        covered += found.low <= label.mean() <= found.high
+    assert covered >= 0.93 * 200
