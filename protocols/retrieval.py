@@ -161,8 +161,8 @@ def _foregone(used: _Candidates) -> tuple[str, ...]:
     if not same:
         return ()
     return (
-        f"{same:,} of {used.pool_group.size:,} pools hold candidates of one level only, most often a single one: "
-        "any metric gets NDCG 1 there.",
+        f"{same:,} of {used.pool_group.size:,} pools hold{'s' if same == 1 else ''} candidates of one level only, "
+        "most often a single one: any metric gets NDCG 1 there.",
     )
 
 

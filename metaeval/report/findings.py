@@ -290,42 +290,61 @@ def _joined(texts: Sequence[str], last: str = "and") -> str:
 def against_controls(every: Sequence[Headline], aside: Collection[str]) -> str:
     """Which metrics lie above every control, and the best control."""
     shown = [(one, best) for one in every if (best := best_control(one, aside))]
-    judged = [(one, best, _judged(one, best)) for one, best in shown]
-    judged = [item for item in judged if item[2]]
-    if not judged:
+    held = [_Held(one, best, rows) for one, best in shown if (rows := _judged(one, best))]
+    if not held:
         known = [(one, best) for one, best in shown if one.value(best).high is not None]
         return sentence(_best_controls(known)) if known else ""
-    heads = [one for one, _, _ in judged]
+    said = [_above(held), _best_controls([(one, best) for one, best, _ in held]), _worse(held)]
+    clauses = [text for text in said if text]
+    # Where several controls are best, the clause about them holds semicolons of its own.
+    return sentence("; ".join(clauses)) if _one_best(held) else " ".join(map(sentence, clauses))
+
+
+class _Held(NamedTuple):
+    """A headline, its best control, and the metrics that are held against its controls."""
+
+    one: Headline
+    best: Row
+    metrics: list[Row]
+
+
+def _one_best(held: Sequence[_Held]) -> bool:
+    return len({best.metric for _, best, _ in held}) == 1
+
+
+def _above(held: Sequence[_Held]) -> str:
+    """Which metrics lie above every control, and by which measures where that is not by all."""
+    seen: dict[str, int] = {}
     above: dict[str, list[Headline]] = {}
-    worse: dict[str, list[Headline]] = {}
-    names: dict[str, None] = {}
-    for one, best, rows in judged:
+    for one, _, rows in held:
         for row in rows:
-            names[plain(row.metric)] = None
+            name = plain(row.metric)
+            seen[name] = seen.get(name, 0) + 1
             if not row.not_above.get(one.column.key):
-                above.setdefault(plain(row.metric), []).append(one)
-            elif (one.value(row).high or 0.0) < (one.value(best).low or 0.0):
-                worse.setdefault(plain(row.metric), []).append(one)
-    best_is = _best_controls([(one, best) for one, best, _ in judged])
-    always = [name for name in names if len(above.get(name, [])) == _seen(name, judged)]
-    metrics = f"{'both' if len(names) == 2 else f'all {len(names)}'} metrics" if len(names) > 1 else next(iter(names))
-    verb = "are" if len(names) > 1 else "is"
-    if len(always) == len(names):
-        return sentence(f"{metrics} {verb} above every control; {best_is}")
+                above.setdefault(name, []).append(one)
+    several = len(seen) > 1
+    everybody = f"{'both' if len(seen) == 2 else f'all {len(seen)}'} metrics" if several else next(iter(seen))
     if not above:
-        who = "no metric is" if len(names) > 1 else f"{metrics} is not"
-        text = f"{who} shown to beat every control; {best_is}"
-    else:
-        where = {name: under(ones, heads) if name not in always else "" for name, ones in above.items()}
-        grouped: dict[str, list[str]] = {}
-        for name, text in where.items():
-            grouped.setdefault(text, []).append(name)
-        clauses = [f"{listed(same)}{f' {text}' if text else ''}" for text, same in grouped.items()]
-        text = f"above every control {'are' if len(above) > 1 else 'is'} only {'; '.join(clauses)}; {best_is}"
-    if worse and (lost := [name for name in worse if len(worse[name]) == len(heads)]):
-        whom = "it" if len({best.metric for _, best, _ in judged}) == 1 else "the best of each column"
-        text += f"; {listed(lost)} {'are' if len(lost) > 1 else 'is'} worse than {whom}"
-    return sentence(text)
+        return f"{'no metric is' if several else f'{everybody} is not'} shown to beat every control"
+    where: dict[str, list[str]] = {}
+    for who, ones in above.items():
+        where.setdefault("" if len(ones) == seen[who] else under(ones, [one for one, _, _ in held]), []).append(who)
+    if len(where.get("", [])) == len(seen):
+        return f"{everybody} {'are' if several else 'is'} above every control"
+    clauses = [" ".join(filter(None, (listed(names), text))) for text, names in where.items()]
+    return f"above every control {'are' if len(above) > 1 else 'is'} only {'; '.join(clauses)}"
+
+
+def _worse(held: Sequence[_Held]) -> str:
+    """The metrics whose interval lies below that of the best control under every measure."""
+    lost: dict[str, int] = {}
+    for one, best, rows in held:
+        for row in rows:
+            if row.not_above.get(one.column.key) and (one.value(row).high or 0.0) < (one.value(best).low or 0.0):
+                lost[plain(row.metric)] = lost.get(plain(row.metric), 0) + 1
+    names = [name for name, times in lost.items() if times == len(held)]
+    whom = "it" if _one_best(held) else "the best control in every column"
+    return f"{listed(names)} {'are' if len(names) > 1 else 'is'} worse than {whom}" if names else ""
 
 
 def best_control(one: Headline, aside: Collection[str]) -> Row | None:
@@ -371,15 +390,14 @@ def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
     by_name: dict[str, list[tuple[Headline, Row]]] = {}
     for one, best in shown:
         by_name.setdefault(plain(best.metric), []).append((one, best))
-    said = []
+    said: list[str] = []
     for name, same in sorted(by_name.items(), key=lambda item: -len(item[1])):
         twins = dict.fromkeys(plain(row.metric) for one, best in same for row in one.metrics if _same_values(row, best))
         alias = f", which is {listed(list(twins))} itself" if twins else ""
-        if len(by_name) == 1 and len(same) <= 3:
+        if len(by_name) == 1:
             numbers = ", ".join(f"{named_in(one, heads)} {one.number(best)}" for one, best in same)
-            said.append(f"{name} ({numbers}){alias}")
-        else:
-            often = f"in {len(same)} of {len(shown)} columns" if len(shown) > NAMED else ""
-            where = "" if len(by_name) == 1 else f" {often or under([one for one, _ in same], heads)}"
-            said.append(f"{name}{where}{alias}")
-    return f"the best control is {', '.join(said[:NAMED])}"
+            return f"the best control is {name}{f' ({numbers})' if len(same) <= 3 else ''}{alias}"
+        often = f"in {len(same)} of {len(shown)} columns" if len(shown) > NAMED else ""
+        where = often or under([one for one, _ in same], heads)
+        said.append(f"{where} {'it' if said else 'the best control'} is {name}{alias}")
+    return "; ".join(said[:NAMED])

@@ -14,6 +14,8 @@ LEVELS = ("full", "partial", "none")
 NAMED = 4
 """Of a longer list of names, the first are named and the rest are counted."""
 
+_OWN_WORDS = frozenset("no all both only every above none neither the values by in on".split())
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -116,6 +118,5 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 
 def sentence(text: str) -> str:
     """A clause as a sentence; a name that begins it keeps its case."""
-    words = ("no ", "all ", "both ", "only ", "every ", "above ", "none ", "neither ", "the ", "values ")
-    begin = f"{text[0].upper()}{text[1:]}" if text.startswith(words) else text
+    begin = f"{text[0].upper()}{text[1:]}" if text.partition(" ")[0] in _OWN_WORDS else text
     return begin if begin.endswith(".") else f"{begin}."

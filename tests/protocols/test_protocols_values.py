@@ -291,3 +291,5 @@ def test_pools_that_no_metric_can_get_wrong_are_said() -> None:
     assert outcome.warnings[0].startswith("2 of 3 pools hold candidates of one level only")
     assert outcome.estimates["ndcg@5"].value == pytest.approx((1 + 1 + 1 / np.log2(3)) / 3)
     assert retrieval.evaluate(rows([2, 0], [0.4, 0.5], pool=[2, 2]), POINT, {}).warnings == ()
+    one = retrieval.evaluate(rows([1, 2, 0], [0.1, 0.4, 0.5], pool=[0, 2, 2]), POINT, {})
+    assert one.warnings[0].startswith("1 of 2 pools holds candidates")

@@ -258,6 +258,24 @@ class TestControls:
         twin = metric("overlap", 0.9, 0.5, 0.8, 0.7)
         assert self.sentence(twin) == ("The best control is lexical overlap (Overall 70.0), which is overlap itself.")
 
+    def test_several_best_controls_are_said_by_their_measures(self):
+        # bm25 is the control BM25 under another name. c's intervals, 48 to 52 and 0.38 to 0.42, lie below both.
+        rows = [
+            metric(name, 0.9, 0.5, 0.8, overall, kind=kind)
+            for name, kind, overall in (("words", "control", 0.7), ("BM25", "control", 0.6), ("bm25", "metric", 0.6))
+        ]
+        rows.append(self.flagged(metric("c", 0.9, 0.5, 0.8, 0.5)))
+        rows[2] = self.flagged(rows[2])
+        ranked = [
+            row.model_copy(update={"values": {"spearman": area(rho)}, "not_above": {"spearman": ["BM25"]}})
+            for row, rho in zip(rows, (0.5, 0.6, 0.6, 0.4), strict=True)
+        ]
+        results = [made(rows), made(ranked, protocol="correlation", columns=SPEARMAN)]
+        assert findings(results, READINGS)[-1] == (
+            "No metric is shown to beat every control. By Overall the best control is words; by Spearman it is BM25, "
+            "which is bm25 itself. c is worse than the best control in every column."
+        )
+
     def test_without_intervals_or_controls_nothing_is_said(self):
         bare = [
             row.model_copy(update={"values": {key: Value(value=0.9) for key in A.values}}) for row in (A, self.words)
