@@ -103,6 +103,7 @@ ALLOWED = {
         "metaeval.stats",
         "protocols.contract",
         "protocols.comparison",
+        "protocols.contrasts",
     ),
     "metaeval.api": ("metaeval.registry", *FROM_PYTHON),
     "metaeval.analyses": ("metaeval.api", *FROM_PYTHON),

@@ -9,8 +9,9 @@ from scipy.stats import pearsonr, spearmanr
 
 from metaeval import registry
 from metaeval.stats.significance import delong, steiger, williams
-from protocols.comparison import closed_forms, compare, contrasts, spread_of, spreads
+from protocols.comparison import compare
 from protocols.contract import Judgements, Resampling
+from protocols.contrasts import closed_forms, contrasts, spread_of, spreads
 
 RESAMPLING = Resampling(n=200, seed=3)
 MEASURES = {

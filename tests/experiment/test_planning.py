@@ -9,8 +9,8 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.comparing.planning import needs, planned, raw_difference, read_differences
-from protocols.comparison import Spread, spreads
 from protocols.contract import Judgements, Measure, Resampling
+from protocols.contrasts import Spread, spreads
 
 AUC = registry.find("protocol", "classification")
 

@@ -15,7 +15,7 @@ from metaeval.report.cells import comparison_grid
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, chance, numeral, plain
 from metaeval.report.result import Column, Result, Significance
 from metaeval.report.sheet import Sheet
-from protocols.comparison import Contrast, contrasts
+from protocols.contrasts import Contrast, contrasts
 
 _TESTS = {"delong": "DeLong p", "williams": "Williams p", "steiger": "Steiger p"}
 

@@ -20,8 +20,8 @@ from metaeval.report.grid import Block, Cell, Group, Line, Note, count, numeral,
 from metaeval.report.result import Column
 from metaeval.report.sheet import Sheet
 from metaeval.stats.significance import detectable_difference, power_at, required_groups
-from protocols.comparison import Spread, spreads
 from protocols.contract import Measure
+from protocols.contrasts import Spread, spreads
 
 POWERS = (0.8, 0.9)
 

@@ -1,0 +1,167 @@
+"""How far the difference of two metrics varies: equivalence within a margin, closed-form tests, and groups needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from metaeval.stats.arrays import Floats
+from metaeval.stats.influence import Influence
+from metaeval.stats.resampling import percentile_interval
+from metaeval.stats.significance import equivalent_within, required_groups, tost
+from protocols.comparison import both_scored, compared_by, influence_of, minus, replicates_of
+from protocols.contract import Influences, Judgements, Measure, Protocol, Replicates, Resampling
+from protocols.estimation import studentised_interval
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A difference of two metrics on the input, `observed`, and how far it varies.
+
+    standard_error: None where it is undefined or 0. groups: of the input. interval: of the difference at a level.
+    """
+
+    observed: float
+    standard_error: float | None
+    groups: int
+    interval: Callable[[float], tuple[float, float] | None]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """`one` less `other` under one measure, beside the permutation test; None where undefined or without such a test.
+
+    tost: p of "they differ by the margin or more". equivalent: whether the 1 - 2 alpha interval of the
+    difference lies within the margin. equal_within: the smallest margin for which it would. delong, williams,
+    steiger: p of the closed forms, which take rows as independent. needed: groups that show a difference of this size
+    at 80 % power.
+    """
+
+    measure: str
+    one: str
+    other: str
+    standard_error: float | None
+    groups: int
+    equivalent: bool | None
+    equal_within: float | None
+    tost: float | None
+    delong: float | None
+    williams: float | None
+    steiger: float | None
+    needed: int | None
+
+
+def spreads(
+    protocol: Protocol,
+    options: Mapping[str, str],
+    resampling: Resampling,
+    metrics: Mapping[str, Judgements],
+    keys: Collection[str],
+) -> dict[tuple[str, str], dict[str, Spread]]:
+    """The differences of every two metrics (by name, on the same rows) under each measure, and how far they vary.
+
+    They are those of the table, on the rows that both scored; empty without a row that both scored.
+    """
+    # A metric that scored the same rows in several pairs is evaluated once for them all.
+    kept: dict[tuple[str, bytes], tuple[Replicates, Influences]] = {}
+    found: dict[tuple[str, str], dict[str, Spread]] = {}
+    for pair in combinations(metrics, 2):
+        both, codes = both_scored(metrics[pair[0]], metrics[pair[1]]), np.unique(metrics[pair[0]].group)
+        names = [(name, both.tobytes()) for name in pair if both.any()]
+        for name, rows in names:
+            if (name, rows) not in kept:
+                used = compared_by(protocol, metrics[name], both, options)
+                values = replicates_of(protocol, used, codes, resampling, options, keys)
+                moved = influence_of(protocol, used, codes, options, keys) if resampling.studentised else {}
+                kept[name, rows] = values, moved
+        (mine, own), (theirs, others) = (kept[name] for name in names) if names else (({}, {}), ({}, {}))
+        found[pair] = {
+            key: spread_of(mine[key] - theirs[key], minus(own.get(key), others.get(key)), codes.size, resampling)
+            for key in mine
+        }
+    return found
+
+
+def spread_of(differences: Floats, influence: Influence | None, groups: int, resampling: Resampling) -> Spread:
+    """From differences (1 + R,), the first of them that of the input, or from the influence values of the difference.
+
+    Resampled differences vary as their standard deviation, where at least half are defined.
+    """
+    if resampling.studentised:
+        error = influence.standard_error() if influence else np.nan
+
+        def interval(level: float) -> tuple[float, float] | None:
+            return studentised_interval(influence, groups, groups, replace(resampling, level=level))[0]
+    else:
+        defined = differences[1:][~np.isnan(differences[1:])]
+        enough = defined.size > 1 and 2 * defined.size >= differences.size - 1
+        error = float(defined.std(ddof=1)) if enough else 0.0
+        interval = partial(percentile_interval, differences[1:])
+    return Spread(float(differences[0]), error if error > 0 else None, groups, interval)
+
+
+def contrasts(
+    protocol: Protocol,
+    options: Mapping[str, str],
+    resampling: Resampling,
+    metrics: Mapping[str, Judgements],
+    keys: Sequence[str],
+    margin: float,
+    alpha: float,
+) -> list[Contrast]:
+    """Every pair of metrics (by name, on the same rows) under the measures `keys`, measure by measure.
+
+    Raises ValueError unless margin is positive and 0 < alpha < 0.5.
+    """
+    if not 0 < alpha < 0.5:
+        raise ValueError(f"alpha must lie between 0 and 0.5, got {alpha}")
+    found = spreads(protocol, options, resampling, metrics, keys)
+    return [
+        _contrast(measure, pair, spread.get(measure.key), metrics, margin, alpha)
+        for measure in map(protocol.measure, keys)
+        for pair, spread in found.items()
+    ]
+
+
+def closed_forms(measure: Measure, one: Judgements, other: Judgements) -> dict[str, float | None]:
+    """p of DeLong's, Williams' and Steiger's test under a measure, on the rows that both scored; None without one."""
+    both = both_scored(one, other)
+    found = measure.closed_forms(one.gold[both], one.score[both], other.score[both]) if measure.closed_forms else {}
+    return {name: _known(found.get(name, math.nan)) for name in ("delong", "williams", "steiger")}
+
+
+def _contrast(
+    measure: Measure,
+    pair: tuple[str, str],
+    spread: Spread | None,
+    metrics: Mapping[str, Judgements],
+    margin: float,
+    alpha: float,
+) -> Contrast:
+    forms = closed_forms(measure, metrics[pair[0]], metrics[pair[1]])
+    if spread is None:  # no row that both scored
+        spread = Spread(math.nan, None, 0, lambda level: None)
+    error, observed = spread.standard_error, spread.observed
+    ends = spread.interval(1 - 2 * alpha)
+    told = not math.isnan(observed) and observed != 0
+    return Contrast(
+        measure=measure.key,
+        one=pair[0],
+        other=pair[1],
+        standard_error=error,
+        groups=spread.groups,
+        equivalent=equivalent_within(ends, margin),
+        equal_within=max(abs(end) for end in ends) if ends else None,
+        tost=None if error is None else _known(tost(observed, error, margin)),
+        **forms,
+        needed=required_groups(observed, error, spread.groups) if told and error else None,
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
