@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,31 +22,12 @@ from metaeval.experiment.prepared_run import prepare
 from metaeval.scoring.contract import Status
 from metaeval.scoring.executors import local, pool
 from metaeval.scoring.store import ScoreStore
-
-HERE = Path(__file__).parent
-RNG = random.Random(3)
-TEXTS = [(f"{'s' * RNG.randrange(1, 150)} {n % 40}", f"statement {'x' * RNG.randrange(9)} {n}") for n in range(120)]
-ALL = ("toys:Company", "toys:Observed", "toys:Doubled", "overlap", "bm25")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """A current folder with the metrics in it."""
-    shutil.copy(HERE / "toys.py", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "toys", raising=False)
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    return tmp_path
+from tests.scoring.executors.job import ALL, TEXTS, begun
 
 
 def scored(names=("toys:Company",), workers=0, texts=TEXTS, store=None, progress=None, **options):
     config = RunConfig(executor={"workers": workers}, metric_options={"toys:Company": options} if options else {})
     return {name: found for name, _, found in score_metrics(texts, names, config, store, progress)}
-
-
-def begun(path="log"):
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
 @pytest.mark.parametrize("workers", [pytest.param(2, marks=pytest.mark.slow), 3])

@@ -1,10 +1,6 @@
 """Actors of a real cluster, a head and two nodes on this machine: the bytes of one process, whoever is killed."""
 
-import json
 import os
-import random
-import shutil
-import sys
 import threading
 import time
 from collections import Counter
@@ -20,12 +16,9 @@ from metaeval.config import RunConfig  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.experiment.metrics import score_metrics  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
+from tests.scoring.executors.job import ALL, TEXTS, begun  # noqa: E402
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
-HERE = Path(__file__).parent
-RNG = random.Random(3)
-TEXTS = [(f"{'s' * RNG.randrange(1, 150)} {n % 40}", f"statement {'x' * RNG.randrange(9)} {n}") for n in range(120)]
-ALL = ("toys:Company", "toys:Observed", "toys:Doubled", "overlap", "bm25")
 
 
 @pytest.fixture(scope="module")
@@ -44,23 +37,10 @@ def cluster():
     made.shutdown()
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    shutil.copy(HERE / "toys.py", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "toys", raising=False)
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-
-
 def scored(names=("toys:Company",), workers=None, texts=TEXTS, progress=None, **options):
     executor = {} if workers is None else {"name": "ray", "workers": workers}
     config = RunConfig(executor=executor, metric_options={"toys:Company": options} if options else {})
     return {name: found for name, _, found in score_metrics(texts, names, config, None, progress)}
-
-
-def begun():
-    return [json.loads(line) for line in Path("log").read_text().splitlines()]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
