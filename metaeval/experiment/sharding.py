@@ -257,8 +257,9 @@ class Merged:
 def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
     """Put all parts of a folder into a score store; what it has stays. Done again, it changes nothing.
 
-    Raises `UserError`, and stores nothing, for a part that is damaged or of another metric, a block that two parts have
-    with different scores, and a pair that two plans of a metric have so.
+    Raises `UserError`, and stores nothing, for a file that is no part or of another metric, a block that two parts have
+    with different scores, and a pair that two plans of a metric have so. Rows that are damaged are found when they are
+    read: what was read before them is stored.
     """
     by_metric: dict[str, list[Path]] = {}
     for place in plans(folder):
@@ -382,11 +383,13 @@ def _verify_plan(
             f"{place} is not what this machine makes of {note.metric!r}: the data, the code, the model's files or the "
             "kind of device are others here."
         )
-    known = {
-        block.number: (part.device, rows)
-        for path, part in part_notes(place).items()
-        for block, rows in read_part(path, part)
-    }
+    ids = {block.number: block.id for block in job.plan.blocks}
+    known = {}
+    for path, part in part_notes(place).items():
+        for block, rows in read_part(path, part):
+            if ids.get(block.number) != block.id:
+                raise UserError(f"{path} holds a block that its plan does not have: delete it, and score it again.")
+            known[block.number] = part.device, rows
     chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
     differing, largest, pairs = 0, 0.0, 0
     with worker_pool(config) as pool, plug_in(note.metric):

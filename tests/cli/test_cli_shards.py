@@ -238,6 +238,17 @@ def test_verify_scores_where_it_is_told_to(cli, refused, score):
     assert said.startswith("The settings are those of the shards, and --set chunk.size=9 would make others")
 
 
+def test_a_block_that_the_plan_does_not_have_is_refused(refused, score):
+    score("0/1", metrics="overlap")
+    part = part_of("overlap")
+    table = pq.read_table(part)
+    note = json.loads(table.schema.metadata[b"metaeval"])
+    note["blocks"][0]["number"] = 99
+    pq.write_table(table.replace_schema_metadata({b"metaeval": json.dumps(note).encode()}), part)
+    assert refused("shards", "verify", "shards", "-q").startswith(f"{part} holds a block that its plan does not have")
+    assert "has parts of more blocks than its plan" in refused("shards", "merge", "shards", "--store", "s.sqlite")
+
+
 def test_verify_runs_no_code_that_a_file_names(cli, refused, score):
     score("0/1", metrics="toys:Company")
     assert 'sets metrics: "toys:Company". A file may name code' in refused("shards", "verify", "shards", "-q")
