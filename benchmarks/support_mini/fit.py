@@ -40,10 +40,8 @@ from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 from metaeval.reading import json_objects
 from metaeval.scoring.backends import minilm
-from metrics_zoo.cover import FEATURES
+from metrics_zoo.cover import FEATURES, Floats
 from metrics_zoo.support_mini import FILE, SupportModel
-
-Floats = NDArray[np.float64]
 
 DIMENSIONS = 96
 FIRST_PIECE = 999
@@ -169,7 +167,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, help="file to write")
     asked = parser.parse_args()
     try:
-        corpus = metaeval.load_corpus("wice", split="dev", **({"data": asked.data} if asked.data else {}))
+        corpus = metaeval.load_corpus("wice", split="dev", data=asked.data)
         here = shipped()
         if asked.texts:
             chunks = chunk_corpus(corpus, Chunking()).chunks.values()

@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 
 import metaeval
-from benchmarks.support_mini.fit import Floats, fit_logistic
+from benchmarks.support_mini.fit import fit_logistic
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
+from metrics_zoo.cover import Floats
 from metrics_zoo.support_minilm import HEADS, SupportMiniLM
 
 DEV = (("wice", "dev"), ("expertqa", "rand_val"), ("qasem", "dev"))
@@ -60,7 +61,7 @@ def main() -> None:
     metric, parts = SupportMiniLM(), []
     try:
         for name, split in DEV:
-            corpus = metaeval.load_corpus(name, split=split, **({"data": asked.data} if asked.data else {}))
+            corpus = metaeval.load_corpus(name, split=split, data=asked.data)
             parts.append(features_of(metric, corpus))
             print(f"{name} {split}: {len(parts[-1][1]):,} pairs")
     except UserError as error:

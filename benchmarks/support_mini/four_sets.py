@@ -70,23 +70,21 @@ def _ends(pair: Comparison, sign: int) -> tuple[float | None, float | None]:
 
 def evaluated(metrics: Sequence[str], data: Path | None, results: Path) -> dict[str, Result]:
     """The classification protocol's result on each set."""
-    where = {"data": data} if data else {}
     settings = {
+        "data": data,
         "metrics": [*RIVALS, *metrics],
         "unit": "page",
         "protocols": ["classification"],
         "controls": False,
         "comparison": {"permutations": 10_000},
         "results": results,
-        **where,
     }
     return {name: metaeval.run(dataset=name, split=split, **settings)[0] for name, split in SETS}
 
 
 def shared_answers(data: Path | None) -> set[str]:
     """The answers of ExpertQA that stand in both rand_val and rand_test."""
-    where = {"data": data} if data else {}
-    val, test = (metaeval.load_corpus("expertqa", split=split, **where) for split in ("rand_val", "rand_test"))
+    val, test = (metaeval.load_corpus("expertqa", split=split, data=data) for split in ("rand_val", "rand_test"))
     return {one.group for one in val.statements.values()} & {one.group for one in test.statements.values()}
 
 
