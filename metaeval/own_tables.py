@@ -80,23 +80,20 @@ class Table:
     rows: tuple[Row, ...]
 
     def find(
-        self, roles: Mapping[str, Sequence[str]], given: Mapping[str, str], needed: Iterable[str] = ()
+        self, roles: Mapping[str, Sequence[str]], given: Mapping[str, str] | None, needed: Iterable[str] = ()
     ) -> dict[str, str]:
         """The heading of each role that has one: as given, else the first of its usual names.
 
-        roles: usual names by role, best first. given: headings by role, as the user maps them. Raises `UserError` for
-        an unknown role or heading, and for a role that is needed and has none.
+        roles: usual names by role, best first. given: headings by role, as the user maps them; None where the user
+        cannot. Raises `UserError` for an unknown heading, and for a role that is needed and has none.
         """
-        for role, heading in given.items():
-            if role not in roles:
-                raise UserError(
-                    f"--map {role}={heading}: no such role.{did_you_mean(role, roles)} Roles: {_listed(roles)}."
-                )
+        mapped = given or {}
+        for heading in mapped.values():
             if heading not in self.headings:
                 hint = did_you_mean(heading, self.headings)
                 raise UserError(f"{self.name} has no column {shown(heading)}.{hint} Columns: {_listed(self.headings)}.")
-        found = dict(given)
-        taken = set(given.values())
+        found = dict(mapped)
+        taken = set(mapped.values())
         for role, names in roles.items():
             if role in found:
                 continue
@@ -108,9 +105,10 @@ class Table:
         for role in needed:
             if role not in found:
                 usual = ", ".join(roles[role][:4])
+                cure = "rename one" if given is None else f"rename one, or add --map {role}=COLUMN"
                 raise UserError(
                     f"{self.name} has no column for the {role} ({usual} ...); its columns are "
-                    f"{_listed(self.headings)}: rename one, or add --map {role}=COLUMN."
+                    f"{_listed(self.headings)}: {cure}."
                 )
         return found
 
@@ -123,14 +121,16 @@ def _plain(heading: str) -> str:
     return _WORDS.sub("", heading.casefold())
 
 
-def read_mapping(pairs: Sequence[str]) -> dict[str, str]:
-    """ROLE=COLUMN texts as headings by role; `UserError` for another text."""
-    found = {}
+def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
+    """ROLE=COLUMN texts as headings by role; `UserError` for another text, and for a role that is none of these."""
+    found, known = {}, list(roles)
     for pair in pairs:
-        role, equals, heading = pair.partition("=")
-        if not equals or not role.strip() or not heading.strip():
+        role, equals, heading = (part.strip() for part in pair.partition("="))
+        if not equals or not role or not heading:
             raise UserError(f"--map {pair}: allowed: ROLE=COLUMN, for example --map level=Verdict.")
-        found[role.strip()] = heading.strip()
+        if role not in known:
+            raise UserError(f"--map {pair}: no such role.{did_you_mean(role, known)} Roles: {_listed(known)}.")
+        found[role] = heading
     return found
 
 

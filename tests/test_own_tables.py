@@ -114,10 +114,12 @@ def test_columns_are_named_where_they_are_not_known(tmp_path):
     table = read_table(tmp_path / "a.csv")
     with pytest.raises(UserError, match=r'no column for the level .*"Nr", "Urteil".*--map level=COLUMN'):
         table.find(ROLES, {}, ["level"])
-    assert table.find(ROLES, read_mapping(["level=Urteil", "id=Nr"])) == {"level": "Urteil", "id": "Nr"}
+    assert table.find(ROLES, read_mapping(["level=Urteil", "id=Nr"], ROLES)) == {"level": "Urteil", "id": "Nr"}
     with pytest.raises(UserError, match=r'no column "Urteile". Did you mean \'Urteil\'\?'):
         table.find(ROLES, {"level": "Urteile"})
     with pytest.raises(UserError, match=r"no such role\. Did you mean 'level'"):
-        table.find(ROLES, {"levels": "Urteil"})
+        read_mapping(["levels=Urteil"], ROLES)
     with pytest.raises(UserError, match=r"allowed: ROLE=COLUMN"):
-        read_mapping(["level"])
+        read_mapping(["level"], ROLES)
+    with pytest.raises(UserError, match=r"\"Urteil\": rename one\.$"):
+        table.find(ROLES, None, ["level"])

@@ -32,6 +32,13 @@ Map = Annotated[
 ]
 
 
+def _columns(pairs: list[str] | None) -> dict[str, str]:
+    from metaeval.experiment.labelling.items import ROLES
+    from metaeval.experiment.labelling.labels import LABEL_ROLES
+
+    return read_mapping(pairs or (), dict.fromkeys((*ROLES, "text", *LABEL_ROLES)))
+
+
 @opt.takes("results store budget set quiet")
 def estimate(
     given: opt.Given,
@@ -84,7 +91,7 @@ def estimate(
             named,
             other,
             "set" if estimand == "set" else "process",
-            read_mapping(map_ or ()),
+            _columns(map_),
             assume_sample,
             run,
             progress,
@@ -148,7 +155,7 @@ def label(
     check_output(output)
     (named,) = as_metrics([metric])
     run = given.run(metrics=(named,))
-    columns = read_mapping(map_ or ())
+    columns = _columns(map_)
     items = items_of(answers, columns)
     known = labels_of(besides, items, columns) if besides else None
     with scoring_progress(given.quiet) as progress:
@@ -216,7 +223,7 @@ def gate_fit(
     run = given.run(metrics=tuple(named))
     with scoring_progress(given.quiet) as progress:
         limits = max_missed, max_flagged, max_unsupported, alpha, target
-        found = gates.fit(answers, labels, named, *limits, read_mapping(map_ or ()), run, progress)
+        found = gates.fit(answers, labels, named, *limits, _columns(map_), run, progress)
     sheet = fit_sheet(found)
     folder = job_folder(run.results / "gate", [sheet.data.name], sheet.grid.signatures)
     written = write_sheet(sheet, folder)
@@ -302,7 +309,7 @@ def gate_check(
     fitted = gates.read_gate(gate_file)
     run = given.run(metrics=(fitted.metric,))
     with scoring_progress(given.quiet) as progress:
-        found = gates.check(answers, fitted, max_unsupported, read_mapping(map_ or ()), run, progress)
+        found = gates.check(answers, fitted, max_unsupported, _columns(map_), run, progress)
     sheet, said = report.check_sheet(found), report.verdict(found, fail_on_drift)
     folder = job_folder(run.results / "gate-check", [sheet.data.name], sheet.grid.signatures)
     written = write_sheet(sheet, folder)

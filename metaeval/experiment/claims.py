@@ -241,7 +241,7 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Trie
 
 def _scores(table: Table) -> dict[str, float]:
     roles = {"id": ("pair_id", "id", "citation_id", "item"), "score": ("score", "value", "prediction", "metric")}
-    columns = table.find(roles, {}, ["id", "score"])
+    columns = table.find(roles, None, ["id", "score"])
     known: dict[str, float] = {}
     for row in table.rows:
         own, text = row.text(columns["id"]), row.text(columns["score"])

@@ -65,6 +65,7 @@ def test_an_estimate_is_printed_and_written(cli, answers):
         (["-l", "labels.csv", "--estimand", "all"], "--estimand is 'all'; allowed: set"),
         (["-l", "nowhere.csv"], "Cannot read nowhere.csv"),
         (["-l", "labels.csv", "--map", "level=Urteil"], 'has no column "Urteil"'),
+        (["-l", "labels.csv", "--map", "levels=Verdict"], "no such role. Did you mean 'level'?"),
         (["-l", "labels.csv", "-m", "overlop"], "Did you mean 'overlap'?"),
         ([], "answers holds no levels: give labels with --labels"),
     ],
