@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -166,7 +167,12 @@ def label(
     if not given.quiet:
         page = output.suffix.lower() == ".html"
         fill, file = ("label on it and save CSV", "SAVED.csv") if page else ("fill in its column 'level'", output)
-        say(f"Next: {fill}, then metaeval estimate {answers} --labels {file} --metric {metric}")
+        words = ["metaeval", "estimate", str(answers), "--labels", str(file), "--metric", metric, *_mapped(map_)]
+        say(f"Next: {fill}, then {shlex.join(words)}")
+
+
+def _mapped(mapping: Sequence[str] | None) -> list[str]:
+    return [word for pair in mapping or () for word in ("--map", pair)]
 
 
 gate = typer.Typer(
@@ -242,7 +248,7 @@ def gate_fit(
     say_written(sorted(written))
     if found.gate:
         say(f"Written: {output}")
-        say(f"Next: metaeval gate check FILE {output}")
+        say(f"Next: {shlex.join(['metaeval', 'gate', 'check', 'FILE', str(output), *_mapped(map_)])}")
         return
     if written[-1].name == "label-next.csv":
         say(f"Next: fill in {written[-1]}, which holds your labels and {NEXT} citations more, and fit again with it.")

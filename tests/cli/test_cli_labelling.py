@@ -2,6 +2,7 @@
 
 import json
 import random
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -119,6 +120,23 @@ def test_drawn_items_come_back_as_labels(cli, answers, design, ending):
     found = {one["measure"]: one for one in load_sheet(Path("results/latest/estimate.json")).records}
     truth = sum(level == "none" for level in answers.values()) / len(answers)
     assert found["none"]["low"] - 0.05 < truth < found["none"]["high"] + 0.05
+
+
+def test_what_is_said_to_type_next_works_with_columns_of_any_name(cli, empty_folder):
+    rows = [(f"n{number}", f"Town {number} has a mill.", f"A mill, {number % 7}.") for number in range(60)]
+    Path("mine.csv").write_text(csv_text([("Row #", "Claim made", "Web"), *rows]))
+    ended = cli("label", "mine.csv", "-n", "20", "-o", "sheet.csv", *COLUMNS)
+    assert ended.code == 0, ended.err
+    fill("sheet.csv", {name: "full" if number % 3 else "none" for number, (name, _, _) in enumerate(rows)})
+    Path("filled.csv").rename("sheet.csv")
+    typed = shlex.split(ended.out.partition("then metaeval ")[2])
+    assert typed[-6:] == list(COLUMNS)
+    again = cli(*typed)
+    assert again.code == 0, again.err
+    assert "20 items drawn" in " ".join(again.out.split())
+
+
+COLUMNS = ("--map", "statement=Claim made", "--map", "source=Web", "--map", "id=Row #")
 
 
 def test_whole_answers_are_drawn_and_known_as_such(cli, answers):
