@@ -166,12 +166,14 @@ def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[Le
 
 def _write_figures(suite: Suite, results: Sequence[Result], timed: Sequence[Sequence[Result]]) -> None:
     """Write the figures; timed: the results of the suite's runs, run by run, whose metrics are timed."""
+    from metaeval.experiment.evaluation import readings_of
     from metaeval.experiment.job_folder import close_job
     from metaeval.experiment.suites.cost import measure, write_costs
-    from metaeval.experiment.suites.pictures import write_cost_quality, write_figures
+    from metaeval.experiment.suites.pictures import write_cost_quality, write_figures, write_forest
 
     folder = suite.folder(results)
-    written = write_figures(results, suite.protocols, folder)
+    written = write_forest(results, readings_of(suite.protocols.values()), folder)
+    written += write_figures(results, suite.protocols, folder)
     for run, own in zip(suite.runs if timed else (), timed, strict=True):
         ran = {row.metric for result in own for row in result.rows if row.kind == "metric"}
         costs = list(measure(run.model_copy(update={"metrics": tuple(m for m in run.metrics if m in ran)})))

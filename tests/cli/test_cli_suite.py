@@ -134,6 +134,7 @@ def test_figures_run_what_is_not_there_and_measure_speed_on_request(cli):
     assert [(row["metric"], row["pairs"]) for row in rows] == [("overlap", "200"), ("rouge", "200")]
     assert all(float(row["pairs_per_second"]) > 0 for row in rows)
     assert {path.suffix for path in Path("results/latest").glob("cost-quality-speed-*")} == PICTURES
+    assert {path.suffix for path in Path("results/latest").glob("figure-forest.*")} == PICTURES
 
 
 def test_the_multiverse_writes_its_report_beside_every_outlook(cli):

@@ -12,7 +12,7 @@ from metaeval.files import safe_name
 from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture
 from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, specification
-from metaeval.report.reading import Readings
+from metaeval.report.reading import Readings, headlines
 from metaeval.report.result import Result
 from protocols.contract import Protocol
 
@@ -34,6 +34,16 @@ def write_figures(results: Sequence[Result], protocols: Mapping[str, Protocol], 
         stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"
         written += save_figure(ndcg_bars(result), folder / f"{stem}-{_name(result)}")
     return written
+
+
+def write_forest(results: Sequence[Result], readings: Readings, folder: Path) -> list[Path]:
+    """The forest plot of all results, where any metric has a value; the paths."""
+    from metaeval.report.charts import save_figure
+    from metaeval.report.forest import forest
+
+    if not any(headline.metrics for headline in headlines(results, readings)):
+        return []
+    return save_figure(forest(results, readings), folder / "figure-forest")
 
 
 def figures_of(results: Sequence[Result]) -> dict[str, Figure]:
