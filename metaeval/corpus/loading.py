@@ -148,13 +148,13 @@ def _in_cache(dataset: Dataset, file: SourceFile) -> Path:
     path = _cache_path(dataset, file)
     if _status(file, path) in ("ok", "unpinned"):
         return path
-    by_hand = f"Or put {_origin(file)} at {path}, or into a folder of your own and pass data=FOLDER."
+    by_hand = f"Or put {_origin(file)} at {path}, or into a folder of your own and name it: --data FOLDER."
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
             f"Cannot make the cache folder {path.parent}: {error.strerror or error}. "
-            "Set METAEVAL_CACHE to a folder that can be written, or pass data=FOLDER with the files in it."
+            "Set METAEVAL_CACHE to a folder that can be written, or name a folder with the files in it: --data FOLDER."
         ) from error
     # A file that differs in the cache is ours, cut short or damaged: it is fetched again.
     download(file, path, label=f"{dataset.name}/{file.name}", by_hand=by_hand)

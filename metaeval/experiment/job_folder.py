@@ -164,6 +164,8 @@ def find_job(results: Path, name: str) -> DoneJob:
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
         raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Write more of the name.")
+    if not jobs:
+        raise UserError(f"There is no job in {results} yet: type 'metaeval run', or name its folder: --results FOLDER.")
     if not fitting:
         raise unknown("job", name, [job.name for job in jobs], f"Type 'metaeval results list --results {results}'.")
     return fitting[0]

@@ -80,8 +80,11 @@ def _subtitle(results: Sequence[Result]) -> str:
     result = min(results, key=lambda one: sum(one.data.levels.values()))
     data = result.data
     counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]
-    total = max((row.total for row in result.rows), default=0)
-    rows = f"{total:,} {units(result.unit)}, {count(data.groups, 'group')}"
+    largest = max(result.rows, key=lambda row: row.total, default=None)
+    rows = f"{largest.total if largest else 0:,} {units(result.unit)}"
+    if largest and largest.excluded:
+        rows += f" ({sum(largest.excluded.values()):,} left out: {plain(', '.join(largest.excluded))})"
+    rows += f", {count(data.groups, 'group')}"
     where = ", ".join(filter(None, (plain(data.name), plain(data.split))))
     return "; ".join(filter(None, (f"{where}: {rows}", " / ".join(counts))))
 
