@@ -319,7 +319,7 @@ def check_claim(
     from metaeval.experiment.claims import claim_sentence, claim_sheet
     from metaeval.experiment.job_folder import close_job, job_folder
 
-    run = given.run()
+    run = given.run(metrics=())
     tried = check(scores, claim, run)
     sheet = claim_sheet(tried)
     folder = job_folder(run.results / "check-claim", [tried.data.name], sheet.grid.signatures)

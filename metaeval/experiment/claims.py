@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from itertools import product
 from typing import Any
@@ -365,7 +365,7 @@ def claim_sheet(tried: Tried) -> Sheet:
     giving, own = tried.giving, tried.own
     blocks = [
         Block(title, tuple(_line(one) for one in variants))
-        for title, variants in (("the protocol's", own), (f"give {tried.claim.text}", giving))
+        for title, variants in (("the protocol's", own), (f"give {tried.claim.text}", _without_twins(giving)))
         if variants
     ]
     claim = tried.claim
@@ -380,21 +380,37 @@ def claim_sheet(tried: Tried) -> Sheet:
             key=("claim", tried.data.name, "", ""),
             title=f"Claim: {plain(claim.text)}",
             subtitle=plain(tried.data.name),
-            headings=("value", "rows", "labels and other choices"),
+            headings=("chunks", "value", "rows", "labels and other choices"),
             blocks=tuple(blocks),
-            footer=(Note("tried", claim_sentence(tried)),),
+            footer=(*_folded(giving), Note("tried", claim_sentence(tried))),
             signatures=(signature({**made, "scores": values, **versions("metaeval", "numpy", "scipy")}),),
-            stub="split, unit, chunks",
+            stub="split, unit",
         ),
     )
 
 
+def _without_twins(variants: Sequence[Variant]) -> list[Variant]:
+    """The variants without those that differ from another in ties only, and not in the value."""
+    half = {replace(one, own=False) for one in variants if one.ties == "half"}
+    return [one for one in variants if one.ties == "half" or replace(one, ties="half", own=False) not in half]
+
+
+def _folded(variants: Sequence[Variant]) -> tuple[Note, ...]:
+    folded = len(variants) - len(_without_twins(variants))
+    return (
+        (Note("not shown", f"{folded:,} that differ from a line above in ties only, not in the value"),)
+        if folded
+        else ()
+    )
+
+
 def _line(one: Variant) -> Line:
-    where = ", ".join(part for part in (one.split, one.unit, one.aggregate, one.chunks) if part)
+    where = ", ".join(part for part in (one.split, one.unit, one.aggregate) if part)
     unusual = {"half": "", "all": "", "left out": "", "higher is more": "", "lowest": "missing scores lowest"}
     others = [one.ties if one.ties == "half" else f"ties {one.ties}", one.subset, one.missing, one.direction]
     words = "; ".join([one.labels, *(unusual.get(word, word) for word in others if unusual.get(word, word))])
-    return Line(plain(where), (cell(one.value, column=THREE), Cell(f"{one.rows:,}"), Cell(plain(words))))
+    cells = Cell(plain(one.chunks)), cell(one.value, column=THREE), Cell(f"{one.rows:,}"), Cell(plain(words))
+    return Line(plain(where), cells)
 
 
 def claim_sentence(tried: Tried) -> str:

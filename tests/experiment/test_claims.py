@@ -92,3 +92,14 @@ def test_measures_are_those_of_scikit_learn():
 def test_scores_of_other_data_are_refused():
     with pytest.raises(UserError, match="scores no pair or citation of mini"):
         check_claim({"x1": 0.5}, "0.5 AUC on mini")
+
+
+def test_variants_that_differ_in_ties_only_are_one_line(scores):
+    apart = {name: score + number * 1e-9 for number, (name, score) in enumerate(scores.items())}
+    found = check_claim(apart, "0.5 AUC on mini")
+    value = f"{found.own[0].value:.6f}"
+    tried = check_claim(apart, f"{value} AUC on mini")
+    words = [line.cells[-1].number for line in claim_sheet(tried).grid.blocks[-1].lines]
+    assert {one.ties for one in tried.giving} == {"half", "optimistic", "pessimistic"}
+    assert "mean of the three pairs" in words
+    assert not any("ties" in text for text in words)
