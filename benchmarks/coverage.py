@@ -148,11 +148,9 @@ def table(path: Path) -> Iterator[str]:
         yield "| --- | --- | --- | --- |"
         for at, name in enumerate(("below 6 (given only if asked for)", "6 to 30", "30 to 60", "60 and more")):
             held, given = np.sum([one["by_bin"][at] for one in own], axis=0)
-            lowest = min(
-                (one["by_bin"][at][0] / one["by_bin"][at][1] for one in own if one["by_bin"][at][1] >= 400),
-                default=np.nan,
-            )
-            yield f"| {name} | {given:,} | {_share(held, given)} | {100 * lowest:.1f} |"
+            shares = [one["by_bin"][at][0] / one["by_bin"][at][1] for one in own if one["by_bin"][at][1] >= 400]
+            lowest = f"{100 * min(shares):.1f}" if shares else "none has 400"
+            yield f"| {name} | {given:,} | {_share(held, given)} | {lowest} |"
         yield ""
 
 
