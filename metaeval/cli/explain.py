@@ -44,25 +44,15 @@ def explain(
       metaeval explain results/latest/retrieval.json overlap
       metaeval explain 5b1641e1 overlap
     """
-    from metaeval.experiment.explaining.explain import is_file, read_signature, read_source
-    from metaeval.experiment.explaining.recipe import recipe
+    from metaeval.experiment.explaining.explain import is_file, read_signature
     from metaeval.experiment.job_folder import is_hash
     from metaeval.experiment.manifest import check
 
     paths = _files_of_job(given, of) if is_hash(of) and not is_file(of) else [of]
     if metric is not None and not is_file(paths[0]):
         raise UserError("A metric is named for a result file only; a signature has its own.")
+    texts = _signatures(of, paths, metric)
     several = len(paths) > 1
-    texts = {
-        (path, name): text
-        for path in paths
-        for name, text in read_source(path, None if several else metric).signatures.items()
-        if metric is None or name == metric
-    }
-    if not texts and metric is not None:
-        raise unknown(f"row of {of}:", metric, {name for path in paths for name in read_source(path).signatures})
-    if not texts:
-        raise UserError(f"{of} holds no signature: what its numbers depend on stands in it under 'settings'.")
     folders = len({Path(path).parent for path in paths}) > 1
     rows = {
         f"{name} ({_file(path, folders)})" if several else name: read_signature(text)
@@ -89,7 +79,31 @@ def explain(
     if len(rows) > 1 and metric is None:
         say("For the command that makes a row again, name its metric.")
         return
-    made = [recipe(fields) for fields in rows.values()]
+    _say_recipes(rows.values())
+
+
+def _signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
+    """The signatures of all rows, or of the metric's alone, by file and row; `UserError` where there is none."""
+    from metaeval.experiment.explaining.explain import read_source
+
+    texts = {
+        (path, name): text
+        for path in paths
+        for name, text in read_source(path, metric if len(paths) == 1 else None).signatures.items()
+        if metric is None or name == metric
+    }
+    if not texts and metric is not None:
+        raise unknown(f"row of {of}:", metric, {name for path in paths for name in read_source(path).signatures})
+    if not texts:
+        raise UserError(f"{of} holds no signature: what its numbers depend on stands in it under 'settings'.")
+    return texts
+
+
+def _say_recipes(rows: Collection[Mapping[str, str]]) -> None:
+    """The commands that repeat these rows, and what they cannot promise."""
+    from metaeval.experiment.explaining.recipe import recipe
+
+    made = [recipe(fields) for fields in rows]
     say("")
     say("The number again:" if len(made) == 1 else "The numbers again:")
     for one in made:

@@ -38,13 +38,12 @@ from metaeval.report.explorer import explorer_page
 from metaeval.report.findings import findings
 from metaeval.report.grid import Cell, Grid
 from metaeval.report.headline import headline_grid
-from metaeval.report.result import load_result
+from metaeval.report.result import SCHEMAS, load_result, read_versioned
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import context_of
 from metaeval.trust import check_file
 
 _log = logging.getLogger("metaeval")
-
 
 _UNTOLD = frozenset({"constant", "oracle", "inverted oracle"})
 """Controls that say nothing of single pairs."""
@@ -153,8 +152,6 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
 
 
 def _is_table(path: Path) -> bool:
-    from metaeval.report.result import SCHEMAS, read_versioned
-
     return path.name != NAME and read_versioned(path)[1] in SCHEMAS
 
 
