@@ -57,14 +57,14 @@ def test_actors_that_are_killed_lose_nothing(cluster):
     one = scored()["toys:Company"]
     blocks = len(begun())
     Path("log").unlink()
-    kills = [Path(f"kill{number}") for number in range(3)]
+    kills = [Path(f"kill{number}") for number in range(2)]  # three could strike one block, which has then failed
     for path in kills:
         path.touch()
     assert scored(workers=2, kills=kills)["toys:Company"].answers == one.answers
     assert not any(path.exists() for path in kills)
     times = Counter(str(each["block"]) for each in begun())
     assert len(times) == blocks
-    assert 3 <= sum(times.values()) - blocks <= 3 * 2 * 2
+    assert 2 <= sum(times.values()) - blocks <= 2 * 2 * 2
 
 
 def test_a_node_that_is_killed_loses_nothing(cluster):
