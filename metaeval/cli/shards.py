@@ -98,8 +98,8 @@ def verify(
 
     \b
     On the same model of device no digit may differ; on another one scores may
-    differ by 1e-5. Exit code 1: they do. Of the settings, --set changes those of
-    the executor alone.
+    differ by 1e-5. Exit code 1: they differ by more. --set changes settings of
+    the executor only.
 
     \b
     Examples:
