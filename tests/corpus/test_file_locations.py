@@ -145,7 +145,7 @@ class TestFetched:
             loading.locate(toy, "all", None)
         message = str(raised.value)
         place = cache / "toy_folder" / "c0ffee" / "a.jsonl"
-        for part in (says, file.url, file.sha256, str(place), "data=FOLDER"):
+        for part in (says, file.url, file.sha256, str(place), "--data FOLDER"):
             assert part in message
         assert list(place.parent.iterdir()) == []
 
