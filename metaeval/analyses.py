@@ -25,7 +25,7 @@ from metaeval.report.notebook import Results, Sheets
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from metaeval.experiment.claims import Tried
+    from metaeval.experiment.check_claim import Tried
     from metaeval.experiment.labelling.estimate import Estimates
     from metaeval.experiment.labelling.gate import Checked, Fitted, Gate
     from metaeval.report.differences import Change
@@ -213,7 +213,7 @@ def check_gate(
 
 def check_claim(scores: Any, claim: str, **settings: Any) -> Tried:
     """Try a published number, "0.71 AUC on WiCE", under every choice that it leaves open. scores: a file, or by id."""
-    from metaeval.experiment.claims import check_claim as check
+    from metaeval.experiment.check_claim import check_claim as check
 
     return check(scores, claim, _config((), settings))
 

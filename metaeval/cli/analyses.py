@@ -315,8 +315,8 @@ def check_claim(
       metaeval check-claim scores.csv "0.71 AUC on WiCE" --data ../shared/data
       metaeval check-claim scores.jsonl "42.1 % Spearman on factcheck_gpt"
     """
-    from metaeval.experiment.claims import check_claim as check
-    from metaeval.experiment.claims import claim_sentence, claim_sheet
+    from metaeval.experiment.check_claim import check_claim as check
+    from metaeval.experiment.check_claim import claim_sentence, claim_sheet
     from metaeval.experiment.job_folder import close_job, job_folder
 
     run = given.run(metrics=())

@@ -10,7 +10,7 @@ from metaeval.config import RunConfig, flag_of
 
 if TYPE_CHECKING:
     from metaeval.cli.options import Given
-    from metaeval.report.reading import Readings
+    from metaeval.report.measures import Readings
     from metaeval.report.result import Result
 
 _KEPT = ("dataset", "split", "data", "unit", "pool", "results", "store")
@@ -25,7 +25,7 @@ def next_step(given: Given, config: RunConfig, results: Sequence[Result], readin
     """
     from metaeval.experiment.columns import FILE_PREFIX
     from metaeval.report.findings import top
-    from metaeval.report.reading import headlines
+    from metaeval.report.measures import headlines
 
     shown = headlines(results, readings)
     rated = any(result.unit == "rating" for result in results)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from metaeval.experiment.metric_scores import Panel
     from metaeval.report.grid import Grid
-    from metaeval.report.reading import Readings
+    from metaeval.report.measures import Readings
     from metaeval.report.result import Result
     from metaeval.report.sheet import Sheet
 

@@ -132,8 +132,8 @@ def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[Le
     from metaeval.experiment.suites.pictures import forest_figure, page_figures
     from metaeval.experiment.suites.suite import RECORD
     from metaeval.report.html_report import write_page
+    from metaeval.report.measures import headlines
     from metaeval.report.paper import Table, write_paper
-    from metaeval.report.reading import headlines
 
     numbered = {
         name: Table(protocol.table_number, protocol.table_measures)

@@ -17,7 +17,7 @@ from metaeval.experiment.prepared_run import Frame
 from metaeval.experiment.published import Beside, published_for
 from metaeval.experiment.significance import marked, significance
 from metaeval.report import result as results
-from metaeval.report.reading import Reading, Readings
+from metaeval.report.measures import Reading, Readings
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.comparison import chance

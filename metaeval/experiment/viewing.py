@@ -110,6 +110,9 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     for row in chosen:
         page.add(row, kept[row.id])
     names = [str(name) for name in head["columns"]]
+    unasked = [name for name in view.explain if name not in names]
+    if unasked:
+        raise unknown("metric of the job", unasked[0], names)
     tables = [load_result(path) for path in sorted(folder.glob("*.json")) if _is_table(path)]
     readings = readings_of(named_protocols(job.config).values())
     headline = [headline_grid(tables, readings)] if tables else []
@@ -130,9 +133,6 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         )
         if explained is not None:
             spans[f"spans-{len(metrics) - 1}"] = explained
-    unasked = [name for name in view.explain if name not in names]
-    if unasked:
-        raise unknown("metric of the job", unasked[0], names)
     about = {
         "kind": "pairs",
         "title": f"{job.name}, {job.split}, {units(job.config.unit)}",

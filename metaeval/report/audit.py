@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, plain, share
 from metaeval.report.html_report import Picture, page_of
 from metaeval.report.markdown import escape
-from metaeval.report.reading import LEVELS
+from metaeval.report.measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
 
 SCHEMA = "metaeval-audit/1"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from metaeval.report.grid import count, plain, share, value_of
+from metaeval.report.measures import LEVELS, data_set, listed, metrics_of, sentence
 from metaeval.report.notes import FEW_GROUPS, effective, plural, values_by_kind, whole_range
-from metaeval.report.reading import LEVELS, data_set, listed, metrics_of, sentence
 from metaeval.report.result import FULL_SUPPORT, Result, Row
 
 _CUT = 0.01

@@ -10,8 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from metaeval.report.grid import count, numeral, plain, value_of
-from metaeval.report.notes import differs, plural
-from metaeval.report.reading import (
+from metaeval.report.measures import (
     NAMED,
     Headline,
     Reading,
@@ -24,6 +23,7 @@ from metaeval.report.reading import (
     sentence,
     under,
 )
+from metaeval.report.notes import differs, plural
 from metaeval.report.result import Column, Result, Row
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from metaeval.errors import UserError
 from metaeval.report.charts import COLOURS, FAINT, INK, MARKERS, literal, panels, styled, wrapped
 from metaeval.report.findings import best_control
-from metaeval.report.reading import Headline, Readings, headlines, metrics_of
+from metaeval.report.measures import Headline, Readings, headlines, metrics_of
 from metaeval.report.result import Result
 
 if TYPE_CHECKING:

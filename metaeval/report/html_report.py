@@ -21,7 +21,7 @@ from metaeval.report.cells import comparison_grid, lay_out
 from metaeval.report.findings import findings
 from metaeval.report.grid import Block, Cell, Grid, Note, plain
 from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
-from metaeval.report.reading import Readings
+from metaeval.report.measures import Readings
 from metaeval.report.result import Result
 from metaeval.shown import Shown
 

@@ -14,7 +14,7 @@ from metaeval.report.findings import findings
 from metaeval.report.formats import records
 from metaeval.report.grid import Grid
 from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
-from metaeval.report.reading import Readings
+from metaeval.report.measures import Readings
 from metaeval.report.result import Result
 from metaeval.report.sheet import Sheet
 from metaeval.report.terminal import text_of

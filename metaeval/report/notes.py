@@ -13,7 +13,7 @@ from itertools import count as numbers
 from itertools import product
 
 from metaeval.report.grid import Note, chance, count, numeral, plain, share, short, span, value_of
-from metaeval.report.reading import LEVELS
+from metaeval.report.measures import LEVELS
 from metaeval.report.result import (
     FULL_SUPPORT,
     Column,

@@ -30,6 +30,7 @@ from metaeval.report.grid import (
     plain,
     value_of,
 )
+from metaeval.report.measures import LEVELS
 from metaeval.report.notes import (
     LEVEL,
     cluster,
@@ -41,7 +42,6 @@ from metaeval.report.notes import (
     settings,
     tests_controls,
 )
-from metaeval.report.reading import LEVELS
 from metaeval.report.result import Column, Data, Result, Row
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")

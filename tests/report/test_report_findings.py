@@ -9,8 +9,8 @@ from metaeval.experiment.evaluation import readings_of
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings, top
 from metaeval.report.headline import ROWS, headline_grid, suite_grid
+from metaeval.report.measures import headlines
 from metaeval.report.notes import FEW_GROUPS
-from metaeval.report.reading import headlines
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
 from metaeval.report.terminal import text_of
 

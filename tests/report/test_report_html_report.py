@@ -14,7 +14,7 @@ from metaeval import registry
 from metaeval.experiment.suites.pictures import page_figures
 from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture, page, write_page
-from metaeval.report.reading import Readings
+from metaeval.report.measures import Readings
 
 VOID = {"meta", "br"}
 NASTY = "judge[bold]_3|x%"

@@ -144,7 +144,7 @@ def verdict(found: Checked, fail_on_drift: bool = False) -> str:
         return f"FAILED: {share} ({ends}); the gate allows {100 * most:g} %."
     if found.drifted and fail_on_drift:
         return f"FAILED: the release does not look like the fitting set; {share} ({ends})."
-    return f"PASSED: {share} ({ends}); it is not told that they are more than {100 * most:g} %."
+    return f"PASSED: not shown to be above the {100 * most:g} % that the gate allows; {share} ({ends})."
 
 
 def check_sheet(found: Checked) -> Sheet:

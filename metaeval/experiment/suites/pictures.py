@@ -11,8 +11,8 @@ from metaeval.experiment.suites.cost import Cost
 from metaeval.files import safe_name
 from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture
+from metaeval.report.measures import Readings, headlines
 from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, specification
-from metaeval.report.reading import Readings, headlines
 from metaeval.report.result import Result
 from protocols.contract import Protocol
 

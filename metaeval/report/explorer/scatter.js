@@ -160,6 +160,10 @@ export function makeScatter(app) {
     }
     drag = null;
   });
+  canvas.addEventListener("pointercancel", () => {
+    drag = drawn = null;
+    draw();
+  });
 
   /** Read the pair whose point is nearest. @param {{x: number, y: number}} here @param {ReturnType<typeof plot>} at */
   const nearest = (here, at) => {

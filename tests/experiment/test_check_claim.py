@@ -6,7 +6,7 @@ from sklearn.metrics import accuracy_score, average_precision_score, balanced_ac
 
 from metaeval.api import evaluate_scores, pairs
 from metaeval.errors import UserError
-from metaeval.experiment.claims import BINARY, check_claim, claim_sentence, claim_sheet, read_claim
+from metaeval.experiment.check_claim import BINARY, check_claim, claim_sentence, claim_sheet, read_claim
 
 
 @pytest.fixture(scope="module")
