@@ -215,7 +215,7 @@ def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, ob
         excluded={**outcome.excluded, **frame.excluded},
         statuses=dict(sorted(statuses.items())),
         ledger=column.ledger,
-        warnings=[*column.warnings, *outcome.warnings],
+        warnings=[*(frame.warnings if column.kind == "metric" else ()), *column.warnings, *outcome.warnings],
         signature=signature({**frame.fields, **column.fields, **signed}),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from metaeval import registry
 from metaeval.config import DatasetVariant, RunConfig, config_file, dataset_variant, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
+from metaeval.corpus.language import language_note
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.corpus.pairs import Pair, PairTable, build_pairs
@@ -197,6 +198,7 @@ class Frame:
     codes from 0, None where some row names none. excluded: rows left out here, by reason. fields: the signature's, for
     the data. as_published: nothing was chosen that the published files do not hold by themselves. held: (n,) share of
     an evidence set that each row holds, 0 where none is known; None where no row is a part of what was judged.
+    warnings: what every metric's row says of the data.
     """
 
     name: str
@@ -212,6 +214,7 @@ class Frame:
     excluded: Mapping[str, int]
     as_published: bool
     held: NDArray[np.float64] | None = None
+    warnings: tuple[str, ...] = ()
 
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
         """Scores (n,) beside the gold."""
@@ -261,6 +264,7 @@ def from_job(job: Job, protocol: Protocol) -> Frame:
         as_published=not job.config.dataset_options
         and (job.config.unit == "citation" or job.config.evidence.rule == "touched"),
         held=np.array([row.held or 0.0 for row in rows]) if any(0 < (row.held or 0) < 1 for row in job.rows) else None,
+        warnings=_language(one.text for one in job.corpus.statements.values()),
     )
 
 
@@ -293,7 +297,13 @@ def from_ratings(rated: RatedSet) -> Frame:
         ),
         excluded={},
         as_published=not options,
+        warnings=_language(row.text for row in ratings.rows),
     )
+
+
+def _language(texts: Iterable[str]) -> tuple[str, ...]:
+    note = language_note(texts)
+    return (note,) if note else ()
 
 
 def _in_order(ids: Sequence[str], numbers: Sequence[int]) -> NDArray[np.intp]:

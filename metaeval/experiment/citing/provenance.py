@@ -11,6 +11,7 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import Panel
 from metaeval.config import IntervalConfig
+from metaeval.corpus.language import language_note
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Blocks, Entry, Frame, entry_records, lines_grid, scores_grid
@@ -105,7 +106,8 @@ def fingerprint(answers: Sequence[Answer]) -> str:
 def judged(panel: Panel, data: Data, *parts: tuple[int, str]) -> Note:
     """What was judged: 3 answers of 1 system, 2 groups; 5 claims, 7 citation marks. parts: numbers with their nouns."""
     said = f"{count(len(panel.answers), 'answer')} of {count(len(panel.systems), 'system')}, "
-    return Note("data", said + f"{count(data.groups, 'group')}; {', '.join(count(*part) for part in parts)}")
+    counts = f"{count(data.groups, 'group')}; {', '.join(count(*part) for part in parts)}"
+    return Note("data", "; ".join(filter(None, (said + counts, language_note(one.text for one in panel.answers)))))
 
 
 _CUT = 0.1
