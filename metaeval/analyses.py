@@ -132,19 +132,21 @@ def label(
     metric: str = "overlap",
     seed: int = 0,
     *,
+    pipeline: Literal["", "alce", "aliice"] = "",
     columns: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> list[dict[str, Any]]:
     """Draw citations for people to label: mappings with the text, a blank level, and the probability of being drawn.
 
-    answers: a file, a corpus, a data frame or mappings. columns: the heading of each role, where it does not say it.
+    answers: a file, a corpus, a data frame or mappings. pipeline: in place of citations, what it asks of claims.
+    columns: the heading of each role, where it does not say it.
     """
     from metaeval.experiment.labelling.items import items_of
     from metaeval.experiment.labelling.label import draw
 
     with notebook_progress() as progress:
         config = _config((), settings)
-        return draw(items_of(answers, columns), n, design, unit, metric, seed, None, config, progress).records
+        return draw(items_of(answers, columns, pipeline), n, design, unit, metric, seed, None, config, progress).records
 
 
 def estimate(
@@ -154,20 +156,21 @@ def estimate(
     other: Any = None,
     *,
     estimand: Literal["set", "process"] = "set",
+    pipeline: Literal["", "alce", "aliice"] = "",
     columns: Mapping[str, str] | None = None,
     assume_sample: bool = False,
     **settings: Any,
 ) -> Estimates:
     """Estimate citation quality from a metric's scores of all citations and people's labels of some.
 
-    answers, columns: as in `label`; other: those of a second system, for differences. labels: a file, a data frame, or
-    a mapping of ids to levels. estimand: these answers, or the process that makes such answers.
+    answers, pipeline, columns: as in `label`; other: those of a second system, for differences. labels: a file, a data
+    frame, or a mapping of ids to levels. estimand: these answers, or the process that makes such answers.
     """
     from metaeval.experiment.labelling.estimate import estimate as make
 
     with notebook_progress() as progress:
         config = _config((), settings)
-        return make(answers, labels, metric, other, estimand, columns, assume_sample, config, progress)
+        return make(answers, labels, metric, other, estimand, columns, assume_sample, config, progress, pipeline)
 
 
 def fit_gate(

@@ -218,7 +218,7 @@ def _lines(answer: Answer, statement: Statement, judgement: Judgement, reason_on
         alone, rest = next(verdicts) if one.state == "judged" else (None, None)
         precision, reason = (statement.failing if one.state == "fails" else None), ""
         if one.state == "judged" and joint is not None:
-            precision, reason = _precision(joint, alone, rest, len(statement.places))
+            precision, reason = mark_precision(joint, alone, rest, len(statement.places))
         yield dataclasses.replace(
             line,
             citation=one.mark.number,
@@ -241,7 +241,7 @@ def _recall(joint: Verdict | None) -> int | None:
     return None if joint.entailed is None else int(joint.entailed)
 
 
-def _precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, cited: int) -> tuple[int | None, str]:
+def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, cited: int) -> tuple[int | None, str]:
     """Precision of one of a claim's `cited` citations, and the reason where a missing verdict leaves it open."""
     if joint.entailed is None:
         return None, joint.status

@@ -32,6 +32,13 @@ Map = Annotated[
     typer.Option("--map", help="Column of a role, where its name does not say it. Repeatable.", metavar="ROLE=COLUMN"),
 ]
 
+PipelineName = Annotated[
+    str,
+    typer.Option(
+        "--pipeline", help="alce or aliice, for its recall and precision: what it asks is labelled.", metavar="NAME"
+    ),
+]
+
 
 def _columns(pairs: list[str] | None) -> dict[str, str]:
     from metaeval.experiment.labelling.items import ROLES
@@ -55,6 +62,7 @@ def estimate(
         str,
         typer.Option(help="What the shares are of: set (these answers) or process (what makes them).", metavar="NAME"),
     ] = "set",
+    pipeline: PipelineName = "",
     map_: Map = None,
     assume_sample: Annotated[
         bool, typer.Option("--assume-sample", help="Do not check that the labelled items can be a sample.")
@@ -71,18 +79,15 @@ def estimate(
       metaeval estimate answers.jsonl --labels labels.csv --metric minilm-bertscore
       metaeval estimate answers.jsonl -l labels.xlsx --map level=Verdict --estimand process
       metaeval estimate a.jsonl b.jsonl -l labels.csv -m overlap
+      metaeval estimate answers.jsonl -l labels.csv --pipeline aliice
       metaeval estimate results/latest/pairs.jsonl -l labels.csv -m overlap
     """
     from metaeval.experiment.job_folder import close_job, job_folder
     from metaeval.experiment.labelling.estimate import estimate as make
-    from metaeval.experiment.labelling.estimate import estimate_sheet
+    from metaeval.experiment.labelling.estimate_report import estimate_sheet
     from metaeval.experiment.metric_scores import as_metrics
     from metaeval.report.sheet import write_sheet
 
-    if estimand not in ("set", "process"):
-        raise UserError(
-            f"--estimand is {estimand!r}; allowed: set (these answers) or process (what makes such answers)."
-        )
     (named,) = as_metrics([metric])
     run = given.run(metrics=(named,))
     with scoring_progress(given.quiet) as progress:
@@ -91,11 +96,12 @@ def estimate(
             labels,
             named,
             other,
-            "set" if estimand == "set" else "process",
+            estimand,
             _columns(map_),
             assume_sample,
             run,
             progress,
+            pipeline,
         )
     sheet = estimate_sheet(found)
     folder = job_folder(run.results / "estimate", [found.data.name], found.signatures)
@@ -132,6 +138,7 @@ def label(
         Path | None, typer.Option(help="Labels that there are already, drawn at random: adds to them.", metavar="FILE")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the draw.", metavar="NUMBER")] = 0,
+    pipeline: PipelineName = "",
     map_: Map = None,
 ) -> None:
     """Draw citations for people to label.
@@ -157,17 +164,19 @@ def label(
     (named,) = as_metrics([metric])
     run = given.run(metrics=(named,))
     columns = _columns(map_)
-    items = items_of(answers, columns)
+    items = items_of(answers, columns, pipeline)
     known = labels_of(besides, items, columns) if besides else None
     with scoring_progress(given.quiet) as progress:
         drawn = draw(items, n, design, unit, named, seed, known, run, progress)
     write_questions(drawn, output, known)
     whole = f" of {len({items.rows[row].group for row in drawn.rows}):,} whole answers" if unit == "answer" else ""
-    say(f"Written: {output} ({drawn.rows.size:,} of {len(items.rows):,} citations{whole} to judge)")
+    what = "questions" if pipeline else "citations"
+    say(f"Written: {output} ({drawn.rows.size:,} of {len(items.rows):,} {what}{whole} to judge)")
     if not given.quiet:
         page = output.suffix.lower() == ".html"
         fill, file = ("label on it and save CSV", "SAVED.csv") if page else ("fill in its column 'level'", output)
-        words = ["metaeval", "estimate", str(answers), "--labels", str(file), "--metric", metric, *_mapped(map_)]
+        words = ["metaeval", "estimate", str(answers), "--labels", str(file), "--metric", metric]
+        words += [*(["--pipeline", pipeline] if pipeline else []), *_mapped(map_)]
         say(f"Next: {fill}, then {shlex.join(words)}")
 
 

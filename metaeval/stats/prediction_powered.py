@@ -8,7 +8,7 @@ labels on one side Wald's covers far less than it says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -86,7 +86,8 @@ class Share:
     """An estimated share, its interval, and how much the scores had to do with it.
 
     variance: of the value. lam: mean lambda, for scores of standard deviation 1. df: of the t quantile. parts: (K,)
-    what each sampling unit (set) or cluster (process) adds: their squares add up to the variance.
+    what each sampling unit (set) or cluster (process) adds. unseen: variance beyond the sum of their squares, of errors
+    that no label shows.
     """
 
     value: float
@@ -96,6 +97,7 @@ class Share:
     lam: float
     df: float
     parts: Floats
+    unseen: float = 0.0
 
 
 def share(
@@ -106,26 +108,31 @@ def share(
     estimand: Estimand = "set",
     level: float = 0.95,
     use_scores: bool = True,
+    size: Floats | None = None,
 ) -> Share:
-    """The mean of 0-1 labels over N items: label (n,), in the order of `sample.rows`; score, cluster (N,).
+    """The mean of labels in 0 .. 1 over N items: label (n,), in the order of `sample.rows`; score, cluster (N,).
 
     cluster: codes of the answers, whose items are not independent (asked for the process alone). use_scores: False for
-    the interval of the same family from labels alone. The variance is a jackknife over units (strata kept), or over
-    clusters. Raises ValueError for fewer than two units, or clusters, with a label.
+    the interval of the same family from labels alone. size: (N,) what each item counts in the mean; None: all alike.
+    The variance is a jackknife over units (strata kept), or over clusters. Raises ValueError for fewer than two units,
+    or clusters, with a label.
 
-    For the set, the value is sum(w (y - lam (f - mean f))) / sum(w), w = 1 / probability, lam without the item's unit.
+    For the set, the value is sum(w (y - lam (f - mean f))) / sum(w), w = size / probability, lam without the item's
+    unit.
     """
-    check_lengths(score=score, cluster=cluster)
+    size = np.ones(score.size) if size is None else size / size.mean()
+    check_lengths(score=score, cluster=cluster, size=size)
     check_lengths(
         label=label, rows=sample.rows, probability=sample.probability, unit=sample.unit, stratum=sample.stratum
     )
     check_finite("score", score)
     check_codes("rows", sample.rows, score.size)
     units, unit = np.unique(sample.unit, return_inverse=True)
-    weight = 1 / sample.probability
-    spread = score.std()
+    weight = size[sample.rows] / sample.probability
+    centre = np.average(score, weights=size)
+    spread = np.sqrt(np.average((score - centre) ** 2, weights=size))
     census = estimand == "set" and bool((sample.probability >= 1).all())
-    known = (score - score.mean()) / spread if use_scores and spread > 0 and not census else np.zeros(score.size)
+    known = (score - centre) / spread if use_scores and spread > 0 and not census else np.zeros(score.size)
     predictor = known[sample.rows]
     lam = _lambdas(label, predictor, weight, unit, units.size) if known.any() else np.zeros(units.size)
     rest = label - lam[unit] * predictor
@@ -133,7 +140,7 @@ def share(
     if estimand == "set":
         parts, df = _design_parts(rest, value, weight, sample, unit, units)
     else:
-        own = np.mean(lam) * np.bincount(cluster, known) / score.size
+        own = np.mean(lam) * np.bincount(cluster, size * known) / score.size
         parts, df = _cluster_parts(rest, value, weight, cluster[sample.rows], own)
     if df < 1:
         raise ValueError("an interval takes labels of two sampling units (or clusters) at least")
@@ -142,10 +149,38 @@ def share(
     drawn = 1 - float(sample.probability.mean()) if estimand == "set" else 1.0
     # Scores that err on no label may err on others: half an error counts as seen, as `wilson` counts half a label.
     least = 0.5 / kish * (1 - 0.5 / kish) / kish * drawn
-    if known.any() and 0 < variance < least:
-        parts, variance = parts * np.sqrt(least / variance), least
+    unseen = max(0.0, least - variance) if known.any() and variance > 0 else 0.0
+    variance += unseen
     low, high = (value, value) if census else wilson(value, variance, kish, df, level, drawn)
-    return Share(value, low, high, variance, float(lam.mean()), df, parts)
+    return Share(value, low, high, variance, float(lam.mean()), df, parts, unseen)
+
+
+def with_zeros(found: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float = 0.95) -> Share:
+    """The share over more items, whose labels are known to be 0; what they count and the others, by cluster (K,).
+
+    Of a set they only scale the share. Of a process, how many there are is known from a sample of clusters too.
+    """
+    total = size + zeros
+    factor = float(size.sum() / total.sum())
+    value, parts = found.value * factor, found.parts * factor
+    added = 0.0
+    if estimand == "process":
+        own = np.pad(parts, (0, total.size - parts.size)) + found.value * (size - factor * total) / total.sum()
+        added, parts = float(np.sum(own**2) - np.sum(parts**2)), own
+    beyond = added * float(stdtrit(found.df, (1 + level) / 2)) ** 2
+    centre = min(max(found.value, 0.0), 1.0)
+    down, up = (
+        float(np.sqrt(max(0.0, (factor * reach) ** 2 + beyond))) for reach in (centre - found.low, found.high - centre)
+    )
+    return replace(
+        found,
+        value=value,
+        low=max(0.0, centre * factor - down),
+        high=min(1.0, centre * factor + up),
+        variance=found.variance * factor**2 + added,
+        parts=parts,
+        unseen=found.unseen * factor**2,
+    )
 
 
 def labels_saved(labels: int, found: Share, alone: Share, items: int | None = None) -> float:
@@ -245,10 +280,21 @@ def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, ow
     return parts, _freedom(heavy[labelled])
 
 
-def difference(one: Share, other: Share, level: float = 0.95) -> tuple[float, float, float]:
-    """`one` less `other` and its interval, (value, low, high); units or clusters of one code were drawn together."""
+def difference(one: Share, other: Share) -> tuple[float, float, float]:
+    """`one` less `other` and its interval, (value, low, high); units or clusters of one code were drawn together.
+
+    From the ends of the two intervals and the correlation of what the units add (Newcombe 1998, method 10; MOVER, Zou
+    and Donner 2008), so that errors that no label shows count here as they count there.
+    """
     size = max(one.parts.size, other.parts.size)
-    parts = np.pad(one.parts, (0, size - one.parts.size)) - np.pad(other.parts, (0, size - other.parts.size))
-    value = one.value - other.value
-    half = float(stdtrit(min(one.df, other.df), (1 + level) / 2) * np.sqrt(np.sum(parts**2)))
-    return value, max(-1.0, value - half), min(1.0, value + half)
+    both = [np.pad(each.parts, (0, size - each.parts.size)) for each in (one, other)]
+    scale = np.sqrt(one.variance * other.variance)
+    alike = float(np.clip(both[0] @ both[1] / scale, -1, 1)) if scale > 0 else 0.0
+    first, second = (min(max(each.value, 0.0), 1.0) for each in (one, other))
+
+    def reach(own: float, others: float) -> float:
+        return float(np.sqrt(max(0.0, own**2 - 2 * alike * own * others + others**2)))
+
+    value = first - second
+    low = value - reach(first - one.low, other.high - second)
+    return value, low, value + reach(one.high - first, second - other.low)

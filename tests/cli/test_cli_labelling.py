@@ -63,7 +63,7 @@ def test_an_estimate_is_printed_and_written(cli, answers):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["-l", "labels.csv", "--estimand", "all"], "--estimand is 'all'; allowed: set"),
+        (["-l", "labels.csv", "--estimand", "all"], "The estimand is 'all'; allowed: set"),
         (["-l", "nowhere.csv"], "Cannot read nowhere.csv"),
         (["-l", "labels.csv", "--map", "level=Urteil"], 'has no column "Urteil"'),
         (["-l", "labels.csv", "--map", "levels=Verdict"], "no such role. Did you mean 'level'?"),
@@ -330,3 +330,37 @@ def test_a_claim_is_checked(cli, empty_folder):
     assert "variants were tried" in " ".join(ended.out.split())
     assert Path("results/latest/claim.csv").is_file()
     assert cli("check-claim", "scores/overlap.jsonl", "0.7 AUC").code == 2
+
+
+@pytest.mark.parametrize("pipeline", ["alce", "aliice"])
+def test_what_a_pipeline_asks_is_drawn_and_estimated_as_it_is_said(cli, empty_folder, pipeline):
+    with open("answers.jsonl", "w") as file:
+        for number in range(40):
+            text = f"Town {number} has a mill [1], and it has a bridge [2][3]. It rains."
+            passages = [{"text": f"Town {number} has a mill."}, {"text": "A bridge."}, {"text": f"Town {number % 3}."}]
+            file.write(json.dumps({"id": f"a{number}", "text": text, "passages": passages}) + "\n")
+    ended = cli("label", "answers.jsonl", "-n", "60", "--pipeline", pipeline, "-o", "to_label.csv")
+    assert ended.code == 0, ended.err
+    assert "questions to judge" in ended.out
+    ids = [row.text("id") for row in read_table(Path("to_label.csv")).rows]
+    chance = random.Random(1)
+    fill("to_label.csv", {own: chance.choice(("full", "none")) for own in ids})
+    Path("filled.csv").replace("to_label.csv")
+    typed = shlex.split(ended.out.partition("then metaeval ")[2])
+    assert typed[-2:] == ["--pipeline", pipeline]
+    ended = cli(*typed)
+    assert ended.code == 0, ended.err
+    assert f"{'ALCE' if pipeline == 'alce' else 'ALiiCE'} precision" in ended.out
+    assert "claims drawn" in " ".join(ended.out.split())
+    records = load_sheet(Path("results/latest/estimate.json")).records
+    assert [one["measure"] for one in records] == [f"{pipeline}-recall", f"{pipeline}-precision"]
+
+
+def test_two_annotators_agreement_is_said(cli, answers):
+    rows = [(row.text("Item"), row.text("Verdict"), "A") for row in read_table(Path("labels.csv")).rows]
+    other = [(own, level if number % 4 else "full", "B") for number, (own, level, _) in enumerate(rows)]
+    Path("labels.csv").write_text(csv_text([("id", "level", "annotator"), *rows, *other]))
+    for typed in ("estimate answers.jsonl -l labels.csv", "gate fit answers.jsonl -l labels.csv -m overlap -o g.json"):
+        said = " ".join(cli(*typed.split()).out.split())
+        assert "40 items are judged twice or more, 3" in said
+        assert "Krippendorff's alpha 0." in said

@@ -42,7 +42,7 @@ def test_answers_with_marks_are_items(tmp_path):
     assert [row.id for row in items.rows] == ["a1/1[1]", "a1/2[1]", "a1/2[2]"]
     assert items.rows[2].source == "Title: Sun\nThen the sun came."
     assert {row.group for row in items.rows} == {"q1"}
-    assert items.uncited == 3  # "Nobody knows.", "See [7]." and the whole of a2
+    assert items.uncited == ("q1", "q1", "a2")  # "Nobody knows.", "See [7]." and the whole of a2
 
 
 def test_a_table_with_odd_columns_and_several_passages(tmp_path):
@@ -118,6 +118,21 @@ def test_systems_on_the_same_questions_differ_by_what_their_labels_say():
     (full,) = [found_ for found_ in found.differences if found_.measure == "full"]
     true = (sum(r["truth"] == "full" for r in one) - sum(r["truth"] == "full" for r in other)) / 200
     assert full.low < true < full.high
+
+
+@pytest.mark.parametrize("estimand", ["set", "process"])
+def test_statements_without_a_citation_count_in_the_recall_and_in_its_difference(estimand):
+    rows = citations(160, 160, 1)
+    one = replace(items_of(rows), name="x", uncited=tuple(row["answer_id"] for row in rows[:40]))
+    other = replace(items_of([{**row, "id": f"b{row['id']}"} for row in rows]), name="y")
+    labels = drawn(rows, 60)
+    found = estimate(one, labels | {f"b{key}": level for key, level in labels.items()}, "metric", other, estimand)
+    first, second = (found_ for found_ in found.found if found_.measure == "recall")
+    assert first.value == pytest.approx(second.value * 160 / 200)
+    (recall,) = [found_ for found_ in found.differences if found_.measure == "recall"]
+    assert recall.value == pytest.approx(first.value - second.value)
+    if estimand == "process":  # how many there are is known from these answers only
+        assert first.high - first.low > (second.high - second.low) * 160 / 200
 
 
 def items(rows, name):

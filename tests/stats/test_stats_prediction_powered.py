@@ -111,6 +111,34 @@ def test_systems_that_err_on_the_same_answers_differ_with_less_noise():
     assert high - low < first.high - first.low
 
 
+def test_a_difference_of_independent_shares_is_newcombes():
+    # Newcombe 1998, table II, case (a): 56/70 less 48/80 is .2, .0524 to .3339 by method 10.
+    shares = []
+    for number, (hits, of) in enumerate(((56, 70), (48, 80))):
+        low, high = proportion_confint(hits, of, method="wilson")
+        parts = np.zeros(2)
+        parts[number] = np.sqrt(hits / of * (1 - hits / of) / of)
+        shares.append(Share(hits / of, low, high, parts[number] ** 2, 0, 9, parts))
+    assert difference(*shares) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+
+
+@pytest.mark.parametrize("share_of_ones", [1.0, 0.7])
+def test_a_difference_counts_errors_that_no_label_shows(share_of_ones):
+    # Both metrics are right on nearly all items, or all labels are alike: the labels hardly vary about them.
+    random = np.random.default_rng(4)
+    covered = 0
+    for _ in range(200):
+        one, other = (random.random((2, 1000)) < 0.99 * share_of_ones) * 1.0
+        rows = np.sort(random.permutation(1000)[:60])
+        sample = Sample(rows, np.full(60, 0.06), rows, np.zeros(60, dtype=np.int64))
+        metrics = [np.where(random.random(1000) < 0.01, 1 - truth, truth) for truth in (one, other)]
+        found = [share(y[rows], f, sample, np.arange(1000)) for y, f in zip((one, other), metrics, strict=True)]
+        value, low, high = difference(*found)
+        assert low <= value <= high
+        covered += low <= one.mean() - other.mean() <= high
+    assert covered >= 0.93 * 200
+
+
 def test_one_unit_is_refused():
     sample = Sample(np.arange(3), np.full(3, 0.3), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64))
     with pytest.raises(ValueError, match="two sampling units"):

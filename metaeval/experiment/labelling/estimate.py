@@ -4,56 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 
 from metaeval.config import RunConfig
-from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
-from metaeval.experiment.columns import Column
-from metaeval.experiment.labelling.items import Items, codes, filled, items_of, scored
-from metaeval.experiment.labelling.labels import Judged, Labels, check_sample, judged, labels_of
+from metaeval.experiment.labelling.claims import TITLES
+from metaeval.experiment.labelling.items import Items, filled, items_of, scored
+from metaeval.experiment.labelling.labels import Labels, agreement, check_sample, judged, labels_of
+from metaeval.experiment.labelling.measures import LABELS, RECALL, Rows, Side, citation_rows, claim_rows
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json
 from metaeval.report import result as results
-from metaeval.report.cells import cell
-from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.grid import plain
+from metaeval.report.sheet import Scalar
 from metaeval.signature import signature, versions
-from metaeval.stats.arrays import Floats, Ints
-from metaeval.stats.decisions import best_thresholds, decide
-from metaeval.stats.prediction_powered import Estimand, Sample, Share, difference, labels_saved, ppi_mean, share
-
-FULL, PARTIAL, NONE = SupportLevel.FULL, SupportLevel.PARTIAL, SupportLevel.NONE
-
-SHARES: Mapping[str, tuple[SupportLevel, ...]] = {
-    "full": (FULL,),
-    "partial": (PARTIAL,),
-    "none": (NONE,),
-    "precision": (FULL, PARTIAL),
-}
-"""What is estimated of citations, by the levels that count."""
-
-RECALL = "recall"
-LABELS: Mapping[str, str] = {
-    "full": "full support",
-    "partial": "partial support",
-    "none": "no support",
-    "precision": "precision (full or partial)",
-    RECALL: "recall (statements in full)",
-}
-
-_PERCENT = results.Column(key="", label="", scale=100, digits=1)
+from metaeval.stats.prediction_powered import (
+    Estimand,
+    Share,
+    difference,
+    labels_saved,
+    ppi_mean,
+    share,
+    with_zeros,
+)
 
 
 @dataclass(frozen=True)
 class Estimate:
     """One share: from labels and scores, from labels alone, and from the metric alone.
 
-    measure: a key of `LABELS`. value, low, high: prediction-powered. alone: (value, low, high) of labels alone, the
-    same kind of interval. metric_only: what the metric's own decisions add up to; biased by its errors. saved: labels
-    that the metric stands for. wald: of PPI++ (value, low, high), which takes items as independent and as many.
+    measure: a key of `measures.LABELS`. value, low, high: prediction-powered. alone: (value, low, high) of labels
+    alone, the same kind of interval. metric_only: what the metric's own decisions add up to; biased by its errors.
+    saved: labels that the metric stands for. wald: of PPI++ (value, low, high), which takes items as independent and
+    as many.
     """
 
     system: str
@@ -90,81 +75,59 @@ class Estimates:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """One file of answers with its labels and the scores of one metric."""
-
-    items: Items
-    labels: Labels
-    judged: Judged
-    column: Column
-    score: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """What one measure is a mean of: labels of a sample of units of analysis, their scores, clusters, and a factor."""
-
-    label: Floats
-    score: Floats
-    sample: Sample
-    cluster: Ints
-    metric_only: float | None
-    factor: float = 1.0
-
-
 def estimate(
     answers: Any,
     labels: Any = None,
     metric: str = "overlap",
     other: Any = None,
-    estimand: Estimand = "set",
+    estimand: str = "set",
     mapping: Mapping[str, str] | None = None,
     assume_sample: bool = False,
     config: RunConfig | None = None,
     progress: MetricProgress | None = None,
+    pipeline: str = "",
 ) -> Estimates:
     """Shares of full, partial and no support, precision and recall, with intervals that include the metric's errors.
 
     answers, other: whatever `items_of` reads; with both, differences too. labels: whatever `labels_of` reads, of both
     files' items. metric: by name, a score file, or a column of the file. estimand: this set of answers, or the process
-    that makes such answers. assume_sample: do not check that the labelled items can be a sample.
+    that makes such answers. assume_sample: do not check that the labelled items can be a sample. pipeline: alce or
+    aliice, for its recall and precision with people as the judge, from labels of what it asks.
 
     Raises `UserError` for what cannot be read, and for labels that are no sample of the items.
     """
-    if estimand not in ("set", "process"):
-        raise UserError(f"The estimand is {estimand!r}; allowed: set (these answers) or process (what makes them).")
+    if estimand not in get_args(Estimand):
+        raise UserError(
+            f"The estimand is {estimand!r}; allowed: set (these answers) or process (what makes such answers)."
+        )
+    of = cast(Estimand, estimand)
     config = (config or RunConfig()).model_copy(update={"metrics": (metric,)})
     level = config.interval.level
-    files = [items_of(one, mapping) for one in (answers, other) if one is not None]
+    files = [items_of(one, mapping, pipeline) for one in (answers, other) if one is not None]
     if len(files) == 2 and files[0].name == files[1].name:
         files = [replace(one, name=f"{one.name} ({number})") for number, one in enumerate(files, 1)]
     sides = []
     for items, own in zip(files, _labels_of_each(files, labels, mapping), strict=True):
         found = judged(items, own)
         (column,) = scored(items, config, progress)
-        sides.append(_Side(items, own, found, column, filled(column)))
+        sides.append(Side(items, own, found, column, filled(column)))
         if not assume_sample:
             check_sample(items, found, {column.name: sides[-1].score})
     three = any(side.labels.three for side in sides)
-    measures = [name for name in SHARES if three or name not in ("partial", "precision")]
-    rows = [{name: _share_rows(side, SHARES[name]) for name in measures} for side in sides]
-    for side, known in zip(sides, rows, strict=True):
-        if recall := _recall_rows(side):
-            known[RECALL] = recall
-    shares = [{name: _both(one, estimand, level) for name, one in own.items()} for own in rows]
+    rows = [claim_rows(side) if side.items.claims else citation_rows(side, three) for side in sides]
+    shares = [{name: _both(one, of, level) for name, one in own.items()} for own in rows]
     every = [
-        _estimate(side, name, own[name], *pair, estimand, level)
+        _estimate(side, name, own[name], *pair, of, level)
         for side, own, made in zip(sides, rows, shares, strict=True)
         for name, pair in made.items()
     ]
     differences = []
     if len(sides) == 2:
         for name in shares[0].keys() & shares[1].keys():
-            aligned = _aligned(sides, [made[name] for made in shares], estimand)
+            aligned = _aligned(sides, [made[name] for made in shares], of)
             differences.append(_difference(sides, name, aligned, level))
         differences.sort(key=lambda one: list(LABELS).index(one.measure))
-    return Estimates(tuple(every), tuple(differences), _data(sides), *_said(sides, estimand, level, rows))
+    return Estimates(tuple(every), tuple(differences), _data(sides), *_said(sides, of, level, rows))
 
 
 def _labels_of_each(files: Sequence[Items], labels: Any, mapping: Mapping[str, str] | None) -> list[Labels]:
@@ -199,89 +162,41 @@ def _parts(labels: Labels) -> tuple[Mapping[str, Any], ...]:
     return labels.levels, labels.probability, labels.stratum
 
 
-def _share_rows(side: _Side, levels: Sequence[SupportLevel]) -> _Rows:
-    found = side.judged
-    return _Rows(
-        found.label(*levels),
-        side.score,
-        found.sample,
-        side.items.groups,
-        _metric_only(side, levels),
-    )
-
-
-def _metric_only(side: _Side, levels: Sequence[SupportLevel]) -> float | None:
-    """The share that the metric's decisions give, with the thresholds that fit the labels best; None for one label."""
-    gold = np.rint(side.judged.level).astype(np.int64)
-    if np.unique(gold).size < 2:
-        return None
-    if not side.labels.three:
-        cuts = best_thresholds(side.score[side.judged.sample.rows], gold // 2, None, "macro-f1", 2)
-        decided = 2 * decide(side.score, cuts)
-    else:
-        decided = decide(side.score, best_thresholds(side.score[side.judged.sample.rows], gold))
-    return float(np.isin(decided, [int(one) for one in levels]).mean())
-
-
-def _recall_rows(side: _Side) -> _Rows | None:
-    """Statements of which some citation is full; a statement without a citation is not. None where labels cannot say.
-
-    A statement is labelled where all its citations are; their chance of that is known where whole answers were drawn,
-    or where every statement has one citation.
-    """
-    items, found = side.items, side.judged
-    statement = codes([row.statement_id for row in items.rows])
-    n = int(statement.max()) + 1
-    size = np.bincount(statement, minlength=n)
-    if found.unit == "item" and int(size.max()) > 1:
-        return None
-    held = np.bincount(statement[found.sample.rows], minlength=n)
-    whole = np.flatnonzero(held == size)
-    best = np.zeros(n)
-    np.maximum.at(best, statement[found.sample.rows], found.label(FULL))
-    score = np.full(n, -np.inf)
-    np.maximum.at(score, statement, side.score)
-    first = np.zeros(n, dtype=np.int64)
-    first[statement[::-1]] = np.arange(statement.size)[::-1]
-    place = np.full(statement.size, -1)
-    place[found.sample.rows] = np.arange(found.sample.size)
-    own = place[first[whole]]
-    unit = whole if found.unit == "item" else found.sample.unit[own]
-    sample = Sample(whole, found.sample.probability[own], unit, found.sample.stratum[own])
-    cited = n / (n + items.uncited)
-    return _Rows(best[whole], score, sample, items.groups[first], None, cited)
-
-
-def _both(rows: _Rows, estimand: Estimand, level: float) -> tuple[Share, Share]:
+def _both(rows: Rows, estimand: Estimand, level: float) -> tuple[Share, Share]:
     given = rows.label, rows.score, rows.sample, rows.cluster, estimand, level
     try:
-        return share(*given), share(*given, use_scores=False)
+        found = share(*given, size=rows.size), share(*given, use_scores=False, size=rows.size)
     except ValueError as error:
         raise UserError(f"Too few labels: {error}.") from error
+    if rows.settled is None or not rows.settled.any():
+        return found
+    asked = np.bincount(rows.cluster, rows.size, rows.settled.size).astype(np.float64)
+    one, alone = (with_zeros(each, asked, rows.settled, estimand, level) for each in found)
+    return one, alone
 
 
 def _estimate(
-    side: _Side, name: str, rows: _Rows, found: Share, alone: Share, estimand: Estimand, level: float
+    side: Side, name: str, rows: Rows, found: Share, alone: Share, estimand: Estimand, level: float
 ) -> Estimate:
-    f = rows.factor
+    independent = rows.size is None and (rows.settled is None or not rows.settled.any())
     return Estimate(
         system=side.items.name,
         metric=side.column.name,
         measure=name,
-        value=min(max(found.value, 0.0), 1.0) * f,
-        low=found.low * f,
-        high=found.high * f,
-        alone=(alone.value * f, alone.low * f, alone.high * f),
+        value=min(max(found.value, 0.0), 1.0),
+        low=found.low,
+        high=found.high,
+        alone=(alone.value, alone.low, alone.high),
         metric_only=rows.metric_only,
         lam=found.lam,
         saved=labels_saved(rows.label.size, found, alone, rows.score.size if estimand == "set" else None),
         labels=int(rows.label.size),
         items=int(rows.score.size),
-        wald=_wald(rows, level) if f == 1 else None,
+        wald=_wald(rows, level) if independent else None,
     )
 
 
-def _wald(rows: _Rows, level: float) -> tuple[float, float, float] | None:
+def _wald(rows: Rows, level: float) -> tuple[float, float, float] | None:
     """PPI++ as ppi-python computes it, with scores moved into 0 .. 1; None where every item is labelled."""
     rest = np.ones(rows.score.size, dtype=bool)
     rest[rows.sample.rows] = False
@@ -295,13 +210,13 @@ def _wald(rows: _Rows, level: float) -> tuple[float, float, float] | None:
     return found.value, found.low, found.high
 
 
-def _aligned(sides: Sequence[_Side], found: Sequence[tuple[Share, Share]], estimand: Estimand) -> list[list[Share]]:
+def _aligned(sides: Sequence[Side], found: Sequence[tuple[Share, Share]], estimand: Estimand) -> list[list[Share]]:
     """Both files' shares with parts under common codes: answers to one question are drawn, and err, together.
 
     Where items were drawn apart in each file, no unit of the one is a unit of the other.
     """
     apart = estimand == "set" and any(side.judged.unit == "item" for side in sides)
-    names = [sorted({row.group for row in side.items.rows}) for side in sides]
+    names = [side.items.clusters for side in sides]
     common = {name: number for number, name in enumerate(sorted({*names[0], *names[1]}))}
     aligned = []
     for number, (own, pair) in enumerate(zip(names, found, strict=True)):
@@ -317,11 +232,11 @@ def _aligned(sides: Sequence[_Side], found: Sequence[tuple[Share, Share]], estim
     return aligned
 
 
-def _difference(sides: Sequence[_Side], name: str, pairs: Sequence[Sequence[Share]], level: float) -> Estimate:
+def _difference(sides: Sequence[Side], name: str, pairs: Sequence[Sequence[Share]], level: float) -> Estimate:
     (one, one_alone), (other, other_alone) = pairs
-    value, low, high = difference(one, other, level)
+    value, low, high = difference(one, other)
     variance = float((high - low) ** 2)
-    alone = difference(one_alone, other_alone, level)
+    alone = difference(one_alone, other_alone)
     labels = sum(side.judged.sample.size for side in sides)
     return Estimate(
         system=f"{sides[0].items.name} less {sides[1].items.name}",
@@ -339,7 +254,7 @@ def _difference(sides: Sequence[_Side], name: str, pairs: Sequence[Sequence[Shar
     )
 
 
-def _data(sides: Sequence[_Side]) -> results.Data:
+def _data(sides: Sequence[Side]) -> results.Data:
     first = sides[0].items.data
     if len(sides) == 1:
         return first
@@ -355,7 +270,7 @@ def _data(sides: Sequence[_Side]) -> results.Data:
 
 
 def _said(
-    sides: Sequence[_Side], estimand: Estimand, level: float, rows: Sequence[Mapping[str, _Rows]]
+    sides: Sequence[Side], estimand: Estimand, level: float, rows: Sequence[Mapping[str, Rows]]
 ) -> tuple[Mapping[str, Scalar], tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Settings, notes and signatures."""
     settings: dict[str, Scalar] = {"unit": "citation", "estimand": estimand, "level": level}
@@ -385,30 +300,33 @@ def _said(
         answers = len({row.group for row in items.rows})
         notes.append(("items", f"{name}{len(items.rows):,} citations of {answers:,} answers; {found.said}"))
         notes += [("read", f"{name}{text}") for text in (*items.notes, *labels.notes)]
-        if labels.blank:
+        if found.lost:
             notes.append(
-                ("not judged", f"{name}{len(labels.blank):,} drawn items are blank; taken as missing at random")
+                ("not judged", f"{name}{found.lost:,} drawn {items.what} are blank; taken as missing at random")
             )
         if missing := int(np.isnan(side.column.score).sum()):
             notes.append(
                 ("unscored", f"{name}{missing:,} items have no score of {plain(side.column.name)}: their mean")
             )
-        if RECALL not in own:
+        if items.claims:
+            notes += _notes_of_claims(name, items, own)
+        elif RECALL not in own:
             notes.append(
                 ("recall", f"{name}not told: only some citations of a statement are labelled (draw whole answers)")
             )
         elif items.uncited:
-            notes.append(("recall", f"{name}{items.uncited:,} statements without a citation count as not supported"))
-        twice = [levels for levels in labels.levels.values() if len(levels) > 1]
-        if twice:
-            same = sum(len(set(levels)) == 1 for levels in twice)
-            notes.append(("annotators", f"{name}{len(twice):,} items are judged twice or more, {same:,} of them alike"))
+            notes.append(
+                ("recall", f"{name}{len(items.uncited):,} statements without a citation count as not supported")
+            )
+        if agreed := agreement(labels):
+            notes.append(("annotators", f"{name}{agreed}"))
         settings |= {f"labels{name and ' of ' + items.name}": labels.fingerprint[:12]}
         signatures.append(
             signature(
                 {
                     "data": f"{items.name}@{items.fingerprint[:12]}",
                     "labels": f"sha256:{labels.fingerprint[:12]}",
+                    **(items.claims.fields if items.claims else {}),
                     "design": found.unit,
                     "estimand": estimand,
                     **{key: value for key, value in side.column.fields.items() if key not in ("data", "levels")},
@@ -420,59 +338,20 @@ def _said(
     return settings, tuple(notes), tuple(signatures)
 
 
-HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
-
-
-def estimate_sheet(found: Estimates) -> Sheet:
-    """The table of the estimates: a block a file, and one of the differences."""
-    systems = list(dict.fromkeys(one.system for one in found.found))
-    blocks = [
-        Block(
-            plain(system) if len(systems) > 1 else "",
-            tuple(_line(one) for one in found.found if one.system == system),
-        )
-        for system in systems
+def _notes_of_claims(name: str, items: Items, own: Mapping[str, Rows]) -> list[tuple[str, str]]:
+    title = TITLES[items.claims.pipeline] if items.claims else ""
+    notes = [
+        ("judge", f"{name}full support is entailment; of two annotators or more, by more than half of them"),
+        ("mean", f"{name}over answers, of each answer's share, as {title} has it"),
     ]
-    if found.differences:
-        lines = tuple(_line(one, signed=True) for one in found.differences)
-        blocks.append(Block(plain(f"difference: {found.differences[0].system}"), lines))
-    first = found.found[0]
-    records: list[Record] = []
-    for one in (*found.found, *found.differences):
-        ends = dict(zip(("labels_only", "labels_only_low", "labels_only_high"), one.alone, strict=True))
-        wald = dict(zip(("ppi", "ppi_wald_low", "ppi_wald_high"), one.wald or (None, None, None), strict=True))
-        records.append(
-            {
-                **{"system": one.system, "metric": one.metric, "measure": one.measure, "value": one.value},
-                **{"low": one.low, "high": one.high, **ends, "metric_only": one.metric_only, "lambda": one.lam},
-                **{"labels_saved": one.saved, "labels": one.labels, "items": one.items, **wald},
-            }
+    if items.uncited:
+        notes.append(("recall", f"{name}{len(items.uncited):,} claims without a passage count as not supported"))
+    if not any(key.endswith("precision") for key in own):
+        notes.append(
+            (
+                "precision",
+                f"{name}not told: of some claims with several citations not all that decides is labelled (each alone, "
+                "and the others without it)",
+            )
         )
-    return Sheet(
-        name="estimate",
-        data=found.data,
-        settings=found.settings,
-        records=records,
-        grid=Grid(
-            key=("estimate", found.data.name, "given", "citation"),
-            title="Citation quality (%)",
-            subtitle=f"{plain(found.data.name)}, {first.labels:,} labels, {plain(first.metric)}",
-            headings=HEADINGS,
-            blocks=tuple(blocks),
-            footer=tuple(Note(label, text) for label, text in found.notes),
-            signatures=found.signatures,
-            stub="share of citations",
-        ),
-    )
-
-
-def _line(one: Estimate, signed: bool = False) -> Line:
-    return Line(
-        LABELS[one.measure],
-        (
-            cell(one.value, one.low, one.high, _PERCENT, signed=signed),
-            cell(*one.alone, _PERCENT, signed=signed),
-            Cell(UNDEFINED) if one.metric_only is None else cell(one.metric_only, column=_PERCENT),
-            Cell(f"{one.saved:.0f}"),
-        ),
-    )
+    return notes

@@ -17,7 +17,7 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
 from metaeval.experiment.labelling.items import Items, items_of, scored
-from metaeval.experiment.labelling.labels import Judged, Labels, judged, labels_of
+from metaeval.experiment.labelling.labels import Judged, Labels, agreement, judged, labels_of
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json, write_text
 from metaeval.reading import read_object
@@ -197,6 +197,7 @@ def fit(
         notes=(
             ("items", f"{len(items.rows):,} citations of {items.data.groups:,} answers; {found.said}"),
             *(("read", text) for text in (*items.notes, *own.notes)),
+            *((("annotators", agreed),) if (agreed := agreement(own)) else ()),
         ),
     )
 

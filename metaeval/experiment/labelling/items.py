@@ -24,6 +24,7 @@ from metaeval.corpus.model import Citation, Corpus, Document, Statement, Support
 from metaeval.errors import UserError, did_you_mean, shown, unknown
 from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, column_of, scored_columns
 from metaeval.experiment.job_folder import PAIRS_SCHEMA
+from metaeval.experiment.labelling.claims import TITLES, Claims, claims_of
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import prepare
 from metaeval.files import sha256_json
@@ -65,14 +66,16 @@ class Item:
 class Items:
     """The citations of one file, in its order.
 
-    scores: that the file holds, by column. uncited: statements without a citation. notes: how the file was read.
+    scores: that the file holds, by column. uncited: the answers (groups) of statements without a citation. claims: of
+    which a pipeline asks these items; None where they are citations. notes: how the file was read.
     """
 
     name: str
     rows: tuple[Item, ...]
     scores: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
-    uncited: int = 0
+    uncited: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    claims: Claims | None = None
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -94,6 +97,22 @@ class Items:
         """(N,) codes of the answers, in the order of their names."""
         return codes([row.group for row in self.rows])
 
+    @cached_property
+    def clusters(self) -> tuple[str, ...]:
+        """All answers in the order of the codes: those of `groups`, then those without an item."""
+        named = sorted({row.group for row in self.rows})
+        return (*named, *sorted({*self.uncited} - {*named}))
+
+    @cached_property
+    def singles(self) -> Ints:
+        """(N,) codes of what is drawn as one, where answers are not: the items, or their claims."""
+        return codes([row.statement_id for row in self.rows]) if self.claims else np.arange(len(self.rows))
+
+    @property
+    def what(self) -> str:
+        """The word for what is drawn as one, where answers are not."""
+        return "claims" if self.claims else "items"
+
     @property
     def with_texts(self) -> bool:
         """Whether a metric can read the items."""
@@ -112,7 +131,7 @@ class Items:
             name=self.name,
             split="given",
             fingerprint=self.fingerprint,
-            statements=len({row.statement_id for row in self.rows}) + self.uncited,
+            statements=len({row.statement_id for row in self.rows}) + len(self.uncited),
             documents=len({row.source for row in self.rows}),
             citations=len(self.rows),
             groups=len({row.group for row in self.rows}),
@@ -126,30 +145,46 @@ def codes(names: Sequence[str]) -> Ints:
     return np.array([numbers[name] for name in names], dtype=np.int64)
 
 
-def items_of(given: Any, mapping: Mapping[str, str] | None = None) -> Items:
+def items_of(given: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "") -> Items:
     """Items from a file, a corpus, a data frame, or mappings with the fields of a table.
 
-    mapping: the column of each role (see `ROLES`), where its name does not say it. Raises `UserError` for what is none
-    of these, and for two items of one id.
+    mapping: the column of each role (see `ROLES`), where its name does not say it. pipeline: alce or aliice, whose
+    questions are the items; empty: citations are. Raises `UserError` for what is none of these, for two items of one
+    id, and where a pipeline is asked for and there are no answers.
     """
+    if pipeline and pipeline not in TITLES:
+        raise unknown("pipeline", pipeline, TITLES)
+    found = _items_of(given, mapping or {})
+    if not isinstance(found, Items):
+        return _of_claims(*found, pipeline) if pipeline else _of_answers(*found)
+    if pipeline and (found.claims is None or found.claims.pipeline != pipeline):
+        raise UserError(
+            f"{found.name} holds citations without their answers; {TITLES[pipeline]} reads answers with marks ([1]) "
+            "and passages: give these, or leave --pipeline out."
+        )
+    return found
+
+
+def _items_of(given: Any, mapping: Mapping[str, str]) -> Items | tuple[Sequence[Answer], str]:
+    """Items, or answers with the name of their file."""
     if isinstance(given, Items):
         return given
     if isinstance(given, Corpus):
         return _of_corpus(given)
     if not isinstance(given, str | Path):
-        return _of_table(table_of("the items", given), "items", mapping or {})
+        return _of_table(table_of("the items", given), "items", mapping)
     path = Path(given)
     name = file_stem(path)
     if path.suffix.lower() in (*TABLES, ".parquet"):
-        return _of_table(read_table(path), name, mapping or {})
+        return _of_table(read_table(path), name, mapping)
     first = next((fields for _, fields in islice(json_objects(path, f"give {HINT}", True), 1)), {})
     if first.get("type") == "corpus":
         return _of_corpus(read_corpus(path, unjudged=True))
     if first.get("schema") == PAIRS_SCHEMA:
         return _of_pairs(path, name)
     if not {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys():
-        return _of_table(read_table(path), name, mapping or {})
-    return _of_answers(read_answers(path), name)
+        return _of_table(read_table(path), name, mapping)
+    return read_answers(path), name
 
 
 def _of_corpus(corpus: Corpus) -> Items:
@@ -161,18 +196,21 @@ def _of_corpus(corpus: Corpus) -> Items:
             Item(citation.id, statement.id, statement.text, document.text, statement.group, statement.system, level)
         )
     cited = {row.statement_id for row in rows}
-    return Items(corpus.name, tuple(rows), uncited=len(corpus.statements.keys() - cited))
+    return Items(
+        corpus.name, tuple(rows), uncited=tuple(one.group for one in corpus.statements.values() if one.id not in cited)
+    )
 
 
 def _of_answers(answers: Sequence[Answer], name: str) -> Items:
     rows: list[Item] = []
-    uncited = astray = 0
+    uncited: list[str] = []
+    astray = 0
     for answer in answers:
         for statement in statements(answer, PAPER):
             own = f"{answer.id}/{statement.number or statement.claim.sentence}"
             cited = [one for one in statement.cited if one.state == "judged" and one.place is not None]
             astray += sum(one.state == "fails" for one in statement.cited)
-            uncited += statement.counts and not cited
+            uncited += [writable(answer.group or answer.id)] * (statement.counts and not cited)
             for one in cited:
                 passage = answer.passages[one.place or 0]
                 told = (statement.claim.text, premise([passage]), answer.group or answer.id)
@@ -181,7 +219,25 @@ def _of_answers(answers: Sequence[Answer], name: str) -> Items:
                 rows.append(Item(cited_as, writable(own), text, source, group, writable(answer.system)))
     notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
     notes += [f"{astray:,} marks point at no passage, and are no items"] if astray else []
-    return Items(name, tuple(rows), uncited=uncited, notes=tuple(notes))
+    return Items(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
+
+
+def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> Items:
+    """What a pipeline asks of each claim: whether its passages together support it, and where needed each of them."""
+    claims = claims_of(answers, pipeline)
+    rows = []
+    for claim in claims.claims:
+        group, system = (writable(one) for one in (claim.answer.group or claim.answer.id, claim.answer.system))
+        for own, (source, text) in zip(claim.names, claim.items, strict=True):
+            rows.append(Item(own, claim.id, writable(text), writable(source), group, system))
+    asked = len({row.statement_id for row in rows})
+    settled = [one.answer for one in claims.claims if one.counts and not one.items]
+    uncited = tuple(writable(one.group or one.id) for one in settled)
+    notes = (
+        f"read as answers with marks: {len(answers):,} answers, {asked:,} claims with citations as {TITLES[pipeline]} "
+        f"reads them, {len(rows):,} questions",
+    )
+    return Items(name, tuple(rows), uncited=uncited, notes=notes, claims=claims)
 
 
 def _of_pairs(path: Path, name: str) -> Items:
@@ -202,7 +258,7 @@ def _of_pairs(path: Path, name: str) -> Items:
     return Items(name, tuple(rows), {column: [one[n] for one in scores] for n, column in enumerate(columns)})
 
 
-def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items:
+def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items | tuple[Sequence[Answer], str]:
     """A row is a citation; or, where no column holds statements, an answer with marks, and its passages."""
     given = {role: heading for role, heading in mapping.items() if role in ROLES or role == "text"}
     columns = table.find({**ROLES, "text": ()}, given)
@@ -215,7 +271,7 @@ def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items:
             _answer(row, str(number), marked or "", columns, sources) for number, row in enumerate(table.rows, 1)
         ]
         check_ids((answer.id for answer in answers), "answers", table.name)
-        return _of_answers(answers, name)
+        return answers, name
     rows = []
     for number, row in enumerate(table.rows, start=1):
         statement = row.text(columns["statement"])

@@ -84,6 +84,8 @@ def draw(
         raise unknown("unit", unit, get_args(Unit))
     if unit == "answer" and (design != "random" or besides):
         raise UserError("Whole answers are drawn at random, at once: use --design random, or --unit item.")
+    if items.claims and (design != "random" or besides):
+        raise UserError("Claims are drawn at random, at once, with all that is asked of each: use --design random.")
     free = np.array([number for number, row in enumerate(items.rows) if not besides or row.id not in besides.levels])
     if not 2 <= n <= free.size:
         raise UserError(f"-n is {n}; allowed: 2 to {free.size:,}, the citations of {items.name} without a label.")
@@ -92,8 +94,8 @@ def draw(
             f"{besides.name} was drawn with unequal probabilities: more items can be added to a random draw only."
         )
     strata, score = [""] * free.size, np.zeros(len(items.rows))
-    if unit == "answer":
-        rows, chance = _whole_answers(items, n, seed)
+    if unit == "answer" or items.claims:
+        rows, chance = _whole(items.groups if unit == "answer" else items.singles, n, seed)
     elif design == "random":
         rows, chance = draw_simple(free.size, n, seed), np.full(free.size, n / free.size)
     else:
@@ -122,12 +124,13 @@ def draw(
     return Drawn(items, free[rows], chance[rows], [strata[row] for row in rows], cast(Unit, unit), known)
 
 
-def _whole_answers(items: Items, n: int, seed: int) -> tuple[Ints, Floats]:
-    sizes = np.bincount(items.groups)
+def _whole(of: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
+    """Whole answers, or claims, that hold about n items; of: (N,) codes of these."""
+    sizes = np.bincount(of)
     many = int(np.clip(round(n / sizes.mean()), 2, sizes.size))
     chosen = draw_simple(sizes.size, many, seed)
-    rows = np.concatenate([np.flatnonzero(items.groups == one) for one in chosen]).astype(np.int64)
-    return rows, np.full(len(items.rows), many / sizes.size)
+    rows = np.concatenate([np.flatnonzero(of == one) for one in chosen]).astype(np.int64)
+    return rows, np.full(of.size, many / sizes.size)
 
 
 PAGE = ".html"

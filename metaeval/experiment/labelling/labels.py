@@ -15,6 +15,7 @@ from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.experiment.labelling.items import ROLES, Items
 from metaeval.files import sha256_json
 from metaeval.own_tables import Row, Table, read_table, table_of
+from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share
 
@@ -226,17 +227,33 @@ def _scale(table: Table, heading: str) -> dict[str, SupportLevel]:
     return {text: meaning[value] for text, value in numbers.items()}
 
 
+def agreement(labels: Labels) -> str:
+    """How far the annotators agree, as a clause; empty where no item has two."""
+    twice = [levels for levels in labels.levels.values() if len(levels) > 1]
+    if not twice:
+        return ""
+    ratings = np.full((len(twice), max(map(len, twice))), np.nan)
+    for row, levels in zip(ratings, twice, strict=True):
+        row[: len(levels)] = levels
+    alike = sum(len(set(levels)) == 1 for levels in twice)
+    alpha = krippendorff_alpha(ratings, "interval")
+    beyond = "all of one level" if np.isnan(alpha) else f"Krippendorff's alpha {alpha:.2f} (levels 0, 1, 2)"
+    return f"{len(twice):,} items are judged twice or more, {alike:,} of them alike; {beyond}"
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """Labelled items as a sample. shares: (n, 3) the share of its annotators who say none, partial, full of each.
 
-    unit: what was drawn as one. said: how the design is known, for people.
+    unit: what was drawn as one. said: how the design is known, for people. lost: items, or claims, that were drawn and
+    have no label.
     """
 
     sample: Sample
     shares: Floats
     unit: Unit
     said: str
+    lost: int
 
     def label(self, *levels: SupportLevel) -> Floats:
         """(n,) of each item, the share of annotators who give it one of these levels."""
@@ -258,34 +275,40 @@ def judged(items: Items, labels: Labels) -> Judged:
     ids = [items.rows[row].id for row in rows]
     shares = np.array([[labels.levels[own].count(level) for level in (0, 1, 2)] for own in ids], dtype=np.float64)
     shares /= shares.sum(axis=1, keepdims=True)
-    groups, sizes = items.groups, np.bincount(items.groups)
-    held = np.bincount(groups[rows], minlength=sizes.size)
+    groups, singles = items.groups, items.singles
+    labelled = np.unique(singles[rows])
+    answer = np.zeros(int(singles.max()) + 1, dtype=np.int64)  # of each single
+    answer[singles] = groups
+    sizes, held = (np.bincount(one, minlength=int(groups.max()) + 1) for one in (answer, answer[labelled]))
     whole = bool(((held == 0) | (held == sizes)).all()) and int(sizes[held > 0].max()) > 1
     unit: Unit = labels.unit or ("answer" if whole else "item")
+    what = "whole answer" if unit == "answer" else items.what.removesuffix("s")
     names = [labels.stratum.get(own, "") for own in ids]
     stratum = np.unique(names, return_inverse=True)[1].astype(np.int64)
-    total, drawn = (sizes.size, int((held > 0).sum())) if unit == "answer" else (len(items.rows), rows.size)
+    total, drawn = (sizes.size, int((held > 0).sum())) if unit == "answer" else (answer.size, labelled.size)
+    judged_ones = set(labelled.tolist())
+    blank = {int(singles[items.numbers[own]]): labels.stratum.get(own, "") for own in labels.blank}
+    lost = Counter(name for single, name in blank.items() if single not in judged_ones)
     if labels.probability:
         chance = np.array([labels.probability.get(own, np.nan) for own in ids])
-        lost = Counter(labels.stratum.get(own, "") for own in labels.blank)
-        kept = Counter(names)
+        kept = Counter(dict(zip(singles[rows].tolist(), names, strict=True)).values())
         chance *= np.array([kept[name] / (kept[name] + lost[name]) for name in names])
-        said = f"probabilities of the file; {_units(drawn, unit)} drawn"
+        said = f"probabilities of the file; {_counted(drawn, what)} drawn"
     else:
         chance = np.full(rows.size, drawn / total)
-        said = f"a simple random sample of {_units(drawn, unit)} of {total:,} (the file gives no probabilities)"
+        said = f"a simple random sample of {_counted(drawn, what)} of {total:,} (the file gives no probabilities)"
         if unit == "answer" and labels.unit is None:
             said += ": whole answers, since every labelled answer is labelled whole"
-    codes = groups[rows] if unit == "answer" else rows
+    codes = groups[rows] if unit == "answer" else singles[rows]
     if np.unique(codes).size < 2:
         raise UserError(
-            f"{labels.name} labels one {unit} only: an interval takes two at least, and says much from 20 on."
+            f"{labels.name} labels one {what} only: an interval takes two at least, and says much from 20 on."
         )
-    return Judged(Sample(rows, chance, codes, stratum), shares, unit, said)
+    return Judged(Sample(rows, chance, codes, stratum), shares, unit, said, lost.total())
 
 
-def _units(number: int, unit: Unit) -> str:
-    return f"{number:,} {'item' if unit == 'item' else 'whole answer'}{'' if number == 1 else 's'}"
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 ODDS = 1e-3
@@ -307,19 +330,21 @@ def check_sample(items: Items, found: Judged, scores: Mapping[str, Floats]) -> N
     systems = Counter(row.system for row in items.rows)
     for system, _ in systems.most_common(5) if len(systems) > 1 else ():
         known[f"share of system {shown(system)}"] = np.array([float(row.system == system) for row in items.rows])
-    cluster = np.arange(len(items.rows))
-    for name, values in known.items():
+    # Of a claim's items the first stands for all: which others have a label depends on what was said of it.
+    drawn, at = np.unique(items.singles[found.sample.rows], return_index=True)
+    first = np.unique(items.singles, return_index=True)[1]
+    sample = Sample(drawn, found.sample.probability[at], found.sample.unit[at], found.sample.stratum[at])
+    for name, every in known.items():
+        values = every[first]
         if not values.std() > 0:
             continue
-        guess = share(
-            values[found.sample.rows], np.zeros(values.size), found.sample, cluster, level=1 - ODDS / len(known)
-        )
+        guess = share(values[drawn], np.zeros(values.size), sample, np.arange(values.size), level=1 - ODDS / len(known))
         error = abs(guess.value - values.mean())
         p = 0.0 if guess.variance == 0 and error > 1e-9 else _p(error, guess.variance, guess.df)
         if p < ODDS / len(known):
             raise UserError(
-                f"The {found.sample.size:,} labelled items are no random sample of the {values.size:,}: their mean "
-                f"{name} is {guess.value:.3g}, and that of all items {values.mean():.3g} (p {p:.1g}; design: "
+                f"The {drawn.size:,} labelled {items.what} are no random sample of the {values.size:,}: their mean "
+                f"{name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p {p:.1g}; design: "
                 f"{found.said}). Draw items with 'metaeval label', give each its chance of being drawn in a column "
                 "'probability', or add --assume-sample if you know better."
             )

@@ -1,0 +1,111 @@
+"""Recall and precision of ALCE and ALiiCE with people as the judge: the pipelines' own values, and samples of them."""
+
+import json
+import random
+
+import pytest
+
+import metaeval
+from metaeval.errors import UserError
+from metaeval.experiment.labelling.estimate import estimate
+from metaeval.experiment.labelling.items import items_of
+from metaeval.experiment.labelling.label import draw
+
+WORDS = "harbour mill storm bridge tower river market school garden canal museum theatre".split()
+
+
+def write_answers(path, n, seed=0):
+    """Answers whose sentences have no, one, two or three marks, within and at their end; some point nowhere."""
+    chance = random.Random(seed)
+    lines = []
+    for number in range(n):
+        one, other, third, *_ = chance.sample(WORDS, 5)
+        sentences = [
+            f"The {one} opened in {number} [1], and the {other} closed after a storm [2][3].",
+            f"The {third} is old [3].",
+            f"Nobody knows the {other}.",
+            f"The {one} is new [2][7].",
+            f"A {third} was seen there [9].",
+        ]
+        passages = [
+            {"text": f"The {one} opened in {number if chance.random() < 0.7 else 'spring'}."},
+            {"text": f"The {other} closed." if chance.random() < 0.7 else "Cats sleep."},
+            {"text": f"A storm came, and the {third if chance.random() < 0.5 else one} is old."},
+        ]
+        text = " ".join(chance.sample(sentences, chance.randint(1, 5)))
+        lines.append({"id": f"a{number}", "text": text, "passages": passages, "group": f"q{number // 2}"})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def labels_by_overlap(items, threshold):
+    """Full where the pipeline's judge would say so: the share of the claim's words that its passages hold."""
+    scores = metaeval.score("overlap", [row.source for row in items.rows], [row.statement for row in items.rows])
+    return {row.id: "full" if one.score >= threshold else "none" for row, one in zip(items.rows, scores, strict=True)}
+
+
+@pytest.mark.parametrize("pipeline", ["alce", "aliice"])
+@pytest.mark.parametrize("threshold", [0.45, 0.75])
+def test_with_every_question_answered_the_values_are_the_pipelines_own(tmp_path, pipeline, threshold):
+    answers = write_answers(tmp_path / "answers.jsonl", 40)
+    cited = metaeval.cite(pipeline, answers, "overlap", threshold=threshold, results=tmp_path)
+    row = {one["measure"]: one["value"] for one in cited.tables["citation-scores"].records}
+    items = items_of(answers, pipeline=pipeline)
+    found = metaeval.estimate(
+        answers, labels_by_overlap(items, threshold), pipeline=pipeline, results=tmp_path / "results"
+    )
+    for measure in ("recall", "precision"):
+        one = found[f"{pipeline}-{measure}"]
+        assert one.value == pytest.approx(row[measure], abs=1e-12)
+        assert (one.low, one.high) == (one.value, one.value)
+        assert 0.1 < one.value < 0.9
+
+
+def test_a_claim_of_two_citations_asks_for_both_and_for_each(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    passages = [{"text": "Rain fell."}, {"text": "Sun shone."}, {"text": "Snow lay."}]
+    path.write_text(
+        json.dumps({"id": "a", "text": "It rained [1]. Weather [1][2]. All [1][2][3].", "passages": passages})
+    )
+    ids = [row.id for row in items_of(path, pipeline="alce").rows]
+    assert ids[:4] == ["a/1[1]", "a/2[1][2]", "a/2[1]", "a/2[2]"]
+    assert ids[4:] == ["a/3[1][2][3]", "a/3[1]", "a/3[2]", "a/3[3]", "a/3[2][3]", "a/3[1][3]", "a/3[1][2]"]
+
+
+@pytest.mark.parametrize("unit", ["item", "answer"])
+@pytest.mark.parametrize("estimand", ["set", "process"])
+def test_samples_of_claims_and_of_answers_hold_the_value(tmp_path, unit, estimand):
+    items = items_of(write_answers(tmp_path / "answers.jsonl", 80), pipeline="alce")
+    truth = labels_by_overlap(items, 0.6)
+    config = metaeval.RunConfig(results=tmp_path)
+    every = estimate(items, truth, "overlap", config=config)
+    held = {one.measure: [] for one in every.found}
+    for seed in range(12):
+        drawn = draw(items, 140, unit=unit, seed=seed)
+        records = [record | {"level": truth[record["id"]]} for record in drawn.records]
+        for one in estimate(items, records, "overlap", estimand=estimand, config=config).found:
+            held[one.measure].append(one.low <= every[one.measure].value <= one.high)
+            assert one.value == pytest.approx(every[one.measure].value, abs=0.35)
+    assert {measure: sum(one) >= 9 for measure, one in held.items()} == dict.fromkeys(held, True)
+
+
+def test_precision_is_told_only_where_all_that_decides_it_is_labelled(tmp_path):
+    answers = write_answers(tmp_path / "answers.jsonl", 60)
+    items = items_of(answers, pipeline="alce")
+    truth = labels_by_overlap(items, 0.45)
+    together = {row.statement_id: row.id for row in reversed(items.rows)}
+    found = estimate(
+        items, {one: truth[one] for one in together.values()}, "overlap", config=metaeval.RunConfig(results=tmp_path)
+    )
+    assert [one.measure for one in found.found] == ["alce-recall"]
+    assert any(label == "precision" and "not told" in text for label, text in found.notes)
+
+
+def test_a_pipeline_takes_answers_and_a_random_draw(tmp_path):
+    with pytest.raises(UserError, match="holds citations without their answers"):
+        items_of([{"id": "1", "statement": "s", "source": "t"}], pipeline="alce")
+    with pytest.raises(UserError, match=r"Unknown pipeline 'alise'\. Did you mean 'aliice'"):
+        items_of([{"id": "1", "statement": "s", "source": "t"}], pipeline="alise")
+    items = items_of(write_answers(tmp_path / "answers.jsonl", 9), pipeline="alce")
+    with pytest.raises(UserError, match="Claims are drawn at random"):
+        draw(items, 5, "stratified")
