@@ -74,17 +74,22 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """What random scores are expected to have: one half, and the average precision of a random order.
+    """What random scores are expected to have: one half, and the average precision of a random order."""
+    areas = dict.fromkeys((*PAIRS, "overall", "auc", "concordance"), 0.5)
+    expected = chance_precision(rows.gold[_known(rows)] == 2)
+    return areas if expected is None else {**areas, "ap_full": expected}
+
+
+def chance_precision(positive: Bools) -> float | None:
+    """Expected average precision of a random order of positives and others; None where one of the two is lacking.
 
     Row i of n is positive with chance k / n, and then so are (k - 1) / (n - 1) of those before it.
     """
-    areas = dict.fromkeys((*PAIRS, "overall", "auc", "concordance"), 0.5)
-    known = rows.gold[_known(rows)]
-    n, k = known.size, int(np.count_nonzero(known == 2))
+    n, k = positive.size, int(np.count_nonzero(positive))
     if not 0 < k < n:
-        return areas
+        return None
     first = (1 / np.arange(1, n + 1)).sum()
-    return {**areas, "ap_full": float((first + (k - 1) / (n - 1) * (n - first)) / n)}
+    return float((first + (k - 1) / (n - 1) * (n - first)) / n)
 
 
 def replicates(
@@ -202,7 +207,11 @@ def _of_gold(judgements: Judgements) -> str:
 
 
 def _shown(judgements: Judgements) -> tuple[str, ...]:
-    return ("fs_ns", "fs_ps", "ps_ns", "overall") if judgements.levels else (_of_gold(judgements),)
+    if not judgements.levels:
+        return (_of_gold(judgements),)
+    # Of two levels there is one area.
+    only = [key for key, pair in PAIRS.items() if set(pair) == set(np.unique(judgements.gold).tolist())]
+    return tuple(only) or ("fs_ns", "fs_ps", "ps_ns", "overall")
 
 
 def _delong(high: float, low: float, gold: Floats, one: Floats, other: Floats) -> dict[str, float]:

@@ -51,6 +51,7 @@ ALLOWED = {
         "metaeval.cache",
         "metaeval.errors",
         "metaeval.files",
+        "metaeval.own_tables",
         "metaeval.reading",
         "metaeval.shown",
     ),

@@ -22,13 +22,17 @@ SIGNED = frozenset(
 """Names of signature fields that no option of a protocol can have."""
 
 
+_COLUMNS = ("gold", "score", "group", "pool", "system")
+
+
 def judgements(n: int = 300, *, seed: int = 0, missing: float = 0.0) -> Judgements:
-    """Rows of three levels (n rows), scores that follow them with ties, in pools of about six, three to a group."""
+    """Rows of three levels (n rows) of five systems, scores that follow with ties; pools of some six, three a group."""
     rng = np.random.default_rng(seed)
     pool = rng.integers(0, max(1, n // 6), n)
     gold = rng.choice([0.0, 1, 2], n, p=[0.6, 0.1, 0.3])
     score = np.round(gold + rng.normal(size=n), 1)
-    return Judgements(gold, np.where(rng.random(n) < missing, np.nan, score), pool // 3, pool)
+    system = np.random.default_rng(seed + 1).integers(0, 5, n)
+    return Judgements(gold, np.where(rng.random(n) < missing, np.nan, score), pool // 3, pool, system)
 
 
 def copied(rows: Judgements) -> Judgements:
@@ -81,7 +85,14 @@ class ProtocolSubject:
     def run(self, given: Judgements, n: int = 20, seed: int = 0, options: Mapping[str, str] | None = None) -> Outcome:
         """Its outcome with intervals of resamples, whatever comes."""
         asked = self.options if options is None else options
-        return self.protocol.evaluate(copied(given), Resampling(n=n, seed=seed, method="percentile"), asked)
+        return self.protocol.evaluate(self.taken(given), Resampling(n=n, seed=seed, method="percentile"), asked)
+
+    def taken(self, given: Judgements) -> Judgements:
+        """The rows in arrays of their own, with scores as the protocol takes them."""
+        if not self.protocol.takes_levels:
+            return copied(given)
+        score = np.where(np.isfinite(given.score), np.clip(np.round(given.score), 0, 2), given.score)
+        return copied(given).with_score(score)
 
 
 def declares_itself(subject: ProtocolSubject) -> None:
@@ -187,7 +198,7 @@ def order_of_rows_is_irrelevant(subject: ProtocolSubject) -> None:
     """Rows in another order give the same estimates."""
     given = EDGES["some unscored"]
     shuffled = np.random.default_rng(3).permutation(given.score.size)
-    again = Judgements(given.gold[shuffled], given.score[shuffled], given.group[shuffled], given.pool[shuffled])
+    again = dataclasses.replace(given, **{name: getattr(given, name)[shuffled] for name in _COLUMNS})
     _same(subject.run(given), subject.run(again), "The order of rows", "rows have no order")
 
 
@@ -226,7 +237,8 @@ def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
     outcome = subject.run(given, n=20)
     keys = [key for key, estimate in outcome.estimates.items() if estimate.value is not None]
     n_groups = np.unique(given.group).size
-    rows = protocol.judge(copied(given), subject.options) if protocol.judge else copied(given)
+    taken = subject.taken(given)
+    rows = protocol.judge(taken, subject.options) if protocol.judge else taken
     found = runs(
         "replicate", lambda: protocol.replicate(rows, n_groups, bootstrap(n_groups, 20, 0), subject.options, keys)
     )
@@ -253,7 +265,8 @@ def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
     protocol, given = subject.protocol, EDGES["plain"]
     estimates = subject.run(given, n=0).estimates
     keys = [key for key, estimate in estimates.items() if estimate.value is not None]
-    rows = protocol.judge(copied(given), subject.options) if protocol.judge else copied(given)
+    taken = subject.taken(given)
+    rows = protocol.judge(taken, subject.options) if protocol.judge else taken
     n_groups = np.unique(given.group).size
     found = protocol.influence(rows, n_groups, subject.options, keys) if protocol.influence else {}
     for key, one in found.items():
@@ -270,8 +283,9 @@ def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
 
 def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
     """A metric against a worse one and against itself, as `compare` and `power` do."""
-    protocol, one = subject.protocol, copied(EDGES["plain"])
-    other = one.with_score(one.score + np.random.default_rng(5).normal(size=one.score.size))
+    protocol, one = subject.protocol, subject.taken(EDGES["plain"])
+    noise = np.random.default_rng(5).normal(size=one.score.size)
+    other = subject.taken(one.with_score(one.score + noise))
     resampling = Resampling(n=20)
     keys = [key for key in protocol.shown(one) if protocol.measure(key).normal]
     for what, pair in (("two metrics", (one, other)), ("a metric with itself", (one, one))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypedDict
 
 from metaeval.corpus.model import Corpus, Ratings
@@ -84,20 +85,25 @@ class Dataset:
 
 
 def own_file(
-    read: Callable[[Path], Corpus | Ratings],
+    read: Callable[..., Corpus | Ratings],
     name: str,
     title: str,
     schema: str,
     wanted: str,
     note: str,
     kind: Literal["corpus", "ratings"] = "corpus",
+    options: Mapping[str, Option] = MappingProxyType({}),
 ) -> Dataset:
-    """A data set that is one file of the user's own; `wanted` says in the error what file `data` has to name."""
+    """A data set that is one file of the user's own; `wanted` says in the error what file `data` has to name.
+
+    read: gets the file, and where there are options, these.
+    """
 
     def load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus | Ratings:
         if "corpus" not in paths:
             raise UserError(f"dataset={name} needs data=FILE: {wanted}.")
-        return read(paths["corpus"])
+        return read(paths["corpus"], *([options] if options else []))
 
-    said = f"One JSON object per line; the format is documented in {note}"
-    return Dataset(name, title, "data=FILE", licence="your own", schema=schema, load=load, kind=kind, note=said)
+    shape = "One JSON object per line, or a table" if options else "One JSON object per line"
+    said = f"{shape}; the format is documented in {note}"
+    return Dataset(*(name, title, "data=FILE", "your own", schema, load), kind=kind, options=dict(options), note=said)

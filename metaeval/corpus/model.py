@@ -184,7 +184,9 @@ class Rating:
     """One rated text. `gold` is any finite number, more is more faithful.
 
     group: what resampling draws, and whose texts are ranked against each other: the article that they are made from.
-    system: the generator; subset: the part of the set that the text comes from. Empty where not known.
+    system: the generator; subset: the part of the set that the text comes from; pair: within a group, which texts are
+    ranked against each other, as a text and its minimally changed copy. Empty where not known. fields: whatever else is
+    known of it, by name. votes: by annotator, on the scale of the gold.
     """
 
     id: str
@@ -193,6 +195,9 @@ class Rating:
     system: str = ""
     subset: str = ""
     text: str = ""
+    pair: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    votes: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -200,16 +205,18 @@ class Ratings:
     """Rated texts in their file order, and the scores that metrics gave them.
 
     scores: for each metric, rating id to score, higher is more faithful; None, or an id left out, is a missing score.
-    dropped: what the loader left out, by reason.
+    dropped: what the loader left out, by reason. levels: the gold is on the three-level scale.
 
     Raises `UserError` for fewer than two ratings, an id that is empty or used twice, an empty group, a gold rating
-    that is not finite or is the same everywhere, and a score that is not finite or belongs to no rating.
+    that is not finite or is the same everywhere, a pair that lies in two groups, and a score or vote that is not finite
+    or a score that belongs to no rating.
     """
 
     name: str
     rows: tuple[Rating, ...]
     scores: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
+    levels: bool = False
 
     def __repr__(self) -> str:
         """How much it holds."""
@@ -218,6 +225,7 @@ class Ratings:
     def __post_init__(self) -> None:
         where = f"Rated set {self.name!r}"
         seen: set[str] = set()
+        groups: dict[str, str] = {}
         for row in self.rows:
             if not row.id or not row.group:
                 raise UserError(
@@ -228,6 +236,13 @@ class Ratings:
             seen.add(row.id)
             if not isfinite(row.gold):
                 raise UserError(f"{where}: rating {row.id!r} has gold {row.gold}; it must be a finite number.")
+            if not all(map(isfinite, row.votes.values())):
+                raise UserError(f"{where}: rating {row.id!r} has a vote that is not a finite number.")
+            if row.pair and groups.setdefault(row.pair, row.group) != row.group:
+                raise UserError(
+                    f"{where}: pair {row.pair!r} has texts in the groups {groups[row.pair]!r} and {row.group!r}; "
+                    "a pair lies within one group."
+                )
         if len(self.rows) < 2:
             raise UserError(f"{where} holds {len(self.rows)} ratings; no metric can be judged with fewer than two.")
         if len({row.gold for row in self.rows}) == 1:
@@ -249,10 +264,24 @@ class Ratings:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over what the ratings are (ids, groups, gold, systems, texts), in any order; not over the scores."""
-        return sha256_json(sorted([row.id, row.group, float(row.gold), row.system, row.text] for row in self.rows))
+        """SHA-256 over what the ratings are (ids, groups, gold, systems, texts), in any order; not over the scores.
+
+        Pairs and votes are hashed where there are any.
+        """
+        return sha256_json(
+            sorted(
+                [
+                    *(row.id, row.group, float(row.gold), row.system, row.text),
+                    *([row.pair] if row.pair else []),
+                    *([sorted(row.votes.items())] if row.votes else []),
+                ]
+                for row in self.rows
+            )
+        )
 
     def level_counts(self, most: int = 10) -> dict[str, int]:
         """Number of texts at each gold value, highest first; empty where there are more than `most` values."""
         counts = Counter(row.gold for row in self.rows)
+        if self.levels:
+            return {level.label: counts[level] for level in sorted(SupportLevel, reverse=True)}
         return {} if len(counts) > most else {f"{gold:g}": counts[gold] for gold in sorted(counts, reverse=True)}

@@ -199,6 +199,7 @@ class Frame:
     the data. as_published: nothing was chosen that the published files do not hold by themselves. held: (n,) share of
     an evidence set that each row holds, 0 where none is known; None where no row is a part of what was judged.
     warnings: what every metric's row says of the data.
+    levels: the gold is on the three-level scale.
     """
 
     name: str
@@ -215,10 +216,11 @@ class Frame:
     as_published: bool
     held: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
+    levels: bool = True
 
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
         """Scores (n,) beside the gold."""
-        return Judgements(self.gold, score, self.group, self.pool, self.system, levels=self.unit != "rating")
+        return Judgements(self.gold, score, self.group, self.pool, self.system, levels=self.levels)
 
 
 def from_job(job: Job, protocol: Protocol) -> Frame:
@@ -269,7 +271,7 @@ def from_job(job: Job, protocol: Protocol) -> Frame:
 
 
 def from_ratings(rated: RatedSet) -> Frame:
-    """Every rated text; a group's texts are the candidates of one pool."""
+    """Every rated text; the candidates of one pool are a pair's texts, or without pairs a group's."""
     ratings, name, split, options = rated.ratings, rated.name, rated.split, rated.config.dataset_options
     numbers = _in_order([row.id for row in ratings.rows], range(len(ratings.rows)))
     rows = [ratings.rows[number] for number in numbers]
@@ -282,7 +284,7 @@ def from_ratings(rated: RatedSet) -> Frame:
         numbers=numbers,
         gold=np.array([row.gold for row in rows], dtype=np.float64),
         group=groups,
-        pool=groups,
+        pool=_codes([f"{row.group}\0{row.pair}" for row in rows]) if any(row.pair for row in rows) else groups,
         system=_systems([row.system for row in rows]),
         summary=results.Data(
             name=name,
@@ -298,6 +300,7 @@ def from_ratings(rated: RatedSet) -> Frame:
         excluded={},
         as_published=not options,
         warnings=_language(row.text for row in ratings.rows),
+        levels=ratings.levels,
     )
 
 

@@ -189,9 +189,14 @@ def macro_f1(counts: Floats) -> Floats:
 
 
 def quadratic_kappa(counts: Floats) -> Floats:
-    """Cohen's kappa with squared level distances: 1 - observed / expected distance; NaN where a gold level has no rows.
+    """As `weighted_kappa`; NaN where a gold level has no rows."""
+    return _if_complete(counts, weighted_kappa(counts))
 
-    Cohen, "Weighted kappa" (1968).
+
+def weighted_kappa(counts: Floats) -> Floats:
+    """Cohen's kappa with squared distances of levels by their place: 1 - observed / expected distance.
+
+    NaN where no distance is expected. Cohen, "Weighted kappa" (1968).
     """
     levels = np.arange(counts.shape[-1])
     distance = (levels[:, None] - levels[None, :]) ** 2.0
@@ -199,7 +204,7 @@ def quadratic_kappa(counts: Floats) -> Floats:
     chance = rows[..., :, None] * predictions[..., None, :]
     observed = (distance * counts).sum(axis=(-2, -1)) * rows.sum(axis=-1)
     expected = (distance * chance).sum(axis=(-2, -1))
-    return _if_complete(counts, 1 - ratio(observed, expected))
+    return np.asarray(1 - ratio(observed, expected))
 
 
 def _diagonal(counts: Floats) -> Floats:

@@ -1,44 +1,157 @@
-"""A rated set of the user's own: one JSON object per line::
+"""A rated set of the user's own: a table (CSV, TSV, XLSX, Parquet), or one JSON object per line::
 
     {"id": "r1", "group": "article-1", "gold": 0.5, "system": "bart", "scores": {"mine": 0.73, "theirs": null}}
 
 :id, group: strings, not empty; ids are unique. Texts that share a group are not independent: one article, one query.
-:gold: the human rating, any finite number, more is more faithful.
+:gold: the human rating, any finite number, more is more faithful; or ``full``, ``partial`` or ``none``. An object holds
+    several dimensions by name: the option ``gold`` says which, and ``all`` makes a rating of each, with the field
+    ``dimension`` and the id ``ID#DIMENSION``.
+:votes: what each annotator said, by name. Without ``gold`` the rating is their mean.
 :system: optional: the generator. With two or more, correlations are also given with the systems held constant.
-:subset: optional: the part of the set; text: optional: what was rated.
-:scores: optional: a metric's name to its score, higher is more faithful, or null where it has none.
+:pair: optional: within a group, the texts that are held against each other, as a text and its minimally changed copy.
+:subset: optional: the part of the set; text: optional: what was rated; fields: optional: more texts by name.
+:scores: optional: a metric's name to its score, higher is more faithful, or null where it has none. A verdict may be a
+    word: ``full``, ``partial``, ``none``, ``yes`` or ``no``.
 
 Other fields are errors.
+
+A table has the same under headings. Several dimensions stand in columns ``gold:NAME``, votes in columns that begin with
+``vote`` or ``annotator``, or in rows of one id with a column ``annotator`` whose gold is that annotator's vote. Of the
+other columns, those that hold numbers and verdicts alone are scores, unless the option ``metrics`` names these, and all
+others are fields. Without a column ``group``, a pair, or else each row, is a group of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-from metaeval.corpus.dataset import own_file
+from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import Row, finite, finite_or_none, read_rows
-from metaeval.corpus.model import Rating, Ratings
+from metaeval.corpus.model import Rating, Ratings, SupportLevel
+from metaeval.errors import UserError, shown, unknown
+from metaeval.own_tables import Row as TableRow
+from metaeval.own_tables import Table, read_table
 
-FIELDS = ("id", "group", "gold", "system", "subset", "text", "scores")
+_log = logging.getLogger("metaeval")
+
+FIELDS = ("id", "group", "gold", "system", "subset", "text", "pair", "fields", "votes", "scores")
+ROLES: Mapping[str, Sequence[str]] = {
+    "id": ("id", "rating_id", "item_id", "item"),
+    "gold": ("gold", "human", "level", "label", "rating"),
+    "group": ("group", "article", "document", "query", "input"),
+    "pair": ("pair", "pair_id"),
+    "system": ("system", "model", "generator"),
+    "subset": ("subset",),
+    "text": ("text",),
+    "annotator": ("annotator", "rater", "coder", "worker", "worker_id", "annotator_id"),
+}
+"""What the columns of a table are for, with their usual names."""
+
+LEVELS = {level.label: float(level) for level in SupportLevel}
+VERDICTS = {**LEVELS, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""Words that are read as numbers."""
+
+ALL = "all"
 
 
-def read_ratings(path: Path) -> Ratings:
-    """Read a rated set; `UserError` names the line, the field, the value and what is allowed."""
+@dataclass(frozen=True)
+class _Given:
+    """One rated text as it was read. gold: by dimension, "" where there is one only; words: the gold was one."""
+
+    rating: Rating
+    gold: Mapping[str, float]
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    words: bool = False
+
+
+def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
+    """Read a rated set; `UserError` names the place, the field, the value and what is allowed.
+
+    options: those of the data set, by name; a table reads headings from them, other files the dimension of the gold.
+    """
+    chosen = {name: text for name, text in options.items() if text}
+    if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet"):
+        given = _from_table(read_table(path), chosen)
+    else:
+        if wrong := next((name for name in chosen if name != "gold"), ""):
+            raise UserError(f"Option {wrong} names columns of a table, and {path} is none: leave it out.")
+        given = list(_from_lines(path))
+    return _ratings(path, given, chosen.get("gold", ""))
+
+
+def _ratings(path: Path, given: Sequence[_Given], dimension: str) -> Ratings:
+    """The rated set in this dimension of its gold; "" where there is one only."""
+    names = list(dict.fromkeys(name for one in given for name in one.gold))
+    if dimension in names:
+        wanted = [dimension]
+    elif "" in names or not names:  # the option named the column
+        wanted = [""]
+    elif not dimension and len(names) > 1:
+        listed = ", ".join(map(shown, names))
+        raise UserError(f"{path} has gold of {len(names)} dimensions ({listed}): add --set dataset_options.gold=NAME.")
+    elif dimension and dimension != ALL:
+        raise unknown(f"dimension of the gold of {path}", dimension, [*names, ALL])
+    else:
+        wanted = names
+    several = dimension == ALL
     rows: list[Rating] = []
     scores: dict[str, dict[str, float | None]] = {}
+    blank = 0
+    for one in given:
+        for name in wanted:
+            gold = one.gold.get(name)
+            if gold is None and not one.rating.votes:
+                blank += 1
+                continue
+            if gold is None:
+                gold = sum(one.rating.votes.values()) / len(one.rating.votes)
+            rating = replace(one.rating, gold=gold)
+            if several:
+                rating = replace(rating, id=f"{rating.id}#{name}", fields={**rating.fields, "dimension": name})
+            rows.append(rating)
+            for metric, score in one.scores.items():
+                scores.setdefault(metric, {})[rating.id] = score
+    dropped = {"texts without a rating": blank} if blank else {}
+    return Ratings(path.stem, tuple(rows), scores, dropped, levels=any(one.words for one in given))
+
+
+def _from_lines(path: Path) -> Iterator[_Given]:
     for row in read_rows(path, "write one object with id, group and gold per line"):
         row.only(FIELDS)
-        optional = {name: row.optional_text(name) for name in ("system", "subset", "text")}
-        rows.append(Rating(row.identifier("id"), row.identifier("group"), _number(row, "gold"), **optional))
-        for metric, score in _scores(row):
-            scores.setdefault(metric, {})[rows[-1].id] = score
-    return Ratings(path.stem, tuple(rows), scores)
+        optional = {name: row.optional_text(name) for name in ("system", "subset", "text", "pair")}
+        fields = row.row("fields") if row.fields.get("fields") is not None else None
+        votes = row.row("votes") if row.fields.get("votes") is not None else None
+        rating = Rating(
+            row.identifier("id"),
+            row.identifier("group"),
+            0.0,
+            **optional,
+            fields={name: fields.identifier(name) for name in fields.fields} if fields else {},
+            votes={name: _number(votes, name) for name in votes.fields} if votes else {},
+        )
+        gold = row.fields.get("gold")
+        if isinstance(gold, dict):
+            dimensions = row.row("gold")
+            numbers = {name: _number(dimensions, name) for name in dimensions.fields}
+        else:
+            numbers = {} if gold is None and votes else {"": _number(row, "gold")}
+        said = list(gold.values()) if isinstance(gold, dict) else [gold]
+        yield _Given(rating, numbers, dict(_scores(row)), any(isinstance(one, str) for one in said))
 
 
 def _number(row: Row, name: str) -> float:
-    if isinstance(row.fields.get(name), str):
-        raise row.error(name, "a finite number")
+    """A number, or a level's word."""
+    value = row.fields.get(name)
+    if isinstance(value, str):
+        if value.casefold() not in LEVELS:
+            raise row.error(name, "a finite number, or full, partial or none")
+        return LEVELS[value.casefold()]
     return finite(row, name)
 
 
@@ -46,10 +159,138 @@ def _scores(row: Row) -> Iterator[tuple[str, float | None]]:
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
-    for metric in scores.fields:
-        if not metric or isinstance(scores.fields[metric], str):
+    for metric, value in scores.fields.items():
+        if isinstance(value, str) and value.casefold() in VERDICTS:
+            yield metric, VERDICTS[value.casefold()]
+            continue
+        if not metric or isinstance(value, str):
             raise scores.error(metric, "a finite number or null, under a metric's name")
         yield metric, finite_or_none(scores, metric)
+
+
+def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
+    dimensions = {heading: heading[5:].strip() for heading in table.headings if heading.casefold().startswith("gold:")}
+    named = {role: chosen[role] for role in ROLES if role in chosen}
+    if dimensions and (named.get("gold") == ALL or named.get("gold") in dimensions.values()):
+        del named["gold"]
+    roles = table.find(ROLES, named)
+    if dimensions and "gold" not in named:
+        roles.pop("gold", None)
+    elif "gold" in roles:
+        dimensions = {roles["gold"]: ""}
+    votes = _listed(table, chosen, "votes") or [
+        heading
+        for heading in table.headings
+        if heading not in roles.values() and heading.casefold().startswith(("vote", "annotator"))
+    ]
+    if not dimensions and not votes:
+        headings = ", ".join(map(shown, table.headings))
+        raise UserError(
+            f"{table.name} has no column for the human rating; its columns are {headings}: "
+            "add --set dataset_options.gold=COLUMN."
+        )
+    taken = {*roles.values(), *dimensions, *votes, *(heading for heading in table.headings if _is_gold(heading))}
+    rest = [heading for heading in table.headings if heading not in taken]
+    scores = _listed(table, chosen, "metrics") or [heading for heading in rest if _all_numbers(table, heading)]
+    fields = [heading for heading in rest if heading not in scores]
+    if "group" not in roles:
+        own = f"Each {'pair' if 'pair' in roles else 'row'} counts as a group of its own"
+        _log.warning("%s has no column 'group': %s.", table.name, own[0].lower() + own[1:])
+    columns = _Columns(roles, dimensions, votes, scores, fields)
+    return _merged(table, [_table_row(row, number, columns) for number, row in enumerate(table.rows, 1)], roles)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The headings of a table by what they are for. dimensions: heading to name."""
+
+    roles: Mapping[str, str]
+    dimensions: Mapping[str, str]
+    votes: Sequence[str]
+    scores: Sequence[str]
+    fields: Sequence[str]
+
+
+def _table_row(row: TableRow, number: int, columns: _Columns) -> tuple[str, _Given]:
+    """The annotator of a row, where the table has one to a row, and what it says."""
+    text = {role: row.text(heading) for role, heading in columns.roles.items()}
+    own = text.get("id") or f"row {number}"
+    gold = {name: _cell(row, heading) for heading, name in columns.dimensions.items()}
+    votes = {heading: vote for heading in columns.votes if (vote := _cell(row, heading)) is not None}
+    rating = Rating(
+        own,
+        text.get("group") or text.get("pair") or own,
+        0.0,
+        text.get("system", ""),
+        text.get("subset", ""),
+        text.get("text", ""),
+        text.get("pair", ""),
+        {heading: row.text(heading) for heading in columns.fields},
+        votes,
+    )
+    known = {name: value for name, value in gold.items() if value is not None}
+    words = any(row.text(heading).casefold() in LEVELS for heading in columns.dimensions)
+    return text.get("annotator", ""), _Given(rating, known, {one: _cell(row, one) for one in columns.scores}, words)
+
+
+def _merged(table: Table, rows: Sequence[tuple[str, _Given]], roles: Mapping[str, str]) -> list[_Given]:
+    """The rows of each id as one, whose gold are the votes of its annotators, where the table has one to a row."""
+    if "annotator" not in roles:
+        return [one for _, one in rows]
+    found: dict[str, _Given] = {}
+    for annotator, one in rows:
+        own = one.rating.id
+        if not annotator:
+            raise UserError(f"{table.name}: a row of {own!r} has no annotator: fill the column {roles['annotator']!r}.")
+        if len(one.gold) > 1:
+            raise UserError(f"{table.name} has an annotator to a row and gold of several dimensions: keep one of them.")
+        first = found.setdefault(own, replace(one, gold={}))
+        if annotator in first.rating.votes:
+            raise UserError(f"{table.name}: annotator {annotator!r} rates {own!r} twice.")
+        votes = {**first.rating.votes, **dict.fromkeys([annotator] if one.gold else [], sum(one.gold.values()))}
+        found[own] = replace(first, rating=replace(first.rating, votes=votes), words=False)
+    return list(found.values())
+
+
+def _is_gold(heading: str) -> bool:
+    return heading.casefold().startswith("gold:")
+
+
+def _listed(table: Table, chosen: Mapping[str, str], name: str) -> list[str]:
+    """The columns that an option lists, with commas."""
+    headings = [heading.strip() for heading in chosen.get(name, "").split(",") if heading.strip()]
+    for heading in headings:
+        if heading not in table.headings:
+            raise unknown(f"column of {table.name}", heading, table.headings)
+    return headings
+
+
+def _all_numbers(table: Table, heading: str) -> bool:
+    """Whether a column has a number or a verdict in each cell that is not blank, and in one at least."""
+    cells = [row.value(heading) for row in table.rows]
+    return any(cell is not None for cell in cells) and all(cell is None or _read(cell) is not None for cell in cells)
+
+
+def _cell(row: TableRow, heading: str) -> float | None:
+    """The number in a cell; None where it is blank."""
+    value = row.value(heading)
+    if value is None:
+        return None
+    number = _read(value)
+    if number is None:
+        raise row.wrong(heading, f"is {shown(str(value), 40)}: write a number, or full, partial, none, yes or no")
+    return number
+
+
+def _read(value: Any) -> float | None:
+    """A number, or a verdict's word; None for anything else."""
+    if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
+        return VERDICTS[word]
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if isfinite(number) else None
 
 
 DATASET = own_file(
@@ -57,7 +298,13 @@ DATASET = own_file(
     "ratings",
     "A file of human ratings of your own",
     "metaeval-ratings/1",
-    wanted='one {"id": ..., "group": ..., "gold": ...} per line',
+    wanted='one {"id": ..., "group": ..., "gold": ...} per line, or a table',
     note="metaeval.corpus.loaders.ratings. Without documents: for scores that exist already.",
     kind="ratings",
+    options={
+        "gold": Option("", "column of the human rating, or its dimension; all: a rating of each dimension"),
+        "metrics": Option("", "columns of a table that are metrics' scores, with commas"),
+        "votes": Option("", "columns of a table that are annotators' votes, with commas"),
+        **{role: Option("", f"column of a table that holds the {role}") for role in ROLES if role != "gold"},
+    },
 )

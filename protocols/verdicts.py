@@ -1,0 +1,217 @@
+"""Scores that are decisions already: 0 and 1, or the levels. No threshold is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from metaeval.stats.agreement import cohen_kappa
+from metaeval.stats.arrays import Floats, ratio
+from metaeval.stats.classification import decision_counts, level_f1, level_recall, resampled, weighted_kappa
+from metaeval.stats.resampling import Draws, Prepared, replicate, value
+from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
+from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
+
+MOST = 10
+"""Gold values that verdicts can be held against."""
+
+MEASURES = (
+    *("accuracy", "balanced_accuracy", "macro_f1", "kappa", "quadratic_kappa"),
+    *("f1_top", "f1_partial", "f1_bottom"),
+)
+CUTS = {"full": 2.0, "some": 1.0}
+
+
+def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
+    """Accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
+
+    The levels are the values of the gold. All agree with scikit-learn (F1 with `labels=` these levels and
+    `zero_division=0`). Scores of which one is no level make every measure undefined, with a note: they are no verdicts.
+    `bounds` are those of accuracy and balanced accuracy with every unscored row wrong, and right. Raises ValueError on
+    an infinite score or a level not finite.
+    """
+    judgements, n_groups = opened(judgements, resampling)
+    missing = np.isnan(judgements.score)
+    used, undefined = judgements.rows(~missing), _why_undefined(judgements, options)
+    decided = decide(used, options)
+    groups = np.unique(used.group).size
+    qualities = {key: Qualities(groups, undefined or "the gold or the verdicts lack a level") for key in MEASURES}
+    if missing.any() and not undefined:
+        ends = [_measures(rows, n_groups, MEASURES[:2]) for rows in _extremes(_cut(judgements, options))]
+        for key in MEASURES[:2]:
+            bounds = pair_of_bounds(*(value(end[key], n_groups) for end in ends))
+            qualities[key] = replace(qualities[key], bounds=bounds)
+    return outcome(
+        *(judgements, used, missing, partial(replicates, decided, n_groups, options=options, keys=MEASURES)),
+        *(qualities, n_groups, resampling),
+        warnings=_cautions(used, options),
+        influence=partial(influence, decided, n_groups, options, MEASURES),
+    )
+
+
+def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
+    """Gold and verdicts on one scale; every score NaN where one of them is no verdict, so that nothing is defined.
+
+    Every row must have a score.
+    """
+    cut = _cut(rows, options)
+    return cut.with_score(np.full(cut.score.size, np.nan)) if _why_undefined(rows, options) else cut
+
+
+def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
+    """Gold and verdicts as they are, or both cut into 1 and 0; unscored rows stay so.
+
+    Verdicts of 0 and 1 alone are cut already; others are cut where the gold is. Where gold has two values and the
+    verdicts are 0 and 1, 1 is the higher one, also where these are full and none.
+    """
+    least, score = CUTS.get(options.get("against", "")), rows.score
+    binary = bool(np.isin(score[~np.isnan(score)], (0.0, 1.0)).all())
+    if least is None:
+        values = np.unique(rows.gold)
+        if not binary or values.size != 2:
+            return rows
+        least = float(values[1])
+    if not binary:
+        score = np.where(np.isnan(score), np.nan, score >= least)
+    return replace(rows, gold=(rows.gold >= least).astype(np.float64), score=score, levels=False)
+
+
+def replicates(
+    rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
+) -> Replicates:
+    """The measures under every weighting, of rows that `decide` gave."""
+    return {key: replicate(one, draws) for key, one in _measures(rows, n_groups, keys).items()}
+
+
+def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
+    """What each group contributes to the measures, of rows that `decide` gave."""
+    run = partial(replicates, rows, n_groups, options=options, keys=keys)
+    return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if "kappa" in key else 0.0, 1.0))
+
+
+def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[str, Prepared]:
+    if np.isnan(rows.score).any():
+        rows = rows.rows(np.zeros(rows.score.size, dtype=np.bool_))
+    levels, codes = np.unique(np.concatenate((rows.gold, rows.score)), return_inverse=True)
+    gold, told = (part.astype(np.int64) for part in np.split(codes, 2))
+    counts = decision_counts(told, gold, rows.group, n_groups, max(levels.size, 1))
+    present = np.unique(gold)
+    partly = present[levels[present] == 1.0] if rows.levels or levels[present].max(initial=0) == 2.0 else present[:0]
+
+    def accuracy(counts: Floats) -> Floats:
+        return ratio(np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-2, -1)))
+
+    # Means over the levels of the gold: one that no weighting draws leaves them undefined, as everywhere.
+    of: Mapping[str, Callable[[Floats], Floats]] = {
+        "accuracy": accuracy,
+        "balanced_accuracy": lambda counts: _mean(level_recall(counts)[..., present]),
+        "macro_f1": lambda counts: _mean(level_f1(counts)[..., present]),
+        "kappa": cohen_kappa,
+        "quadratic_kappa": weighted_kappa,
+        "f1_top": lambda counts: _mean(level_f1(counts)[..., present[-1:]]),
+        "f1_partial": lambda counts: _mean(level_f1(counts)[..., partly]),
+        "f1_bottom": lambda counts: _mean(level_f1(counts)[..., present[:1]]),
+    }
+    return {key: resampled(counts, of[key]) for key in keys}
+
+
+def _mean(values: Floats) -> Floats:
+    return np.asarray(values.mean(axis=-1)) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
+
+
+def _extremes(rows: Judgements) -> tuple[Judgements, Judgements]:
+    """The rows with every one without a verdict wrong, and right."""
+    missing = np.isnan(rows.score)
+    levels = np.unique(rows.gold)
+    other = levels[(np.searchsorted(levels, rows.gold) + 1) % levels.size]
+    return (
+        rows.with_score(np.where(missing, other, rows.score)),
+        rows.with_score(np.where(missing, rows.gold, rows.score)),
+    )
+
+
+def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
+    """Why the scores are no verdicts on the gold; unscored rows are left out."""
+    gold, score = rows.gold, rows.score[~np.isnan(rows.score)]
+    if not score.size:
+        return NO_SCORES
+    cut = _cut(rows, options)
+    if found := _unfit(cut):
+        return found
+    if cut is not rows and np.isin(score, (0.0, 1.0)).all():
+        return ""
+    if rows.levels or options.get("against") in CUTS:
+        allowed, words = np.array([0.0, 1.0, 2.0]), "0, 1 or 2"
+    elif (gold == np.round(gold)).all():
+        allowed, words = np.arange(gold.min(), gold.max() + 1), f"whole numbers from {gold.min():g} to {gold.max():g}"
+    else:
+        allowed, words = np.unique(gold), "the values of the gold"
+    strange = score[~np.isin(score, allowed)]
+    return f"{strange[0]:.3g} is no verdict: verdicts here are {words}" if strange.size else ""
+
+
+def _unfit(rows: Judgements) -> str:
+    """Why no verdicts can be held against this gold."""
+    values = np.unique(rows.gold).size
+    if values < 2:
+        return ONE_LEVEL
+    return f"the gold has {values} values, and verdicts are held against {MOST} at most" if values > MOST else ""
+
+
+def _cautions(used: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
+    """Warn about verdicts of yes and no that are read as the lower two of three levels."""
+    three = set(np.unique(used.gold).tolist()) == {0.0, 1.0, 2.0}
+    if options.get("against") in CUTS or not three or not used.score.size or used.score.max() != 1:
+        return ()
+    return (
+        "Its verdicts are 0 and 1 only, and count as none and partial: where 1 means supported, say which levels that "
+        "is (--set protocol_options.verdicts.against=full, or =some).",
+    )
+
+
+def _shown(judgements: Judgements) -> tuple[str, ...]:
+    values = np.unique(judgements.gold)
+    if values.size == 2:
+        return ("accuracy", "balanced_accuracy", "macro_f1", "f1_top", "f1_bottom", "kappa")
+    ends = ("f1_top", "f1_partial", "f1_bottom") if values.tolist() == [0.0, 1.0, 2.0] else ("f1_top", "f1_bottom")
+    return ("accuracy", "balanced_accuracy", "macro_f1", *ends, "kappa", "quadratic_kappa")
+
+
+_measure = partial(Measure, blind=_unfit)
+
+PROTOCOL = Protocol(
+    name="verdicts",
+    title="Verdicts as given",
+    about="how good verdicts (0 and 1, or levels) are as they stand, without a threshold",
+    measures=(
+        _measure("accuracy", "Accuracy", about="share of verdicts that are the gold"),
+        _measure("balanced_accuracy", "Balanced accuracy", about="mean of the recall of the levels of the gold"),
+        _measure("macro_f1", "Macro-F1", about="mean of the F1 of the levels of the gold"),
+        _measure("kappa", "Kappa", about="Cohen's kappa", chance=0.0, ability="agree with the gold beyond chance"),
+        _measure("quadratic_kappa", "Quadratic kappa", about="Cohen's kappa with quadratic weights", chance=0.0),
+        _measure("f1_top", "F1 top", about="F1 of the highest level: full, or 1"),
+        _measure("f1_partial", "F1 partial", about="F1 of partial support"),
+        _measure("f1_bottom", "F1 bottom", about="F1 of the lowest level: none, or 0"),
+    ),
+    headline="balanced_accuracy",
+    shown=_shown,
+    evaluate=evaluate,
+    replicate=replicates,
+    options={
+        "against": Option(
+            "what a verdict is held against",
+            {
+                "levels": "verdicts are on the scale of the gold, or 0 and 1 where that has two values",
+                "full": "verdicts and gold are cut into full support and the rest; verdicts of 0 and 1 stay",
+                "some": "verdicts and gold are cut into some support and none; verdicts of 0 and 1 stay",
+            },
+        )
+    },
+    usual=False,
+    judge=decide,
+    influence=influence,
+    takes_levels=True,
+)

@@ -1,0 +1,112 @@
+"""Verdicts as given, and gold that is cut in two: the numbers of scikit-learn, or a reason."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    balanced_accuracy_score,
+    cohen_kappa_score,
+    f1_score,
+    roc_auc_score,
+)
+
+from protocols.binary import PROTOCOL as BINARY
+from protocols.classification import PROTOCOL as CLASSIFICATION
+from protocols.contract import Judgements, Resampling
+from protocols.verdicts import PROTOCOL as VERDICTS
+
+RNG = np.random.default_rng(5)
+N = 200
+GROUP = np.arange(N) // 4
+THREE = RNG.choice([0.0, 1.0, 2.0], N, p=[0.5, 0.2, 0.3])
+TOLD = np.where(RNG.random(N) < 0.6, THREE, RNG.integers(0, 3, N).astype(float))
+
+
+def rows(gold, score, levels=True):
+    return Judgements(
+        np.asarray(gold, float), np.asarray(score, float), GROUP[: len(gold)], GROUP[: len(gold)], None, levels
+    )
+
+
+def values(given, protocol=VERDICTS, **options):
+    found = protocol.evaluate(given, Resampling(0), options).estimates
+    return {key: one.value for key, one in found.items()}
+
+
+# scikit-learn on the same columns; F1 is over the levels of the gold.
+@pytest.mark.parametrize("gold", [THREE, np.where(THREE > 0, 1.0, 0.0), np.where(THREE == 1, 0.0, THREE)])
+def test_verdicts_have_the_values_of_scikit_learn(gold):
+    told = TOLD if gold.max() == 2 else np.minimum(TOLD, 1)
+    found, levels = values(rows(gold, told)), np.unique(gold)
+    by_level = f1_score(gold, told, labels=levels, average=None, zero_division=0)
+    expected = {
+        "accuracy": accuracy_score(gold, told),
+        "balanced_accuracy": balanced_accuracy_score(gold, told),
+        "macro_f1": by_level.mean(),
+        "kappa": cohen_kappa_score(gold, told),
+        "quadratic_kappa": cohen_kappa_score(gold, told, weights="quadratic"),
+        "f1_top": by_level[-1],
+        "f1_bottom": by_level[0],
+        "f1_partial": by_level[1] if levels.size == 3 else None,
+    }
+    assert {key: one for key, one in found.items() if one is None} == {k: v for k, v in expected.items() if v is None}
+    for key, one in expected.items():
+        assert one is None or found[key] == pytest.approx(one, abs=1e-12)
+
+
+@pytest.mark.parametrize(("against", "least"), [("full", 2), ("some", 1)])
+def test_levels_are_cut_where_asked(against, least):
+    gold, told = least <= THREE, least <= TOLD
+    found = values(rows(THREE, TOLD), against=against)
+    assert found["f1_top"] == pytest.approx(f1_score(gold, told), abs=1e-12)
+    # Verdicts of yes and no stay what they are, whatever the gold is cut into.
+    said = RNG.integers(0, 2, N)
+    assert values(rows(THREE, said), against=against)["kappa"] == pytest.approx(
+        cohen_kappa_score(gold, said), abs=1e-12
+    )
+
+
+def test_yes_is_full_where_the_gold_is_full_or_none():
+    gold, told = np.where(THREE > 0, 2.0, 0.0), RNG.integers(0, 2, N).astype(float)
+    assert values(rows(gold, told))["accuracy"] == pytest.approx(accuracy_score(gold > 0, told), abs=1e-12)
+
+
+def test_yes_and_no_on_three_levels_are_warned_of():
+    outcome = VERDICTS.evaluate(rows(THREE, np.minimum(TOLD, 1)), Resampling(0), {"against": "levels"})
+    assert "protocol_options.verdicts.against=full" in outcome.warnings[0]
+
+
+def test_scores_are_no_verdicts():
+    score = TOLD + 0.25
+    outcome = VERDICTS.evaluate(rows(THREE, score), Resampling(20), {})
+    assert {one.value for one in outcome.estimates.values()} == {None}
+    assert "is no verdict: verdicts here are 0, 1 or 2" in outcome.estimates["accuracy"].note
+
+
+def test_missing_verdicts_bound_accuracy():
+    told = TOLD.copy()
+    told[:10] = np.nan
+    found = VERDICTS.evaluate(rows(THREE, told), Resampling(0), {}).estimates["accuracy"]
+    hits = (told[10:] == THREE[10:]).sum()
+    assert found.bounds == pytest.approx((hits / N, (hits + 10) / N), abs=1e-12)
+    assert found.value == pytest.approx(hits / (N - 10), abs=1e-12)
+
+
+def test_gold_cut_in_two_has_the_areas_of_scikit_learn():
+    score = np.round(THREE + RNG.normal(size=N), 1)
+    found = values(rows(THREE, score), BINARY)
+    for key, least in (("full_rest", 2), ("some_none", 1)):
+        assert found[key] == pytest.approx(roc_auc_score(least <= THREE, score), abs=1e-12)
+    for key, least in (("ap_full", 2), ("ap_some", 1)):
+        assert found[key] == pytest.approx(average_precision_score(least <= THREE, score), abs=1e-12)
+
+
+@pytest.mark.parametrize(("lacking", "shown"), [(1.0, "fs_ns"), (0.0, "fs_ps"), (2.0, "ps_ns")])
+def test_two_levels_have_one_column(lacking, shown):
+    given = rows(THREE[lacking != THREE], TOLD[lacking != THREE])
+    assert CLASSIFICATION.shown(given) == (shown,)
+    assert len(BINARY.shown(given)) == 1
+    assert BINARY.shown(replace(given, gold=THREE[: given.gold.size])) == ("full_rest", "some_none")
