@@ -239,10 +239,10 @@ def tables(*datasets: str, **settings: Any) -> Results:
 
 
 def figures(results: Results) -> dict[str, Figure]:
-    """The figures of results (of `run`, `evaluate` or `tables`): the forest plot, and what their protocols draw."""
+    """The figures of results (of `run`, `evaluate` or `tables`), by the names of their files: forest plots, bars."""
     from metaeval.experiment.suites.pictures import figures_of
 
-    return {"forest": results.plot(), **figures_of(results)}
+    return figures_of(results)
 
 
 def multiverse(*axes: str, **settings: Any) -> Multiverse:

@@ -115,7 +115,7 @@ def test_polars_is_taken_where_pandas_is_not(ran, monkeypatch):
 def test_the_plot_has_a_panel_for_each_protocol_and_the_results_numbers(ran):
     figure = ran.plot()
     labels = [plot.get_xlabel() for plot in figure.axes if plot.get_visible()]
-    assert labels == ["Overall", "Spearman", "NDCG@5"]
+    assert [label.partition("\n")[0] for label in labels] == ["Overall, %", "Spearman", "NDCG@5"]
     overall = ran[0].rows[1].values["overall"]
     drawn = [line.get_xdata() for line in figure.axes[0].lines]
     assert any(list(xs) == [100 * overall.value] for xs in drawn)
@@ -202,7 +202,7 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
 
     assert [row.metric for row in mine[0].rows if row.kind == "metric"] == ["mine"]
     assert [result.protocol for result in suite] == ["retrieval"]
-    assert set(metaeval.figures(suite)) == {"forest", "retrieval-mini-all-chunk"}
+    assert set(metaeval.figures(suite)) == {"figure-forest", "figure-3-ndcg-mini-all-chunk"}
     with pytest.raises(UserError, match="No score file is given"):
         metaeval.evaluate(**settings)
 

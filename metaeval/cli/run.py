@@ -195,7 +195,7 @@ def _run(
         say(f"Left out: {protocol} on {found.results[0].data.name}: {reason}", err=True)
     names = ", ".join(result.protocol for result in found.results)
     folder = written[0].parent
-    say(f"Written: {folder}/ ({names}: json, txt, md, tex, csv; pairs.jsonl)")
+    say(f"Written: {folder}/ (report.html; {names}: json, txt, md, tex, csv; pairs.jsonl)")
     if not given.quiet:
         rated = any(result.unit == "rating" for result in found.results)
         say_rest(folder, config.results, whole=given.full, pairs=not rated)

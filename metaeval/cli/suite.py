@@ -129,10 +129,8 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
 def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[LeftOut], given: opt.Given) -> None:
     from metaeval.experiment.evaluation import readings_of
     from metaeval.experiment.job_folder import close_job
-    from metaeval.experiment.suites.pictures import forest_figure, page_figures
+    from metaeval.experiment.report_page import write_report
     from metaeval.experiment.suites.suite import RECORD
-    from metaeval.report.html_report import write_page
-    from metaeval.report.measures import headlines
     from metaeval.report.paper import Table, write_paper
 
     numbered = {
@@ -142,21 +140,13 @@ def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[Le
     }
     folder = suite.folder(results)
     written = write_paper(results, folder, _named(left_out), numbered)
-    readings, forest = readings_of(suite.protocols.values()), None
-    try:
-        pictures = page_figures(results, suite.protocols)
-        if any(headline.metrics for headline in headlines(results, readings)):
-            forest = forest_figure(results, readings)
-    except UserError as error:
-        pictures = []
-        say(f"The page has no figures: {error}", err=True)
-    written.append(write_page(results, folder / "report.html", pictures, suite.name, readings, forest))
+    written.append(write_report(results, suite.protocols, folder, suite.name))
     if given.full and not given.quiet:
         for path in written:
             if path.suffix == ".txt":
                 say_text(path.read_text(encoding="utf-8"))
     elif not given.quiet:
-        show_findings(results, readings)
+        show_findings(results, readings_of(suite.protocols.values()))
     record = folder / RECORD
     close_job(suite.runs[0], "tables", folder, [result.data for result in results], [*written, record])
     say_written(written)
@@ -166,14 +156,12 @@ def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[Le
 
 def _write_figures(suite: Suite, results: Sequence[Result], timed: Sequence[Sequence[Result]]) -> None:
     """Write the figures; timed: the results of the suite's runs, run by run, whose metrics are timed."""
-    from metaeval.experiment.evaluation import readings_of
     from metaeval.experiment.job_folder import close_job
     from metaeval.experiment.suites.cost import measure, write_costs
-    from metaeval.experiment.suites.pictures import write_cost_quality, write_figures, write_forest
+    from metaeval.experiment.suites.pictures import write_cost_quality, write_figures
 
     folder = suite.folder(results)
-    written = write_forest(results, readings_of(suite.protocols.values()), folder)
-    written += write_figures(results, suite.protocols, folder)
+    written = write_figures(results, suite.protocols, folder)
     for run, own in zip(suite.runs if timed else (), timed, strict=True):
         ran = {row.metric for result in own for row in result.rows if row.kind == "metric"}
         costs = list(measure(run.model_copy(update={"metrics": tuple(m for m in run.metrics if m in ran)})))

@@ -96,7 +96,8 @@ def write_audit(found: Audit, results: Path) -> list[Path]:
     pictures, drawn = [], []
     if found.sizes:
         try:
-            from metaeval.report.charts import image, save_figure, share_bars
+            from metaeval.report.figures.bars import share_bars
+            from metaeval.report.figures.drawing import image, save_figure
 
             shares = {one.size: (one.whole, one.touched) for one in found.sizes}
             title = f"{found.data.name}, {found.data.split}: chunks of full citations with evidence"

@@ -22,7 +22,7 @@ from metaeval.experiment.columns import (
     scored_columns,
 )
 from metaeval.experiment.doctor import Readiness, State, readiness
-from metaeval.experiment.evaluation import evaluate, find_protocols, readable_protocols
+from metaeval.experiment.evaluation import evaluate, find_protocols, named_protocols, readable_protocols
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
 from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import (
@@ -34,6 +34,7 @@ from metaeval.experiment.prepared_run import (
     prepare,
     prepare_ratings,
 )
+from metaeval.experiment.report_page import write_report
 from metaeval.experiment.significance import as_one_family
 from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.reading import parquet_library
@@ -118,7 +119,7 @@ def in_family(config: RunConfig, results: list[Result]) -> list[Result]:
 
 
 def write_run(config: RunConfig, run: Evaluated, command: str = "run") -> list[Path]:
-    """Write each result as JSON and in every table format, the judged rows with scores, and a manifest; the paths.
+    """Write each result as JSON and in every table format, their page, the judged rows, and a manifest; the paths.
 
     They stand in RESULTS/DATASET-SPLIT-UNIT-HASH, with the pool before the hash where it is not `own`; the hash is of
     all signatures. The files hold no time and no machine: the same run gives the same bytes. The manifest holds both.
@@ -131,6 +132,8 @@ def write_run(config: RunConfig, run: Evaluated, command: str = "run") -> list[P
     for result in run.results:
         save_result(result, folder / f"{result.protocol}.json")
         written += [folder / f"{result.protocol}.json", *write_tables(result, folder / result.protocol)]
+    pairs = isinstance(run.source, Job)
+    written.append(write_report(run.results, named_protocols(config), folder, pairs=pairs))
     close_job(config, command, folder, [result.data for result in run.results], written)
     return written
 

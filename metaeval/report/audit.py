@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, plain, share
-from metaeval.report.html_report import Picture, page_of
+from metaeval.report.html_report import Picture, Section, page_of
 from metaeval.report.markdown import escape
 from metaeval.report.measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
@@ -127,7 +127,7 @@ def as_json(found: Audit) -> str:
 def page(found: Audit, pictures: Sequence[Picture] = ()) -> str:
     """The audit as one HTML page."""
     heading = f"Audit: {plain(found.data.name)}, {plain(found.data.split)}"
-    return page_of(heading, [(grid, "") for grid in grids(found)], pictures)
+    return page_of(heading, [Section([(grid, "") for grid in grids(found)], pictures=pictures)])
 
 
 _DOCS = """# What the data sets' labels mean

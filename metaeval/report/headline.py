@@ -22,15 +22,15 @@ _EXPLAINED = 5
 """Up to so many there is room for what each measure is."""
 
 
-def headline_grid(results: Sequence[Result], readings: Readings) -> Grid:
+def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:
     """The results of one data set in one table: a column for each protocol's headline.
 
-    A single protocol shows all measures of its table, where there are few metrics.
+    A single protocol shows all measures of its table, where there are few metrics. most: metrics that are shown.
     """
     shown = headlines(results, readings)
     if len(results) == 1 and len(metrics_of(results[0])) <= _FEW:
         shown = [Headline(results[0], column) for column in results[0].columns]
-    names, left = _names(shown)
+    names, left = _names(shown, most)
     first = shown[0].result
     several = len(results) > 1
     grid = Grid(
@@ -48,15 +48,15 @@ def several_data_sets(results: Sequence[Result]) -> bool:
     return len({(one.data.name, one.data.split, one.unit) for one in results}) > 1
 
 
-def suite_grid(results: Sequence[Result], readings: Readings) -> Grid:
+def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:
     """The results of several data sets in one table: a group of columns for each protocol, a column for each data set.
 
-    Cells have no interval.
+    Cells have no interval. most: metrics that are shown.
     """
     protocols = list(dict.fromkeys(result.protocol for result in results))
     ordered = sorted(results, key=lambda result: protocols.index(result.protocol))
     shown = headlines(ordered, readings)
-    names, left = _names(shown)
+    names, left = _names(shown, most)
     labels = {
         name: list(dict.fromkeys(plain(one.column.label) for one in shown if one.result.protocol == name))
         for name in protocols
@@ -89,15 +89,15 @@ def _subtitle(results: Sequence[Result]) -> str:
     return "; ".join(filter(None, (f"{where}: {rows}", " / ".join(counts))))
 
 
-def _names(shown: Sequence[Headline]) -> tuple[list[str], int]:
+def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
     """The metrics of the table in the results' order, and how many are left out."""
     names = list(dict.fromkeys(row.metric for one in shown for row in metrics_of(one.result)))
-    if len(names) <= ROWS:
+    if len(names) <= most:
         return names, 0
     first = shown[0]
     values = {row.metric: first.value(row).value for row in first.metrics}
     best = sorted(names, key=lambda name: -(values.get(name) or -1e9) if values.get(name) is not None else 1e9)
-    return best[:ROWS], len(names) - ROWS
+    return best[:most], len(names) - most
 
 
 def _filled(

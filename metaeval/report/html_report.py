@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import resources
-from pathlib import Path
 from string import Template
+from types import MappingProxyType
 
-from metaeval.files import write_text
 from metaeval.report.cautions import cautions
-from metaeval.report.cells import comparison_grid, lay_out
+from metaeval.report.cells import comparison_grid, lay_out, units
 from metaeval.report.findings import findings
 from metaeval.report.grid import Block, Cell, Grid, Note, plain
 from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
-from metaeval.report.measures import Readings
+from metaeval.report.measures import Readings, data_set
 from metaeval.report.result import Result
 from metaeval.shown import Shown
 
@@ -113,71 +113,95 @@ class Picture:
     svg: str
 
 
+@dataclass(frozen=True)
+class Section:
+    """A part of a page: tables, each with HTML to stand below it, then pictures. title: "" where tables have theirs."""
+
+    tables: Sequence[tuple[Grid, str]]
+    title: str = ""
+    pictures: Sequence[Picture] = ()
+
+
 def page(
     results: Sequence[Result],
-    pictures: Sequence[Picture] = (),
+    pictures: Mapping[str, Sequence[Picture]] = MappingProxyType({}),
     title: str = "",
     readings: Readings | None = None,
     forest: Picture | None = None,
+    explorer: str = "",
 ) -> str:
-    """The page's text. Its bytes follow from the results and pictures alone.
+    """The page's text: a section for each data set. Its bytes follow from what is given alone.
 
-    readings: with them it opens with what was found, the headline table, and `forest` where there is one.
+    pictures: by data set, as `judged` names it. readings: with them it opens with what was found, the headline table,
+    and `forest` where there is one. explorer: HTML that says where the pairs can be looked at.
     """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
     heading = plain(title) or f"Metrics against human judgement{': ' if results else ''}{names}"
     opening = _opening(results, readings, forest) if readings and results else ""
-    return page_of(heading, [(lay_out(result), _folded_pairs(result)) for result in results], pictures, opening)
-
-
-def page_of(
-    heading: str, tables: Sequence[tuple[Grid, str]], pictures: Sequence[Picture] = (), opening: str = ""
-) -> str:
-    """A page of any tables, each with HTML to stand below it, and pictures; opening: HTML that stands first."""
-    contents = "".join(
-        f'<li><a href="#t{n}">{escape(Shown(f"{grid.title} ({grid.subtitle})"))}</a></li>'
-        for n, (grid, _) in enumerate(tables, start=1)
-    )
     sections = [
-        f'<section id="t{number}">\n<h2>{escape(grid.title)}</h2>\n{table_of(grid, titled=False)}\n{below}</section>'
-        for number, (grid, below) in enumerate(tables, start=1)
+        Section(
+            [(lay_out(one), _folded_pairs(one)) for one in results if judged(one) == name], name, pictures.get(name, ())
+        )
+        for name in dict.fromkeys(map(judged, results))
     ]
+    return page_of(heading, sections, opening + explorer)
+
+
+def judged(result: Result) -> str:
+    """What a result's rows are: data set, split and unit."""
+    return f"{data_set(result)}: {units(result.unit)}"
+
+
+def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str:
+    """A page of any tables and pictures; opening: HTML that stands first."""
+    drawn, contents, tables, figures = [], [], 0, 0
     if opening:
-        sections.insert(0, f'<section id="findings">\n<h2>Findings</h2>\n{opening}</section>')
-        contents = f'<li><a href="#findings">Findings</a></li>{contents}'
-    drawn = "".join(_figure(picture, number) for number, picture in enumerate(pictures, start=1))
-    if drawn:
-        sections.append(f'<section id="figures"><h2>Figures</h2>{drawn}</section>')
-        contents += '<li><a href="#figures">Figures</a></li>'
+        drawn.append(f'<section id="findings">\n<h2>Findings</h2>\n{opening}</section>')
+        contents.append('<li><a href="#findings">Findings</a></li>')
+    for number, section in enumerate(sections, start=1):
+        level = 3 if section.title else 2
+        inside, listed = [], []
+        for grid, below in section.tables:
+            tables += 1
+            listed.append(f'<li><a href="#t{tables}">{escape(_entry(grid, section))}</a></li>')
+            title = f"<h{level}>{escape(grid.title)}</h{level}>"
+            inside.append(f'<section id="t{tables}">\n{title}\n{table_of(grid, titled=False)}\n{below}</section>')
+        for picture in section.pictures:
+            figures += 1
+            inside.append(_figure(picture, figures))
+        if not section.title:
+            drawn += inside
+            contents += listed
+            continue
+        title = escape(plain(section.title))
+        drawn.append(f'<section id="s{number}">\n<h2>{title}</h2>\n{chr(10).join(inside)}</section>')
+        contents.append(f'<li><a href="#s{number}">{title}</a><ul>{"".join(listed)}</ul></li>')
     here = resources.files("metaeval.report")
     template, script = (here.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "sorting.js"))
     allowed = b64encode(sha256(script.encode("utf-8")).digest()).decode("ascii")
     return Template(template).substitute(
         title=escape(Shown(heading)),
-        contents=contents,
-        sections="".join(f"{section}\n" for section in sections),
+        contents="".join(contents),
+        sections="".join(f"{section}\n" for section in drawn),
         # Nothing is loaded, and the one script that runs is this one.
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'",
         script=script,
     )
 
 
-def write_page(
-    results: Sequence[Result],
-    path: Path,
-    pictures: Sequence[Picture] = (),
-    title: str = "",
-    readings: Readings | None = None,
-    forest: Picture | None = None,
-) -> Path:
-    """Write the page and return its path."""
-    write_text(path, page(results, pictures, title, readings, forest))
-    return path
+def _entry(grid: Grid, section: Section) -> Shown:
+    return grid.title if section.title else Shown(f"{grid.title} ({grid.subtitle})")
+
+
+def explorer_line(command: str, link: str = "") -> str:
+    """Where the pairs are to be looked at: a page, where there is one, and the command that writes it."""
+    page = f'<a href="{escape(Shown(link))}">The explorer</a> shows every pair. ' if link else ""
+    return f"<p>{page}To look at the pairs one by one, type <code>{escape(Shown(command))}</code>.</p>"
 
 
 def _opening(results: Sequence[Result], readings: Readings, forest: Picture | None) -> str:
     """What was found, in sentences; what limits it; the headline values."""
-    grid = (suite_grid if several_data_sets(results) else headline_grid)(results, readings)
+    grid = (suite_grid if several_data_sets(results) else headline_grid)(results, readings, sys.maxsize)
     said = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(results, readings))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
     limits = f"<ul>{careful}</ul>\n" if careful else ""

@@ -67,7 +67,7 @@ class Results(list[Result]):
 
         Raises `UserError` where matplotlib is not installed.
         """
-        from metaeval.report.forest import forest
+        from metaeval.report.figures.forest import forest
 
         return forest(self, self._readings)
 

@@ -50,7 +50,7 @@ def test_every_written_file_has_its_hash(written):
 
     # hashlib on the whole file, against the block-wise reading of the library.
     assert files == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-    assert {Path(name).suffix for name in files} == {".json", ".txt", ".md", ".tex", ".csv", ".jsonl"}
+    assert {Path(name).suffix for name in files} == {".json", ".txt", ".md", ".tex", ".csv", ".jsonl", ".html"}
 
 
 def test_it_names_settings_versions_machine_time_and_data(written):
@@ -155,7 +155,7 @@ def test_result_files_depend_on_neither_threads_hashing_and_place_nor_the_order_
         }
         subprocess.run((*command, *settings), env={**os.environ, **environment}, check=True, capture_output=True)
         files = {path.name: path.read_bytes() for path in folder.glob("*/*") if path.name != "manifest.json"}
-        assert len(files) == 16  # three protocols in five formats, and the pairs
+        assert len(files) == 17  # three protocols in five formats, their page, and the pairs
         found.append(files)
 
     assert found[0] == found[1]

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metaeval import registry
-from metaeval.experiment.suites.pictures import page_figures
+from metaeval.experiment.report_page import pictures_of
 from metaeval.report.grid import plain
-from metaeval.report.html_report import Picture, page, write_page
+from metaeval.report.html_report import Picture, explorer_line, judged, page
 from metaeval.report.measures import Readings
 
 VOID = {"meta", "br"}
@@ -74,7 +74,7 @@ def test_the_footer_is_folded_and_what_cells_need_is_not(full):
 
 
 def test_a_page_asks_for_no_other_file(full):
-    reader = _read(page([full], [Picture("A.", '<?xml?><svg><use xlink:href="#x"/></svg>')]))
+    reader = _read(page([full], {judged(full): [Picture("A.", '<?xml?><svg><use xlink:href="#x"/></svg>')]}))
     assert {tag for tag, _, _ in reader.attributes}.isdisjoint({"script", "img", "link", "iframe"})
     targets = [value for _, name, value in reader.attributes if name in ("src", "href", "xlink:href")]
     assert targets
@@ -95,7 +95,8 @@ def test_a_heading_sorts_the_rows_of_each_block(result, tmp_path):
     browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser_path is None:
         pytest.skip("Chromium is not installed")
-    path = write_page([result], tmp_path / "page.html")
+    path = tmp_path / "page.html"
+    path.write_text(page([result]), encoding="utf-8")
     said = []
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
@@ -124,8 +125,8 @@ def test_a_heading_sorts_the_rows_of_each_block(result, tmp_path):
 
 
 def test_with_readings_it_opens_with_findings_and_headline_values(result):
-    forest = Picture("a <b>plot</b>", '<svg><g id="a"></g></svg>')
-    shown = page([result], [Picture("another", '<svg><g id="a"></g></svg>')], readings=Readings(), forest=forest)
+    forest, another = (Picture(name, '<svg><g id="a"></g></svg>') for name in ("a <b>plot</b>", "another"))
+    shown = page([result], {judged(result): [another]}, readings=Readings(), forest=forest)
 
     assert shown.index('id="findings"') < shown.index('id="t1"')
     assert '<li><a href="#findings">' in shown
@@ -135,7 +136,7 @@ def test_with_readings_it_opens_with_findings_and_headline_values(result):
 
 
 def test_every_link_has_its_target(result, full):
-    reader = _read(page([result, full], [Picture("A.", '<svg id="a"></svg>')]))
+    reader = _read(page([result, full], {judged(full): [Picture("A.", '<svg id="a"></svg>')]}))
     ids = [value for _, name, value in reader.attributes if name == "id"]
     assert len(ids) == len(set(ids))
     assert {value[1:] for tag, name, value in reader.attributes if tag == "a" and name == "href"} <= set(ids)
@@ -143,7 +144,7 @@ def test_every_link_has_its_target(result, full):
 
 def test_ids_of_two_pictures_never_meet(result):
     svg = '<svg><path id="a"/><use xlink:href="#a"/><g clip-path="url(#a)"/></svg>'
-    text = page([result], [Picture("One.", svg), Picture("Two.", svg)])
+    text = page([result], {judged(result): [Picture("One.", svg), Picture("Two.", svg)]})
     assert [text.count(found) for found in ('id="f1-a"', 'href="#f1-a"', "url(#f2-a)", 'id="f2-a"')] == [1, 1, 1, 1]
 
 
@@ -154,25 +155,39 @@ def test_ids_of_two_pictures_never_meet(result):
 def test_any_name_is_text(result, name):
     rows = [result.rows[0].model_copy(update={"metric": name, "warnings": [name]}), *result.rows[1:]]
     changed = result.model_copy(update={"rows": rows, "title": name})
-    reader = _read(page([changed], [Picture(name, "<svg></svg>")], title=name))
+    reader = _read(page([changed], {judged(changed): [Picture(name, "<svg></svg>")]}, title=name))
     heads = [(name_, value) for tag, name_, value in reader.attributes if tag == "svg"]
     assert heads == [("role", "img"), ("aria-label", plain(name))]
     names = "".join(data for tag, data in reader.texts if tag == "th")
     assert plain(name) in names
 
 
-def test_the_same_results_give_the_same_page(full, tmp_path):
-    first, second = (write_page([full], tmp_path / name) for name in ("a.html", "b.html"))
-    assert first.read_bytes() == second.read_bytes() == page([full]).encode("utf-8")
+def test_each_data_set_has_a_section_with_its_tables_and_figures(result):
+    other = result.model_copy(update={"protocol": "correlation"})
+    elsewhere = result.model_copy(update={"data": result.data.model_copy(update={"name": "b<i>"})})
+    shown = page([result, elsewhere, other], {judged(elsewhere): [Picture("A.", "<svg></svg>")]})
+    first, second = shown.index('<section id="s1">'), shown.index('<section id="s2">')
+    assert [first < shown.index(f'<section id="t{n}">') < second for n in (1, 2, 3)] == [True, True, False]
+    assert shown.count("<figure>") == 1
+    assert shown.index("<figure>") > second
+    assert "<h2>b&lt;i&gt;" in shown
+
+
+def test_the_explorer_is_named_and_linked_where_it_is(result):
+    line = explorer_line("metaeval view <1a>", "view.html")
+    assert "<code>metaeval view &lt;1a&gt;</code>" in line
+    assert line in page([result], explorer=line)
+    assert '<a href="view.html">' in line
+    assert "<a" not in explorer_line("metaeval view")
 
 
 def test_retrieval_results_get_their_figure(result):
     pytest.importorskip("matplotlib")
     other = result.model_copy(update={"protocol": "correlation"})
-    pictures = page_figures(
+    pictures = pictures_of(
         [result, other], {name: registry.find("protocol", name) for name in registry.names("protocol")}
     )
-    assert len(pictures) == 1
-    assert pictures[0].svg.count("<svg") == 1
+    ((picture,),) = pictures.values()
+    assert picture.svg.count("<svg") == 1
     reader = _read(page([result, other], pictures))
     assert ("svg", "role", "img") in reader.attributes

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metaeval import registry
+from metaeval.experiment.evaluation import readings_of
+from metaeval.experiment.report_page import drawn, metric_looks
 from metaeval.experiment.suites.cost import Cost
 from metaeval.files import safe_name
-from metaeval.report.grid import plain
-from metaeval.report.html_report import Picture
-from metaeval.report.measures import Readings, headlines
+from metaeval.report.measures import headlines
 from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, specification
 from metaeval.report.result import Result
 from protocols.contract import Protocol
@@ -26,71 +26,43 @@ _MONEY = "USD per 1,000 pairs"
 
 
 def write_figures(results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path) -> list[Path]:
-    """What their protocols (by name) draw of results, such as the base paper's figure 3; the paths."""
-    from metaeval.report.charts import ndcg_bars, save_figure
+    """What results alone show: forest plots, and what their protocols (by name) draw; the paths."""
+    from metaeval.report.figures.drawing import save_figure
 
-    written: list[Path] = []
-    for protocol, result in _drawn(results, protocols):
-        stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"
-        written += save_figure(ndcg_bars(result), folder / f"{stem}-{_name(result)}")
-    return written
+    figures = figures_of(results, protocols)
+    return [path for stem, figure in figures.items() for path in save_figure(figure, folder / stem)]
 
 
-def write_forest(results: Sequence[Result], readings: Readings, folder: Path) -> list[Path]:
-    """The forest plot of all results, where any metric has a value; the paths."""
-    from metaeval.report.charts import save_figure
-    from metaeval.report.forest import forest
+def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | None = None) -> dict[str, Figure]:
+    """Figures by the names of their files. protocols: by name; None: those that are registered."""
+    from metaeval.report.figures.bars import measure_bars
+    from metaeval.report.figures.forest import ability_forest, forest, has_abilities
 
-    if not any(headline.metrics for headline in headlines(results, readings)):
-        return []
-    return save_figure(forest(results, readings), folder / "figure-forest")
-
-
-def figures_of(results: Sequence[Result]) -> dict[str, Figure]:
-    """What the registered protocols draw of results, by protocol and data set."""
-    from metaeval.report.charts import ndcg_bars
-
-    known = {name: registry.find("protocol", name) for name in registry.names("protocol")}
-    return {f"{protocol.name}-{_name(result)}": ndcg_bars(result) for protocol, result in _drawn(results, known)}
-
-
-def page_figures(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> list[Picture]:
-    """The same figures for an HTML page."""
-    from metaeval.report.charts import image, ndcg_bars
-
-    found = []
-    for protocol, result in _drawn(results, protocols):
-        ties = " Bars are expectations over the orders of tied scores." if protocol.tie_orders else ""
-        caption = f"{plain(result.title)}: {plain(result.data.name)}.{ties}"
-        found.append(Picture(caption, image(ndcg_bars(result), "svg").decode("utf-8")))
-    return found
-
-
-def forest_figure(results: Sequence[Result], readings: Readings) -> Picture:
-    """The forest plot for an HTML page."""
-    from metaeval.report.charts import image
-    from metaeval.report.forest import forest
-
-    caption = (
-        "Headline values with their intervals. Dashed: the best control; dotted: what scores that know nothing reach."
-    )
-    return Picture(caption, image(forest(results, readings), "svg").decode("utf-8"))
-
-
-def _drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Iterator[tuple[Protocol, Result]]:
+    known = protocols or {name: registry.find("protocol", name) for name in registry.names("protocol")}
+    readings, looks = readings_of(known.values()), metric_looks(results)
+    found: dict[str, Figure] = {}
+    if any(headline.metrics for headline in headlines(results, readings)):
+        found["figure-forest"] = forest(results, readings, looks)
     for result in results:
-        protocol = protocols.get(result.protocol)
-        if protocol and protocol.figure and any(row.kind == "metric" for row in result.rows):
-            yield protocol, result
+        if has_abilities(result, readings):
+            found[f"figure-forest-{safe_name(result.protocol)}-{_name(result)}"] = ability_forest(
+                result, readings, looks
+            )
+    for protocol, result in drawn(results, known):
+        stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"
+        found[f"{stem}-{_name(result)}"] = measure_bars(result, looks)
+    return found
 
 
 def write_cost_quality(
     costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path
 ) -> list[Path]:
     """For each result, its headline measure against what the metrics cost: speed, and money where any is paid."""
-    from metaeval.report.charts import CostPoint, cost_quality, save_figure
+    from metaeval.report.figures.cost import CostPoint, cost_quality
+    from metaeval.report.figures.drawing import save_figure
 
     written: list[Path] = []
+    looks = metric_looks(results)
     axes = {
         _RATE: {cost.metric: cost.pairs_per_second for cost in costs},
         _MONEY: {cost.metric: cost.usd_per_1000 for cost in costs},
@@ -108,13 +80,14 @@ def write_cost_quality(
             if points:
                 kind = "speed" if axis == _RATE else "money"
                 stem = folder / f"cost-quality-{kind}-{result.protocol}-{_name(result)}"
-                written += save_figure(cost_quality(points, axis, column.label), stem)
+                written += save_figure(cost_quality(points, axis, column.label, looks), stem)
     return written
 
 
 def write_rank_stability(found: Multiverse, folder: Path) -> list[Path]:
     """How far each metric's rank moves, one figure for each protocol; specifications that rank all metrics."""
-    from metaeval.report.charts import rank_stability, save_figure
+    from metaeval.report.figures.drawing import save_figure
+    from metaeval.report.figures.ranks import rank_stability
 
     written: list[Path] = []
     for protocol, outlooks in by_protocol(found.outlooks):

@@ -12,18 +12,11 @@ import pytest
 matplotlib = pytest.importorskip("matplotlib")
 
 from metaeval.errors import UserError  # noqa: E402
-from metaeval.report.charts import (  # noqa: E402
-    FORMATS,
-    CostPoint,
-    confusion_map,
-    cost_quality,
-    image,
-    ndcg_bars,
-    rank_stability,
-    reliability_curve,
-    save_figure,
-    wrapped,
-)
+from metaeval.report.figures.bars import measure_bars  # noqa: E402
+from metaeval.report.figures.cost import CostPoint, cost_quality  # noqa: E402
+from metaeval.report.figures.decisions import confusion_map, reliability_curve  # noqa: E402
+from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
+from metaeval.report.figures.ranks import rank_stability  # noqa: E402
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
 POINTS = [CostPoint(name, 10.0 ** (n % 4), 0.5 + n / 50, 0.48 + n / 50, 0.53 + n / 50) for n, name in enumerate(NAMES)]
@@ -68,8 +61,8 @@ def test_every_reference_in_an_svg_has_its_id():
 
 def test_another_process_draws_the_same_bytes_and_no_pyplot_is_loaded():
     code = (
-        "import hashlib, sys; from metaeval.report.charts import image, FORMATS;"
-        "from metaeval.report.charts import confusion_map;"
+        "import hashlib, sys; from metaeval.report.figures.drawing import image, FORMATS;"
+        "from metaeval.report.figures.decisions import confusion_map;"
         "figure = confusion_map([[2, 1], [0, 3]], ['full', 'none'], 'm');"
         "print(*(hashlib.sha256(image(figure, kind)).hexdigest() for kind in FORMATS));"
         "print('matplotlib.pyplot' in sys.modules)"
@@ -84,7 +77,7 @@ def test_another_process_draws_the_same_bytes_and_no_pyplot_is_loaded():
 def test_the_programs_own_settings_stay(result):
     with matplotlib.rc_context({"font.size": 31.0}):
         before = dict(matplotlib.rcParams)
-        figure = ndcg_bars(result)
+        figure = measure_bars(result)
         image(figure, "svg")
         assert dict(matplotlib.rcParams) == before
     assert figure.axes[0].xaxis.label.get_size() == 9.0
@@ -105,7 +98,7 @@ def test_without_matplotlib_the_command_to_install_it_is_named(monkeypatch):
 
 
 def test_bars_whiskers_and_ties_stand_at_the_values(result):
-    (plot,) = ndcg_bars(result.model_copy(update={"columns": result.columns[:1]})).axes
+    (plot,) = measure_bars(result.model_copy(update={"columns": result.columns[:1]})).axes
     # The conftest's NDCG@5 of the two metrics.
     assert [bar.get_width() for bar in plot.patches] == [0.7125, 0.7398]
     ends = [tuple(map(float, line.get_xdata())) for line in plot.lines]
@@ -119,15 +112,15 @@ def test_an_undefined_value_has_no_bar(result):
     undefined = result.rows[0].values["ndcg5"].model_copy(update={"value": None, "low": None, "high": None})
     row = result.rows[0].model_copy(update={"values": {"ndcg5": undefined}})
     changed = result.model_copy(update={"rows": [row, result.rows[1]], "columns": result.columns[:1]})
-    assert len(ndcg_bars(changed).axes[0].patches) == 1
+    assert len(measure_bars(changed).axes[0].patches) == 1
 
 
 def test_a_result_of_controls_has_no_figure(result):
     with pytest.raises(UserError, match="has no metric to draw"):
-        ndcg_bars(result.model_copy(update={"rows": result.rows[2:]}))
+        measure_bars(result.model_copy(update={"rows": result.rows[2:]}))
 
 
-@pytest.mark.parametrize("draw", [ndcg_bars, lambda _: DRAWN["rank_stability"]()], ids=["bars", "ranks"])
+@pytest.mark.parametrize("draw", [measure_bars, lambda _: DRAWN["rank_stability"]()], ids=["bars", "ranks"])
 def test_fifteen_long_names_do_not_overlap_and_stay_on_the_page(crowded, draw):
     figure = draw(crowded)
     labels = _boxes(figure, figure.axes[0].get_yticklabels())
@@ -209,7 +202,7 @@ def test_hostile_names_are_drawn_as_they_are_and_the_file_is_sound(hostile, resu
     data = result.data.model_copy(update={"name": nasty})
     named = result.model_copy(update={"rows": rows, "columns": columns, "data": data, "title": nasty})
     figures = (
-        ndcg_bars(named),
+        measure_bars(named),
         rank_stability({nasty: [1, 2], f"{nasty} 2": [2, 1]}, nasty),
         cost_quality([CostPoint(nasty, 10.0, 0.5), CostPoint(f"{nasty} 2", 1e3, 0.4)], nasty, nasty),
         confusion_map([[2, 1], [0, 3]], [nasty, "none"], nasty),

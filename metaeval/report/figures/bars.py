@@ -1,0 +1,109 @@
+"""Bars: a protocol's measures for every metric, and shares of wholes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from metaeval.errors import UserError
+from metaeval.report.figures.drawing import COLOURS, INK, Look, axes, literal, looks_of, panels, styled, wrapped
+from metaeval.report.grid import value_of
+from metaeval.report.result import Column, Result, Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MEASURES = 4
+_LINES = ((0, (4, 2)), (0, (1, 2)), (0, (6, 2, 1, 2)), (0, ()), (0, (8, 3)))  # dashes: points on, points off
+_SHOWN = ("random", "constant", "lexical overlap", "learnt coverage", "chunk position")
+
+
+@styled()
+def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Figure:
+    """A panel for each shown measure: a bar for every metric, in the table's order; whiskers are intervals.
+
+    A tick to either side of a bar's end marks the worst and the best order of tied scores; the bar is their
+    expectation. Vertical lines are controls, each under its panel's measure. looks: how each metric looks in other
+    figures. Raises `UserError` for a result without metrics.
+    """
+    from matplotlib.lines import Line2D
+
+    metrics = [row for row in result.rows if row.kind == "metric"]
+    if not metrics:
+        raise UserError(f"The {result.protocol} result of {result.data.name!r} has no metric to draw.")
+    looks = looks or looks_of(row.metric for row in metrics)
+    columns = result.columns[:_MEASURES]
+    controls = [name for name in _SHOWN if any(row.kind == "control" and row.metric == name for row in result.rows)]
+    lines = dict(zip(controls, _LINES, strict=False))
+    # Names lie flat below each other: they never meet, however many and long they are.
+    figure, plots = panels(len(columns), 1, 7.0, 1.4 + 0.36 * len(metrics))
+    for number, (plot, column) in enumerate(zip(plots, columns, strict=True)):
+        for row in result.rows:
+            value = value_of(row, column).value
+            if row.kind == "control" and row.metric in lines and value is not None:
+                plot.axvline(
+                    value * column.scale, color="#666666", linewidth=1.0, linestyle=lines[row.metric], zorder=0
+                )
+        for place, row in enumerate(metrics):
+            _bar(plot, row, column, place, looks[row.metric].colour)
+        names = [wrapped(row.metric) for row in metrics] if number == 0 else [""] * len(metrics)
+        plot.set_yticks(range(len(metrics)), names)
+        plot.set_ylim(len(metrics) - 0.5, -0.5)
+        plot.set_xlim(left=min(0.0, plot.get_xlim()[0]))
+        plot.tick_params(axis="y", length=0)
+        plot.set_xlabel(literal(column.label))
+    handles = [
+        Line2D([], [], color="#666666", linewidth=1.0, linestyle=style, label=literal(name))
+        for name, style in lines.items()
+    ]
+    if any(value_of(row, column).ties for row in metrics for column in columns):
+        label = "ties in the worst and best order"
+        tick = Line2D([], [], color=INK, marker="|", linestyle="", markersize=6, markeredgewidth=1.4, label=label)
+        handles.append(tick)
+    if handles:
+        figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=8)
+    level = f"{100 * result.interval.level:g} % intervals"
+    figure.supxlabel(f"{literal(result.title)} ({literal(result.data.name)}, {level})", fontsize=8)
+    return figure
+
+
+def _bar(plot: Axes, row: Row, column: Column, place: int, colour: str) -> None:
+    value = value_of(row, column)
+    if value.value is None:
+        return
+    plot.barh(place, value.value * column.scale, height=0.62, color=colour, edgecolor=INK, linewidth=0.5)
+    if value.ties is not None and value.ties[0] != value.ties[1]:
+        for end in value.ties:
+            # The same light edge as under the whiskers, which keeps marks visible on a dark bar.
+            plot.plot(end * column.scale, place, marker="|", color="white", markersize=8.5, markeredgewidth=3, zorder=4)
+            plot.plot(end * column.scale, place, marker="|", color=INK, markersize=7, markeredgewidth=1.5, zorder=4.1)
+    if value.low is not None and value.high is not None:
+        ends = [value.low * column.scale, value.high * column.scale]
+        plot.plot(ends, [place, place], color="white", linewidth=2.4, solid_capstyle="butt", zorder=3)
+        plot.plot(ends, [place, place], color=INK, linewidth=1.0, solid_capstyle="butt", zorder=3.5)
+
+
+@styled()
+def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, title: str = "") -> Figure:
+    """A bar for each name, as high as the share of its (part, whole); both numbers stand above it.
+
+    Raises `UserError` where there is none.
+    """
+    if not shares:
+        raise UserError("There is no share to draw: the data mark no evidence.")
+    figure, plot = axes(1.5 + 0.85 * len(shares), 3.0)
+    heights = [100 * part / whole if whole else 0.0 for part, whole in shares.values()]
+    plot.bar(range(len(shares)), heights, width=0.62, color=COLOURS[0], edgecolor=INK, linewidth=0.5)
+    for place, ((part, whole), height) in enumerate(zip(shares.values(), heights, strict=True)):
+        plot.annotate(
+            f"{part:,}\nof {whole:,}", (place, height), (0, 2), textcoords="offset points", ha="center", fontsize=8
+        )
+    plot.set_xticks(range(len(shares)), [wrapped(name) for name in shares])
+    plot.set_ylim(0, 122)
+    plot.set_yticks(range(0, 101, 20))
+    plot.tick_params(axis="x", length=0)
+    plot.set(xlabel=literal(xlabel), ylabel=literal(ylabel))
+    if title:
+        plot.set_title(wrapped(title, 60), loc="left", fontsize=9)
+    return figure

@@ -1,0 +1,114 @@
+"""Cost against quality: a mark for each metric, with its number beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metaeval.errors import UserError
+from metaeval.report.figures.drawing import INK, Look, axes, literal, looks_of, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ROW = 0.19
+
+# Where a number may stand, in widths and heights of the gap from its mark; the nearest sides first.
+_SIDES = (
+    *((1.0, 0.3), (-1.0, 0.3), (1.0, -0.6), (-1.0, -0.6), (1.0, 1.2), (-1.0, 1.2)),
+    *((2.2, 0.0), (-2.2, 0.0), (0.0, 2.5)),
+)
+
+_Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class CostPoint:
+    """A metric: what it costs (pairs per second, or USD per 1,000 pairs; above 0), its measure and the interval."""
+
+    name: str
+    cost: float
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@styled()
+def cost_quality(
+    points: Sequence[CostPoint], cost: str, measure: str, looks: Mapping[str, Look] | None = None
+) -> Figure:
+    """One mark for each metric, cost on a log axis; names stand in a key beside the plot and so never overlap.
+
+    cost, measure: the axes' names. looks: how each metric looks in other figures. Raises `UserError` for a cost
+    that a log axis cannot show, or no points.
+    """
+    if not points:
+        raise UserError("There is no metric to draw: a figure of cost against quality needs at least one.")
+    for point in points:
+        if not 0 < point.cost < float("inf"):
+            raise UserError(f"{point.name} costs {point.cost}: a log axis shows costs above 0 only.")
+    figure, plot = axes(7.0, max(3.6, 1.0 + _ROW * len(points)))
+    ranked = sorted(points, key=lambda point: (-point.value, point.name))
+    looks = looks or looks_of(point.name for point in points)
+    for number, point in enumerate(ranked):
+        colour, marker, _ = looks[point.name]
+        if point.low is not None and point.high is not None:
+            plot.plot([point.cost] * 2, [point.low, point.high], color=colour, linewidth=1.2, zorder=1)
+        plot.plot(
+            *([point.cost], [point.value]),
+            marker=marker,
+            markersize=8,
+            color=colour,
+            markeredgecolor=INK,
+            markeredgewidth=0.5,
+            linestyle="",
+            label=f"{number + 1}  {literal(point.name)}",
+            zorder=2,
+        )
+    plot.set_xscale("log")
+    plot.margins(x=0.12, y=0.1)
+    plot.set_xlabel(literal(cost))
+    plot.set_ylabel(literal(measure))
+    plot.grid(color="#E5E5E5", linewidth=0.6)
+    plot.set_axisbelow(True)
+    figure.legend(loc="outside right upper", fontsize=8)
+    _number(figure, plot, ranked)
+    return figure
+
+
+def _number(figure: Figure, plot: Axes, points: Sequence[CostPoint]) -> None:
+    """Each mark's number beside it, on the first side where it meets no mark, whisker or other number."""
+    figure.draw_without_rendering()
+    scale = 72 / figure.dpi
+    spots = [tuple(scale * plot.transData.transform((point.cost, point.value))) for point in points]
+    taken = [_box(x, y, 5.0, 5.0) for x, y in spots]
+    for point in points:
+        if point.low is not None and point.high is not None:
+            ends = scale * plot.transData.transform([(point.cost, point.low), (point.cost, point.high)])
+            taken.append((ends[0][0] - 1, ends[0][1], ends[1][0] + 1, ends[1][1]))
+    for number, (x, y) in enumerate(spots, start=1):
+        half = 3.0 * len(str(number))
+        boxes = [(side, _box(x + side[0] * (6 + half), y + side[1] * 10, half, 4.5)) for side in _SIDES]
+        side, box = next((found for found in boxes if not any(_meet(found[1], other) for other in taken)), boxes[0])
+        taken.append(box)
+        offset = (side[0] * (6 + half), side[1] * 10)
+        plot.annotate(
+            str(number),
+            (points[number - 1].cost, points[number - 1].value),
+            offset,
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=8,
+            zorder=3,
+        )
+
+
+def _box(x: float, y: float, width: float, height: float) -> _Box:
+    return x - width, y - height, x + width, y + height
+
+
+def _meet(one: _Box, other: _Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

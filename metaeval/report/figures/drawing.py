@@ -1,0 +1,143 @@
+"""What all figures share: a drawing surface, how a metric looks, names, and files that are reproducible byte for byte.
+
+They need matplotlib: pip install 'metaeval[report]'.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from metaeval.errors import UserError
+from metaeval.files import atomic_write
+from metaeval.report.column_layout import broken
+from metaeval.report.grid import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours but the yellow, which is lost on paper: told apart with any colour vision.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Points on, points off.
+DASHES = ((0, ()), (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1, 1, 1, 1, 1)))
+INK = "#222222"
+FAINT = "#BBBBBB"
+
+FORMATS = ("png", "pdf", "svg")
+
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "legend.frameon": False,
+    "text.color": INK,
+    "text.usetex": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    # Glyphs are outlines: no font of the reader's is asked for.
+    "svg.hashsalt": "metaeval",
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
+    "path.simplify": False,
+}
+
+
+class Look(NamedTuple):
+    """How a metric looks in every figure: of the first 35, no two share colour and mark, or colour and dashes."""
+
+    colour: str
+    marker: str
+    dash: Any
+
+
+def looks_of(names: Iterable[str]) -> dict[str, Look]:
+    """The look of each metric, by its place among all that a set of figures shows."""
+    return {
+        name: Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], DASHES[place % len(DASHES)])
+        for place, name in enumerate(dict.fromkeys(names))
+    }
+
+
+def axes(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of `width` by `height` inches with one set of axes, apart from any that the caller's program draws."""
+    # Only these modules: `pyplot` would choose a backend for the whole program.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def panels(across: int, down: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure of `down` rows of `across` axes, `width` inches wide; height: of one row."""
+    figure, plot = axes(width, height * down)
+    plot.remove()
+    grid = figure.subplots(down, across, squeeze=False)
+    return figure, [one for row in grid for one in row]
+
+
+def image(figure: Figure, kind: str) -> bytes:
+    """The figure as the bytes of a png (200 dots an inch), pdf or svg; the same figure gives the same bytes."""
+    nameless = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None, "Creator": None}}
+    metadata = nameless.get(kind, {"Date": None, "Creator": None})
+    file = io.BytesIO()
+    with styled():
+        if figure.get_layout_engine() is not None:
+            # Each drawing would lay out anew from where the last one ended: it is done once.
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        figure.savefig(file, format=kind, dpi=200, metadata=metadata, facecolor="white")
+    drawn = file.getvalue()
+    if kind != "svg":
+        return drawn
+    # Hashed ids are numbered as they come: those of clip paths are hashes of memory addresses.
+    found = dict.fromkeys(re.findall(rb'id="([a-z][0-9a-f]{10})"', drawn))
+    names = {name: b"n%d" % number for number, name in enumerate(found, start=1)}
+    return re.sub(rb'(?<=[#"])[a-z][0-9a-f]{10}(?=[)"])', lambda match: names.get(match[0], match[0]), drawn)
+
+
+def save_figure(figure: Figure, stem: Path) -> list[Path]:
+    """Write `stem`.png, .pdf and .svg and return the paths."""
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in FORMATS]
+    for kind, path in zip(FORMATS, paths, strict=True):
+        with atomic_write(path) as file:
+            file.write(image(figure, kind))
+    return paths
+
+
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """Use the project's style while a figure is made or drawn; the program's own settings are restored afterwards.
+
+    Raises `UserError` when matplotlib is not installed.
+    """
+    try:
+        matplotlib = importlib.import_module("matplotlib")
+    except ImportError as error:
+        raise UserError("Figures need matplotlib, which is not installed: pip install 'metaeval[report]'.") from error
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
+def wrapped(name: str, width: int = 24) -> str:
+    """A name in lines of at most `width` characters, with no character that matplotlib would read as mathematics."""
+    return "\n".join(literal(line) for line in broken(plain(name), width))
+
+
+def literal(name: str) -> str:
+    """One line of text in which a dollar sign is a dollar sign."""
+    return plain(name).replace("$", r"\$")

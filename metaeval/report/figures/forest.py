@@ -1,0 +1,89 @@
+"""The forest plots: metrics' values with their intervals, beside the best control and chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from metaeval.errors import UserError
+from metaeval.report.figures.drawing import FAINT, INK, Look, literal, looks_of, panels, styled, wrapped
+from metaeval.report.findings import best_control
+from metaeval.report.measures import Headline, Readings, data_set, headlines, metrics_of
+from metaeval.report.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ACROSS = 3
+
+
+def forest(results: Sequence[Result], readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
+    """One panel for each result's headline measure, a line for each metric, in one order throughout.
+
+    Lines are the results' intervals. The dashed line is the best control, the dotted one what a score that knows
+    nothing reaches, where that is known beforehand. looks: how each metric looks in other figures. Raises `UserError`
+    for results without a value to draw.
+    """
+    return _forest(headlines(results, readings), readings, looks)
+
+
+def ability_forest(result: Result, readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
+    """The same with a panel for each measure that says what a metric can do, such as the ROC-AUC of two levels."""
+    able = readings.of(result).ability
+    return _forest([Headline(result, column) for column in result.columns if column.key in able], readings, looks)
+
+
+def has_abilities(result: Result, readings: Readings) -> bool:
+    """Whether there is anything in `ability_forest` that the headline does not show."""
+    able = readings.of(result).ability
+    return sum(bool(Headline(result, one).metrics) for one in result.columns if one.key in able) > 1
+
+
+@styled()
+def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, Look] | None) -> Figure:
+    shown = [one for one in every if one.metrics]
+    if not shown:
+        raise UserError("There is no value to draw: no metric has one.")
+    names = list(dict.fromkeys(row.metric for one in shown for row in metrics_of(one.result)))
+    looks = looks or looks_of(names)
+    sets = {data_set(one.result) for one in shown}
+    figure, plots = panels(min(len(shown), _ACROSS), -(-len(shown) // _ACROSS), 7.0, 0.9 + 0.24 * len(names))
+    for number, plot in enumerate(plots):
+        if number >= len(shown):
+            plot.set_visible(False)
+            continue
+        one = shown[number]
+        _lines(plot, one, readings)
+        for row in one.metrics:
+            _metric(plot, one, row.metric, names.index(row.metric), looks[row.metric])
+        left = number % _ACROSS == 0
+        plot.set_yticks(range(len(names)), [wrapped(name) for name in names] if left else [""] * len(names))
+        plot.set_ylim(len(names) - 0.5, -0.5)
+        plot.tick_params(axis="y", length=0)
+        unit = ", %" if one.column.scale == 100 else ""
+        said = wrapped(readings.of(one.result).about.get(one.column.key, ""), 34)
+        where = f" ({literal(one.result.data.name)})" if len(sets) > 1 else ""
+        plot.set_xlabel(f"{literal(one.column.label)}{unit}{where}\n{said}", fontsize=8)
+    level = {f"{100 * one.result.interval.level:g} %" for one in shown}
+    figure.supxlabel(f"lines: {', '.join(sorted(level))} intervals; dashed: best control; dotted: chance", fontsize=7.5)
+    return figure
+
+
+def _metric(plot: Axes, one: Headline, name: str, place: int, look: Look) -> None:
+    row = next(row for row in one.metrics if row.metric == name)
+    value, scale = one.value(row), one.column.scale
+    if value.low is not None and value.high is not None:
+        plot.plot([value.low * scale, value.high * scale], [place, place], color=look.colour, linewidth=1.6)
+    (mark,) = plot.plot([(value.value or 0.0) * scale], [place], color=look.colour, marker=look.marker, markersize=5.5)
+    mark.set(markeredgecolor=INK, markeredgewidth=0.4)
+
+
+def _lines(plot: Axes, one: Headline, readings: Readings) -> None:
+    chance = readings.of(one.result).chance.get(one.column.key)
+    if chance is not None:
+        plot.axvline(chance * one.column.scale, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
+    if best := best_control(one, readings.aside):
+        value = (one.value(best).value or 0.0) * one.column.scale
+        plot.axvline(value, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
+        plot.set_title(literal(f"best control: {best.metric}"), fontsize=7, color=INK)
