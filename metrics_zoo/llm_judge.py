@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from metaeval.errors import UserError
 from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
-from metaeval.llm.endpoint import ENDPOINT_OPTIONS, OPENAI, EndpointOptions, checked_url, open_endpoint
+from metaeval.llm.endpoint import ENDPOINT_OPTIONS, ModelOptions
 from metaeval.llm.errors import Cause
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Prompt, Reply, read_prompt
 from metaeval.llm.replies import ReplyStore, replies_path
@@ -48,17 +48,13 @@ def _checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return extra
 
 
-class LLMOptions(EndpointOptions, MetricOptions):
+class LLMOptions(ModelOptions, MetricOptions):
     """Options of a chat model that judges."""
 
     runtime: ClassVar[frozenset[str]] = ENDPOINT_OPTIONS | {"prompt_file"}
 
     prompt_file: Path | None = None
     """Prompt of one's own, with {statement} and {citation}; its content is in the identity."""
-    model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
-    """Name of the model at its endpoint."""
-    base_url: Annotated[str, AfterValidator(checked_url)] = OPENAI
-    """Address of the endpoint; one name can stand for different models on different servers."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
     """Temperature of sampling (null: none is sent, for models that take none)."""
     samples: Annotated[int, Field(ge=1, le=100)] = 1
@@ -84,8 +80,13 @@ class LLMOptions(EndpointOptions, MetricOptions):
     none."""
 
     def score_options(self) -> dict[str, Any]:
-        """The options that can change a score, without those that are not in use."""
-        values: dict[str, Any] = self.model_dump(mode="json", exclude=set(self.runtime))
+        """The options that can change a score, without those that are not in use.
+
+        One name can stand for different models on different servers: what stands for the servers is one of them.
+        """
+        named = "base_url" if self.server else "server"
+        values: dict[str, Any] = self.model_dump(mode="json", exclude={*self.runtime, named})
+        values["server" if self.server else "base_url"] = self.server_name
         return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
 
 
@@ -182,7 +183,7 @@ class _LLMJudge(Metric):
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> Estimate:
         """Estimate the cost of scoring these pairs; sends no request and needs no key."""
         asked = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
-        return estimate(self._requests(asked), self.options.base_url, self._store, self._purse.prices)
+        return estimate(self._requests(asked), self.options.server_name, self._store, self._purse.prices)
 
     def usage(self) -> Mapping[str, int | float]:
         """Requests, attempts, retries, tokens, money and unparsed replies of this object so far."""
@@ -203,7 +204,7 @@ class _LLMJudge(Metric):
 
         options = self.options
         purse = self._purse
-        endpoint = open_endpoint(options.base_url, options.model, options.api_key_env)
+        endpoint = options.endpoint()
         return ChatSession(endpoint, options, self._store, purse)
 
     @cached_property

@@ -23,7 +23,7 @@ from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, write_text
 from metaeval.llm.budget import Estimate, Prices, Purse, estimate, prices_of
-from metaeval.llm.endpoint import ENDPOINT_OPTIONS, OPENAI, EndpointOptions, checked_url, open_endpoint
+from metaeval.llm.endpoint import ENDPOINT_OPTIONS, ModelOptions
 from metaeval.llm.errors import PASSING, Cause, EndpointError
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply, is_malformed, read_reply
 from metaeval.llm.replies import ReplyStore, replies_path
@@ -57,15 +57,11 @@ def chat_request(asked: Any, content: str, form: dict[str, Any] | None, max_toke
     return ChatRequest({**body, **asked.extra, "messages": messages}, form=form, loose=loose)
 
 
-class ChatOptions(EndpointOptions):
-    """A model at an address, and the settings of a request; those of `EndpointOptions` cannot change a reply."""
+class ChatOptions(ModelOptions):
+    """A model at its servers, and the settings of a request; those of `EndpointOptions` cannot change a reply."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
-    """Chat model that is asked."""
-    base_url: Annotated[str, AfterValidator(checked_url)] = OPENAI
-    """Address of the server, http://HOST:PORT/v1."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
     """Sampling temperature (none: the server's own)."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
@@ -97,7 +93,7 @@ class ChatOptions(EndpointOptions):
         The address is not in it: a file of replies does not say where they came from, and a replay gives the same
         signature as the run. Which model answered the replies tell.
         """
-        values: dict[str, Any] = self.model_dump(mode="json", exclude={"base_url", *ENDPOINT_OPTIONS})
+        values: dict[str, Any] = self.model_dump(mode="json", exclude={"base_url", "server", *ENDPOINT_OPTIONS})
         return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
 
 
@@ -186,19 +182,19 @@ def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estim
         prices = prices_of(options.price_in, options.price_out, options.budget)
         listed = list(requests)
         first = next((one for one in listed if one.loose), None)
-        known = None if first is None else _known_form(first, options.base_url, store)
-        return estimate(_in_form(listed, known), options.base_url, store, prices)
+        known = None if first is None else _known_form(first, options.server_name, store)
+        return estimate(_in_form(listed, known), options.server_name, store, prices)
 
 
 def _in_form(requests: Sequence[ChatRequest], form: Form | None) -> list[ChatRequest]:
     return [one.plain if one.loose and form == "json" else one for one in requests]
 
 
-def _known_form(request: ChatRequest, base_url: str, store: ReplyStore) -> Form | None:
+def _known_form(request: ChatRequest, server: str, store: ReplyStore) -> Form | None:
     """The form in which the endpoint has answered requests like this one, the stricter where it has in both."""
-    if store.knows(request.settings(base_url)):
+    if store.knows(request.settings(server)):
         return "json_schema"
-    return "json" if store.knows(request.plain.settings(base_url)) else None
+    return "json" if store.knows(request.plain.settings(server)) else None
 
 
 def cost_of(spent: Spent, options: ChatOptions) -> float | None:
@@ -265,7 +261,7 @@ class _Asker:
         self._form: Form | None = None
 
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
-        kept = [self._store.find(request.key(self._options.base_url)) for request in requests]
+        kept = [self._store.find(request.key(self._options.server_name)) for request in requests]
         found = [reply for reply in kept if reply is not None]
         if len(found) == len(requests):
             self._kept += len(found)
@@ -283,7 +279,7 @@ class _Asker:
         """The requests in the form that the endpoint takes: held to a schema, unless it refuses that."""
         first = next((one for one in requests if one.loose), None)
         if first is not None and self._form is None:
-            self._form = _known_form(first, self._options.base_url, self._store) or self._tried(first)
+            self._form = _known_form(first, self._options.server_name, self._store) or self._tried(first)
         return _in_form(requests, self._form)
 
     def _tried(self, request: ChatRequest) -> Form:
@@ -315,7 +311,7 @@ class _Asker:
             raise UserError(
                 f"Asking a model needs {', '.join(missing)}, not installed here: type \"pip install 'metaeval[llm]'\"."
             )
-        endpoint = open_endpoint(self._options.base_url, self._options.model, self._options.api_key_env)
+        endpoint = self._options.endpoint()
         from metaeval.llm.client import ChatSession
 
         return ChatSession(endpoint, self._options, self._store, self._purse)

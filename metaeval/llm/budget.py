@@ -80,9 +80,9 @@ class Estimate:
         )
 
 
-def estimate(requests: Iterable[ChatRequest], base_url: str, store: ReplyStore, prices: Prices | None) -> Estimate:
+def estimate(requests: Iterable[ChatRequest], server: str, store: ReplyStore, prices: Prices | None) -> Estimate:
     """What asking these would still cost: equal requests counted once, stored ones not asked."""
-    unique = {request.key(base_url): request for request in requests}
+    unique = {request.key(server): request for request in requests}
     missing = [request for key, request in unique.items() if not store.has(key)]
     tokens_in = sum(request.likely_tokens_in for request in missing)
     tokens_out = sum(request.most_tokens_out for request in missing)
@@ -172,6 +172,8 @@ class Ledger:
     tokens_out: int = 0
     models: Counter[str] = field(default_factory=Counter)  # the names that replies came under, stored ones too
     uncounted: int = 0  # replies whose tokens the server did not count, or not credibly
+    servers: Counter[str] = field(default_factory=Counter)  # replies by address, where there are several
+    left_out: dict[str, str] = field(default_factory=dict)  # addresses that were left out for a time, and why
 
     def book(self, reply: Reply) -> None:
         """A reply that was paid for."""
@@ -221,6 +223,9 @@ class Ledger:
             parts.append(f"{self.uncounted:,} replies without a usable token count")
         if len(self.models) > 1:
             parts.append(f"answered under several model names ({', '.join(sorted(self.models))})")
+        if len(self.servers) > 1:
+            parts.append("answered by " + ", ".join(f"{url} ({one:,})" for url, one in sorted(self.servers.items())))
+        parts += [f"{url} was left out ({why})" for url, why in self.left_out.items()]
         if self.retries:
             parts.append(f"{self.retries.total():,} retries ({_causes(self.retries)})")
         if self.unparsed:

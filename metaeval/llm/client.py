@@ -1,16 +1,19 @@
 """The chat client: many requests at a time, each asked until it is answered, every reply kept before the next.
 
-`ChatClient` lives in an event loop; `ChatSession` is the client for code that is not asynchronous.
+`ChatClient` lives in an event loop; `ChatSession` is the client for code that is not asynchronous. Of several servers,
+the one with the fewest open requests is asked, and one that fails several times in a row is left out for a while.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -22,6 +25,8 @@ from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply
 from metaeval.llm.replies import ReplyStore
 from metaeval.llm.transport import LONGEST_WAIT, Pace, Stopping, Transport
 
+_log = logging.getLogger("metaeval")
+
 GRACE = 5.0
 """Seconds that a run which ends waits for replies in flight: they may have been paid for."""
 
@@ -30,23 +35,45 @@ Progress = Callable[[int, int], None]
 
 _PATIENCE = 20  # requests that fail one after the other before the run stops
 _FIRST_PATIENCE = 5  # the same while the server has never answered a request with these settings
+_LEFT_OUT_AFTER = 3  # attempts that fail one after the other at one of several servers
+_LEFT_OUT_FOR = 60.0  # seconds
+_OWN_FAULTS = PASSING - {Cause.RATE_LIMIT}  # which say more about a server than about the request or the account
+
+
+@dataclass(eq=False)
+class _Server:
+    """One of the servers that answer alike.
+
+    in_flight: open requests. failures: attempts that failed since the last that did not. back: time from which it is
+    asked again. heard: it said anything at all. silent: it could not be reached, and was never heard.
+    """
+
+    endpoint: Endpoint
+    transport: Transport
+    in_flight: int = 0
+    failures: int = 0
+    back: float = 0.0
+    heard: bool = False
+    silent: bool = False
 
 
 class ChatClient:
-    """Asks one endpoint. Lives in one event loop."""
+    """Asks one endpoint, be it one server or several. Lives in one event loop."""
 
     def __init__(self, endpoint: Endpoint, options: EndpointOptions, store: ReplyStore, ledger: Ledger) -> None:
         self._endpoint = endpoint
         self._options = options
         self._store = store
         self._ledger = ledger
-        self._transport = Transport(endpoint, options.concurrency, options.timeout, options.reply_bytes)
+        each = [replace(endpoint, base_url=url) for url in endpoint.addresses]
+        self._servers = [
+            _Server(one, Transport(one, options.concurrency, options.timeout, options.reply_bytes)) for one in each
+        ]
         self._pace = Pace(options.requests_per_minute, options.backoff)
         self._room = asyncio.Event()  # set when money that was held may have come back
         self._known: set[str] = set()  # settings that the server has answered
         self._reason: UserError | None = None
         self._requests: Sequence[ChatRequest] = ()
-        self._heard = False  # the server said anything at all
         self._failures_in_a_row = 0
 
     async def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
@@ -81,13 +108,14 @@ class ChatClient:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._transport.close()
+        for server in self._servers:
+            await server.transport.close()
 
     def _each_once(self, requests: Sequence[ChatRequest], keys: list[bytes]) -> Iterator[tuple[bytes, ChatRequest]]:
         """The distinct requests, hashed as they are taken: nobody waits for the last hash. `keys` gets all keys."""
         taken = set()
         for request in requests:
-            key = request.key(self._endpoint.base_url)
+            key = request.key(self._endpoint.name)
             keys.append(key)
             if key not in taken:
                 taken.add(key)
@@ -133,44 +161,84 @@ class ChatClient:
             self.stop(error)
 
     async def _asked(self, key: bytes, request: ChatRequest) -> Answer:
-        """Send a request until it is answered, or hopeless."""
-        for tries in range(1, self._options.retries + 2):
+        """Send a request until it is answered, or hopeless; one that failed at a server goes to the others at once."""
+        failed_at: list[_Server] = []
+        tries = 1
+        while True:
             await self._pace.turn()
             await self._money_for(request)
+            server = self._free_server(failed_at)
             try:
-                return await self._attempt(key, request)
+                return await self._attempt(key, request, server)
             except Fault as fault:
                 last = fault
+            self._note_fault(server, last)
+            failed_at.append(server)
+            elsewhere = last.cause in _OWN_FAULTS and self._free_server(failed_at) not in failed_at
+            never_sent = elsewhere and last.cause is Cause.UNREACHABLE
             final = last.cause not in PASSING or (last.retry_after or 0) > LONGEST_WAIT or self._hopeless(last)
-            if final or tries > self._options.retries:
-                break
+            if final or (tries > self._options.retries and not never_sent):
+                return self._failed(request, last, server)
             self._ledger.retries[last.cause] += 1
-            await self._pace.back_off(last, tries)
-        return self._failed(request, last)
+            if not elsewhere:
+                await self._pace.back_off(last, tries)
+                failed_at = []
+            tries += not never_sent
 
-    async def _attempt(self, key: bytes, request: ChatRequest) -> Reply:
+    def _free_server(self, failed_at: Collection[_Server]) -> _Server:
+        """The server with the fewest open requests; last come those left out, and those where this request failed."""
+        now = monotonic()
+        return min(self._servers, key=lambda one: (one.back > now, one in failed_at, one.in_flight))
+
+    def _note_fault(self, server: _Server, fault: Fault) -> None:
+        """Count a server's faults, and leave it out for a while after several, where there are others."""
+        if fault.cause is Cause.UNREACHABLE:
+            server.silent = not server.heard
+        else:
+            server.heard, server.silent = True, False
+        if fault.cause not in _OWN_FAULTS or len(self._servers) == 1:
+            return
+        server.failures += 1
+        now = monotonic()
+        if server.failures >= _LEFT_OUT_AFTER and server.back <= now:
+            url, why = server.endpoint.base_url, f"{fault.cause}: {fault.detail}"
+            server.back = now + _LEFT_OUT_FOR
+            if url not in self._ledger.left_out:
+                _log.warning(
+                    "%s is left out after %s failures in a row (last: %s), and tried again every %g s; the other "
+                    "servers go on.",
+                    url,
+                    server.failures,
+                    why,
+                    _LEFT_OUT_FOR,
+                )
+            self._ledger.left_out[url] = why
+
+    async def _attempt(self, key: bytes, request: ChatRequest, server: _Server) -> Reply:
         self._ledger.attempts += 1
         started = monotonic()
         tokens: tuple[int, int] | None = None
         maybe_charged = True
+        server.in_flight += 1
         try:
-            reply = await self._transport.send(request)
+            reply = await server.transport.send(request)
             if reply.tokens_in is not None and reply.tokens_out is not None:
                 tokens = (reply.tokens_in, reply.tokens_out)
-            self._store.put(key, self._endpoint.base_url, request, reply, monotonic() - started)
+            self._store.put(key, server.endpoint.base_url, request, reply, monotonic() - started)
             # Another run may have stored one meanwhile: the first stays, and is what every later run reads.
             kept = self._store.find(key) or reply
         except Fault as fault:
             maybe_charged = fault.cause in MAYBE_CHARGED
-            self._heard = self._heard or fault.cause is not Cause.UNREACHABLE
             raise
         finally:
+            server.in_flight -= 1
             self._ledger.purse.settle(request, tokens, maybe_charged)
             self._room.set()
         self._ledger.book(reply)
-        self._heard = True
+        self._ledger.servers[server.endpoint.base_url] += 1
+        server.heard, server.silent, server.failures = True, False, 0
         self._failures_in_a_row = 0
-        if (settings := request.settings(self._endpoint.base_url)) not in self._known:
+        if (settings := request.settings(self._endpoint.name)) not in self._known:
             self._known.add(settings)
             self._store.learn(settings)
         return kept
@@ -179,8 +247,8 @@ class ChatClient:
         """Wait until the budget has room; it is spent when nothing in flight can give any back."""
         while not self._ledger.purse.hold(request):
             if self._ledger.purse.idle:
-                url = self._endpoint.base_url
-                left = [one for one in self._requests if not self._store.has(one.key(url))]
+                name = self._endpoint.name
+                left = [one for one in self._requests if not self._store.has(one.key(name))]
                 raise self._ledger.purse.spent_out(left)
             self._room.clear()
             await self._room.wait()
@@ -188,23 +256,25 @@ class ChatClient:
                 raise Stopping
 
     def _hopeless(self, fault: Fault) -> bool:
-        """A server that never said a word and cannot be reached: waiting for it helps nobody."""
-        return fault.cause is Cause.UNREACHABLE and not self._heard
+        """Servers that never said a word and cannot be reached: waiting for them helps nobody."""
+        return fault.cause is Cause.UNREACHABLE and all(server.silent for server in self._servers)
 
-    def _failed(self, request: ChatRequest, fault: Fault) -> Failure:
+    def _failed(self, request: ChatRequest, fault: Fault, server: _Server) -> Failure:
         """Count a request that failed, and end the run when the others would fare no better."""
         self._ledger.failed[fault.cause] += 1
         known = self._knows(request)
         its_own = fault.cause is Cause.TOO_LONG or (fault.cause in (Cause.REFUSED, Cause.TOO_LARGE) and known)
         self._failures_in_a_row += not its_own
         patience = _PATIENCE if known else _FIRST_PATIENCE
-        if fault.cause in ENDING or self._hopeless(fault) or self._failures_in_a_row >= patience:
+        if fault.cause in ENDING:
+            raise ending_error(fault, server.endpoint)
+        if self._hopeless(fault) or self._failures_in_a_row >= patience:
             raise ending_error(fault, self._endpoint)
         return Failure(fault.cause, fault.detail)
 
     def _knows(self, request: ChatRequest) -> bool:
         """Whether the server ever answered a request with these settings: if so, a refusal is about its text."""
-        settings = request.settings(self._endpoint.base_url)
+        settings = request.settings(self._endpoint.name)
         if settings not in self._known and self._store.knows(settings):
             self._known.add(settings)
         return settings in self._known

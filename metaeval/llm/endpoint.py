@@ -1,14 +1,14 @@
-"""An endpoint: the address of a chat model, the key, which stays in memory, and how the server is asked."""
+"""An endpoint: the addresses of a chat model, the key, which stays in memory, and how the servers are asked."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from metaeval.errors import UserError
 
@@ -18,12 +18,27 @@ KEY_NAME = "OPENAI_API_KEY"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An OpenAI-compatible address, a model there, and the key with the name of the variable that it came from."""
+    """OpenAI-compatible addresses, a model there, and the key with the name of the variable that it came from.
+
+    base_url: an address, or several with commas, which answer alike. server: the name under which replies are kept;
+    empty: the first address.
+    """
 
     base_url: str
     model: str
     key_name: str
     key: str = field(repr=False)
+    server: str = ""
+
+    @property
+    def addresses(self) -> list[str]:
+        """Each address, once."""
+        return addresses_in(self.base_url)
+
+    @property
+    def name(self) -> str:
+        """What stands for the servers in the keys of replies."""
+        return self.server or self.addresses[0]
 
     @property
     def is_openai(self) -> bool:
@@ -32,13 +47,13 @@ class Endpoint:
         return parts.scheme == "https" and f".{parts.hostname}".endswith(".api.openai.com")
 
 
-def open_endpoint(base_url: str, model: str, key_name: str) -> Endpoint:
+def open_endpoint(base_url: str, model: str, key_name: str, server: str = "") -> Endpoint:
     """An endpoint with its key from the environment.
 
     A server of one's own often needs no key: only OpenAI's address, and a variable that was named, require one.
     """
     key = os.environ.get(key_name, "").strip()
-    if not key and (base_url == OPENAI or key_name != KEY_NAME):
+    if not key and (OPENAI in addresses_in(base_url) or key_name != KEY_NAME):
         raise UserError(
             f"{base_url} needs a key, and the environment variable {key_name} is not set: type export {key_name}=... "
             "and run the same command again, or name a server of your own (--base-url http://HOST:PORT/v1; for a "
@@ -46,7 +61,26 @@ def open_endpoint(base_url: str, model: str, key_name: str) -> Endpoint:
         )
     if not key.isascii() or not key.isprintable():
         raise UserError(f"The key in {key_name} holds characters that no key has: type export {key_name}=... again.")
-    return Endpoint(base_url, model, key_name, key)
+    return Endpoint(base_url, model, key_name, key, server)
+
+
+def addresses_in(base_url: str) -> list[str]:
+    """The addresses of a base_url, each once."""
+    return list(dict.fromkeys(base_url.split(",")))
+
+
+def checked_urls(base_url: str) -> str:
+    """One address, or several with commas, as `checked_url` has them; each once."""
+    return ",".join(dict.fromkeys(checked_url(one.strip()) for one in base_url.split(",")))
+
+
+def _joined(value: Any) -> Any:
+    """A list of addresses as one text."""
+    return ",".join(value) if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value) else value
+
+
+BaseUrl = Annotated[str, BeforeValidator(_joined), AfterValidator(checked_urls)]
+"""An address, or several: a list, or a text with commas."""
 
 
 def checked_url(url: str) -> str:
@@ -88,3 +122,24 @@ class EndpointOptions(BaseModel):
 
 
 ENDPOINT_OPTIONS = frozenset(EndpointOptions.model_fields)
+
+
+class ModelOptions(EndpointOptions):
+    """A model at its servers."""
+
+    model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
+    """Name of the model at its endpoint."""
+    base_url: BaseUrl = OPENAI
+    """Address of the server, http://HOST:PORT/v1, or several with commas: the one with the fewest open requests is
+    asked."""
+    server: str = ""
+    """Name for the servers, under which replies are kept (default: the first address)."""
+
+    @property
+    def server_name(self) -> str:
+        """What stands for the servers in the keys of replies."""
+        return self.server or addresses_in(self.base_url)[0]
+
+    def endpoint(self) -> Endpoint:
+        """The endpoint, with its key from the environment; `UserError` where it needs one."""
+        return open_endpoint(self.base_url, self.model, self.api_key_env, self.server)

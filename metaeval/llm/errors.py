@@ -118,7 +118,7 @@ def ending_error(fault: Fault, endpoint: Endpoint) -> EndpointError:
 
 
 def _sentence(fault: Fault, endpoint: Endpoint) -> str:
-    url, model, key = endpoint.base_url, endpoint.model, endpoint.key_name
+    url, model, key = ", ".join(endpoint.addresses), endpoint.model, endpoint.key_name
     again = "then run the same command again: every answer so far is kept"
     if fault.cause is Cause.KEY:
         said = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"
@@ -126,7 +126,7 @@ def _sentence(fault: Fault, endpoint: Endpoint) -> str:
     if fault.cause is Cause.UNKNOWN:
         return (
             f"{url} knows no model {model!r}, or has no chat/completions under it ({fault.detail}): see its models "
-            f"with curl {url}/models, name another model (or address, --base-url URL), {again}."
+            f"with curl {endpoint.addresses[0]}/models, name another model (or address, --base-url URL), {again}."
         )
     if fault.cause is Cause.QUOTA:
         return f"{url} says that the account has no credit left ({fault.detail}): add credit, {again}."

@@ -76,16 +76,16 @@ class ChatRequest:
         """The body as it is sent; half a surrogate pair, which no UTF-8 can hold, is sent as a question mark."""
         return canonical_json(self.body).encode("utf-8", "replace")
 
-    def key(self, base_url: str) -> bytes:
-        """32 bytes that stand for everything that was sent, and where to."""
-        named = [base_url, self.sample, *([self.attempt] if self.attempt else [])]
+    def key(self, server: str) -> bytes:
+        """32 bytes that stand for everything that was sent, and where to: an address, or a name for servers."""
+        named = [server, self.sample, *([self.attempt] if self.attempt else [])]
         digest = hashlib.sha256(canonical_json(named).encode("utf-8", "replace"))
         digest.update(self.content)
         return digest.digest()
 
-    def settings(self, base_url: str) -> str:
+    def settings(self, server: str) -> str:
         """What was sent but for the messages, and where to, as JSON: what a server takes or refuses for every text."""
-        return canonical_json([base_url, {name: value for name, value in self.body.items() if name != "messages"}])
+        return canonical_json([server, {name: value for name, value in self.body.items() if name != "messages"}])
 
     @property
     def likely_tokens_in(self) -> int:

@@ -1,0 +1,159 @@
+"""Several servers under one name: who is asked, what happens when one dies, and that no byte depends on it."""
+
+import contextlib
+from contextlib import ExitStack
+
+import pytest
+
+pytest.importorskip("openai", reason="needs the extra 'llm'")
+
+import metaeval
+from metaeval.citation.chat import ChatOptions
+from metaeval.errors import UserError
+from metaeval.llm import client
+from metaeval.llm.exchange import Reply
+from metaeval.trust import UntrustedError, check_file
+
+NOBODY = "http://127.0.0.1:9/v1"
+QUICK = {"interval": {"resamples": 0}, "protocols": ["correlation"], "controls": False}
+
+
+def echo(body):
+    return f"said {body['messages'][-1]['content']}"
+
+
+def dies_after(count, answer=echo):
+    """An answer of a server that is killed when it has answered so often: open requests are dropped, others refused."""
+
+    def answered(body):
+        if answered.server.completed.total() >= count:
+            answered.server.server.close()
+            raise ConnectionResetError
+        return answer(body)
+
+    return answered
+
+
+@pytest.fixture
+def farm(fake):
+    """Start servers, one for each answer; the list of them."""
+    with ExitStack() as stack:
+
+        def start(*answers, **options):
+            servers = [stack.enter_context(fake.ChatServer(answer=answer, **options)) for answer in answers]
+            for server, answer in zip(servers, answers, strict=True):
+                with contextlib.suppress(AttributeError):
+                    answer.server = server
+            return servers
+
+        yield start
+
+
+def joined(servers):
+    return ",".join(server.url for server in servers)
+
+
+def test_a_run_gives_the_same_bytes_from_one_server_from_two_and_from_three_of_which_one_dies(farm, fake, tmp_path):
+    def rows(folder, *answers):
+        servers = farm(*answers)
+        given = {"base_url": [server.url for server in servers], "server": "judges", "backoff": 0.01, "timeout": 3}
+        options = {"metric_options": {"llm-discrete": {**given, "replies": str(tmp_path / folder / "replies.sqlite")}}}
+        settings = {"metrics": ["llm-discrete"], "results": str(tmp_path / folder), **options, **QUICK}
+        (result,) = metaeval.run(**settings)
+        completed = [server.completed for server in servers]
+        assert all(completed)
+        paid = sum(completed, type(completed[0])())
+        assert set(paid.values()) == {1}
+        # With another list, everything is found again.
+        options["metric_options"]["llm-discrete"]["base_url"] = NOBODY
+        (tmp_path / folder / "scores.sqlite").unlink()
+        assert metaeval.run(**settings) == [result]
+        return result
+
+    one = rows("one", fake.judge)
+    assert "server=judges" in one.rows[0].signature
+    assert rows("two", fake.judge, lambda body: fake.judge(body)) == one
+    dying = dies_after(30, fake.judge)
+    assert rows("three", fake.judge, dying, lambda body: fake.judge(body)) == one
+    assert dying.server.completed.total() == 30
+
+
+def test_the_server_with_the_fewest_open_requests_is_asked(farm, new_session, question):
+    slow, fast = farm(lambda body: "slow", lambda body: "fast")
+    slow.latency = 0.5
+    session = new_session(joined([slow, fast]), concurrency=8)
+    answers = session.ask([question(str(number)) for number in range(60)])
+    said = [answer.content for answer in answers]
+    # Eight are open, no more than four of them at the slow one when all begin.
+    assert 4 <= said.count("slow") < 12 < said.count("fast")
+    counts = sorted([(slow.url, said.count("slow")), (fast.url, said.count("fast"))])
+    assert "answered by " + ", ".join(f"{url} ({one})" for url, one in counts) in session.ledger.note()
+    assert session.ledger.usage()["attempts"] == 60
+
+
+def test_a_dead_server_is_left_out_said_once_and_no_request_waits_or_fails_for_it(farm, new_session, question, caplog):
+    (good,) = farm(echo)
+    # Nothing is repeated, and a repetition would wait: a request that was never sent is not one.
+    session = new_session(f"{NOBODY},{good.url}", retries=0, backoff=30, concurrency=8)
+    answers = session.ask([question(str(number)) for number in range(50)])
+    assert all(isinstance(answer, Reply) for answer in answers)
+    assert good.completed.total() == 50
+    (said,) = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
+    assert said.startswith(f"{NOBODY} is left out after 3 failures in a row (last: no connection: Connection refused)")
+    assert f"{NOBODY} was left out (no connection: Connection refused)" in session.ledger.note()
+    assert 3 <= session.ledger.retries.total() <= 8
+
+
+def test_a_server_that_was_left_out_is_asked_again_after_a_while(farm, new_session, question, monkeypatch):
+    monkeypatch.setattr(client, "_LEFT_OUT_FOR", 0.0)
+    ill = True
+    first, second = farm(lambda body: (500, "ill") if ill else "well", echo)
+    session = new_session(joined([first, second]), concurrency=1)
+    session.ask([question(f"a{number}") for number in range(5)])
+    ill = False
+    session.ask([question(f"b{number}") for number in range(10)])
+    assert first.completed.total() > 0
+
+
+def test_all_servers_that_are_down_end_the_run_with_all_their_addresses(new_session, question):
+    with pytest.raises(UserError, match=r"Cannot reach http://127.0.0.1:9/v1, http://127.0.0.1:7/v1 \(Connection ref"):
+        new_session(f"{NOBODY},http://127.0.0.1:7/v1").ask([question("a")])
+
+
+def test_a_server_without_the_model_is_named_alone(farm, new_session, question):
+    good, other = farm(echo, echo)
+    other.model = "another"
+    with pytest.raises(UserError, match=f"{other.url} knows no model 'tiny'"):
+        new_session(joined([good, other])).ask([question(str(number)) for number in range(9)])
+
+
+def test_servers_share_one_budget(farm, new_session, question):
+    # As of one server (test_llm_budget): fourteen replies are 0.0182, and 0.0182 + 0.0026 is beyond 0.02.
+    servers = farm(echo, lambda body: echo(body), lambda body: echo(body), latency=0.01)
+    session = new_session(joined(servers), prices=(10, 30), budget=0.02, concurrency=6, timeout=60)
+    with pytest.raises(UserError, match=r"The budget of \$0.0200 has no room"):
+        session.ask([question(f"{number:04}") for number in range(40)])
+    assert sum(server.completed.total() for server in servers) == 14
+    assert session.ledger.usage()["money"] == pytest.approx(0.0182)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("http://a/v1/", ("http://a/v1", "http://a/v1")),
+        ("http://a/v1, http://b/v1/chat/completions,http://a/v1", ("http://a/v1,http://b/v1", "http://a/v1")),
+        (["http://b/v1", "http://a/v1"], ("http://b/v1,http://a/v1", "http://b/v1")),
+    ],
+)
+def test_addresses_are_a_text_or_a_list_and_the_first_is_their_name(given, kept):
+    options = ChatOptions(base_url=given)
+    assert (options.base_url, options.server_name) == kept
+    assert ChatOptions(base_url=given, server="farm").server_name == "farm"
+
+
+def test_each_address_is_checked():
+    for wrong in ("http://a/v1,", ["http://a/v1", "b:8000"], ["http://a/v1", 3]):
+        with pytest.raises(ValueError, match="base_url"):
+            ChatOptions(base_url=wrong)
+    with pytest.raises(UntrustedError, match="base_url"):
+        check_file("x.yaml", {"metric_options": {"llm-discrete": {"base_url": ["http://a/v1", "http://b/v1"]}}})
