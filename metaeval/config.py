@@ -270,7 +270,9 @@ class RunConfig(Strict):
     store: Annotated[Path | None, Flag("FILE")] = None
     """Score store (default: RESULTS/scores.sqlite)."""
     budget: Annotated[float | None, Flag("USD")] = Field(default=None, gt=0)
-    """Most that a paid metric may spend (USD); then it stops."""
+    """Most that a paid metric may spend, in USD."""
+    batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(default=None, exclude=True)
+    """Output of that batch; nothing is sent."""
     executor: Annotated[ExecutorConfig, Flag("NAME")] = ExecutorConfig()
     """Where scoring runs: local or ray.
 

@@ -20,6 +20,10 @@ class UserError(Exception):
         super().__init__(Shown(_ENDLESS.sub(lambda match: f"{match[0][:60]}…", sentence)))
 
 
+class RequestsWritten(UserError):  # noqa: N818 (what was asked for is done)
+    """The requests of a run are in a file, and the run ends there: it can go on when they are answered."""
+
+
 _ENDLESS = re.compile(r"[^\s'\"]{300,}")
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, JsonValue
 
 from metaeval.errors import UserError
+from metaeval.llm.batch import BatchSession
 from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, ModelOptions
 from metaeval.llm.errors import Cause
@@ -185,25 +186,37 @@ class _LLMJudge(Metric):
         asked = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
         return estimate(self._requests(asked), self.options.server_name, self._store, self._purse.prices)
 
+    def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
+        """The bodies of the requests to which no reply is kept; needs no key."""
+        asked = self._requests([pair for pair in zip(sources, statements, strict=True) if _has_words(pair)])
+        if self.options.batch is not None:  # what it has is taken in first
+            self._asked(asked)
+        name, kept = self.options.server_name, self._store.find
+        if self.options.ask_again is not None:
+            replies = [(request, kept(request.key(name))) for request in asked]
+            asked += [replace(one, attempt=1) for one, reply in replies if reply and self._read(reply) is None]
+        return {key.hex(): one.content for one in asked if kept(key := one.key(name)) is None}
+
     def usage(self) -> Mapping[str, int | float]:
         """Requests, attempts, retries, tokens, money and unparsed replies of this object so far."""
         return self._session.ledger.usage() if self._started else {}
 
     def note(self) -> str:
         """The usage in one line; empty before the first request."""
-        return self._session.ledger.note() if self._started else ""
+        return self._session.note() if self._started else ""
 
     @property
     def _started(self) -> bool:
         return "_session" in vars(self)
 
     @cached_property
-    def _session(self) -> ChatSession:
+    def _session(self) -> ChatSession | BatchSession:
         """The conversation with the endpoint of these options, opened when it is first needed."""
+        options, purse = self.options, self._purse
+        if options.batch is not None:
+            return BatchSession(options.batch, options.server_name, self._store, purse)
         from metaeval.llm.client import ChatSession
 
-        options = self.options
-        purse = self._purse
         endpoint = options.endpoint()
         return ChatSession(endpoint, options, self._store, purse)
 
@@ -259,6 +272,9 @@ class _LLMJudge(Metric):
         second = self._session.ask([replace(requests[place], attempt=1) for place in bad])
         for place, answer in zip(bad, second, strict=True):
             read = isinstance(answer, Reply) and self._read(answer) is not None
+            if isinstance(answer, Failure) and answer.cause is Cause.NO_REPLY:
+                answers[place] = answer  # it can still be asked: the pair has no score yet
+                continue
             ledger.asked_again += 1
             ledger.read_again += read
             ledger.unparsed += read or isinstance(answer, Reply)  # the attempt of both that is not judged below

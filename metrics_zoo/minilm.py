@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import Encoded, JobTexts, align_tokens, match_pairs
+from metaeval.scoring.backends.encoder import Encoded, JobTexts, TextEncoder, align_tokens, match_pairs
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo.cards import MODULES, calibrated
 
@@ -72,11 +73,18 @@ class _MiniLM(TwoStepMetric):
         """Both metrics read one pass of one model."""
         return {"minilm": self.card.version, "weights": self.card.revision, "max_tokens": self.options.max_tokens}
 
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model and encode the job's statements."""
+    @cached_property
+    def encoder(self) -> TextEncoder:
+        """The encoder, loaded when first asked for."""
         options = self.options
-        self.encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
-        self._texts = JobTexts(self.encoder, mean_and_tokens)
+        return minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
+
+    @cached_property
+    def _texts(self) -> JobTexts:
+        return JobTexts(self.encoder, mean_and_tokens)
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model, unless it is there, and encode the job's statements."""
         self._texts.prepare(statements)
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:

@@ -13,6 +13,7 @@ whole page (`benchmarks/support_mini/fit_minilm.py`). It is made for English.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -126,11 +127,15 @@ class SupportMiniLM(TwoStepMetric):
         card = self.card
         return {card.name: card.version, "weights": card.revision, "words": SHA256, "max": self.options.max_tokens}
 
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model and encode the job's statements."""
+    @cached_property
+    def _texts(self) -> JobTexts:
+        """The job's texts, with the encoder, which is loaded when first asked for."""
         options = self.options
-        self._encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
-        self._texts = JobTexts(self._encoder, mean_and_tokens)
+        encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
+        return JobTexts(encoder, mean_and_tokens)
+
+    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
+        """Load the model, unless it is there, and encode the job's statements."""
         self._texts.prepare(statements)
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Observed]:
@@ -138,7 +143,7 @@ class SupportMiniLM(TwoStepMetric):
         model = load_model()
         windows = {source: windows_of(source) for source in dict.fromkeys(sources)}
         found = self._texts.read([*statements, *(one.text for own in windows.values() for one in own)])
-        places = {text: self._encoder.places(text)[1:-1] for text in found}
+        places = {text: self._texts.encoder.places(text)[1:-1] for text in found}
         read_sources = {source: model.read_source(source) for source in windows}
         read_statements = {text: model.read_statement(text) for text in dict.fromkeys(statements)}
         return [

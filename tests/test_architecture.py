@@ -95,6 +95,7 @@ ALLOWED = {
         "metaeval.corpus",
         "metaeval.citation",
         "metaeval.scoring",
+        "metaeval.llm.batch",
         "metaeval.report",
         "metaeval.cache",
         "metaeval.errors",

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
 from metaeval.corpus.loaders.rows import Row, read_rows
-from metaeval.errors import UserError
+from metaeval.errors import RequestsWritten, UserError
 from metaeval.files import canonical_json, write_text
+from metaeval.llm.batch import BatchSession, write_requests
 from metaeval.llm.budget import Estimate, Prices, Purse, estimate, prices_of
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, ModelOptions
 from metaeval.llm.errors import PASSING, Cause, EndpointError
@@ -147,13 +148,18 @@ class Chat:
 
 @contextmanager
 def open_chat(
-    options: ChatOptions, record: Path | None = None, replay: Path | None = None, progress: Progress | None = None
+    options: ChatOptions,
+    record: Path | None = None,
+    replay: Path | None = None,
+    progress: Progress | None = None,
+    requests: Path | None = None,
 ) -> Iterator[Chat]:
     """A source of answers, open for the length of the block; the budget is for all requests in it.
 
     Every reply is kept in the reply store as it comes: a run that was cut off goes on where it was, and one whose
     replies are all there needs no key, no server, and not the client's packages. record: what came of all requests is
-    also kept in this file. replay: the answers come from such a file, and nothing else is looked at.
+    also kept in this file. replay: the answers come from such a file, and nothing else is looked at. requests: nothing
+    is sent; the first requests that lack a reply are written to this file as a batch, and `RequestsWritten` is raised.
 
     Raises `UserError` for one price without the other, a budget without prices, both files at once, and a file that
     cannot be replayed; asking raises it where there is no key, where packages are missing, and where going on is
@@ -167,7 +173,7 @@ def open_chat(
         yield _listening(kept, lambda: f"replies from {replay}", prices, options.ask_again, kept.fitted)
         return
     with ReplyStore(replies_path(options.replies)) as store:
-        asker = _Asker(options, store, Purse(prices, options.budget), progress)
+        asker = _Asker(options, store, Purse(prices, options.budget), progress, requests)
         try:
             ask = recording(asker.ask, record) if record else asker.ask
             yield _listening(ask, asker.note, prices, options.ask_again, asker.fitted)
@@ -252,11 +258,22 @@ def _listening(
 
 
 class _Asker:
-    """The reply store in front of a session, which is opened when something has to be sent."""
+    """The reply store in front of a session, which is opened when something has to be sent.
 
-    def __init__(self, options: ChatOptions, store: ReplyStore, purse: Purse, progress: Progress | None) -> None:
+    requests: a file to which what has no reply is written, in place of going on without it.
+    """
+
+    def __init__(
+        self,
+        options: ChatOptions,
+        store: ReplyStore,
+        purse: Purse,
+        progress: Progress | None,
+        requests: Path | None = None,
+    ) -> None:
         self._options, self._store, self._purse, self._progress = options, store, purse, progress
-        self.session: ChatSession | None = None
+        self._requests = requests
+        self.session: ChatSession | BatchSession | None = None
         self._kept = self._rounds = 0
         self._form: Form | None = None
 
@@ -266,14 +283,20 @@ class _Asker:
         if len(found) == len(requests):
             self._kept += len(found)
             return found
-        self.session = self.session or self._opened()
+        if self._requests is not None:
+            if self._options.batch is not None:  # what it has is taken in first
+                self._open().ask(requests)
+            left = [one for one in requests if not self._store.has(one.key(self._options.server_name))]
+            if left:
+                raise RequestsWritten(write_requests(self._requests, left, self._options.server_name))
+        session = self._open()
         progress = self._progress
         if progress is None:
-            return self.session.ask(requests)
+            return session.ask(requests)
         self._rounds += 1
         name = f"asking {self._options.model}" + (f", round {self._rounds}" if self._rounds > 1 else "")
         progress(name, 0, len(requests))
-        return self.session.ask(requests, lambda done, total: progress(name, done, total))
+        return session.ask(requests, lambda done, total: progress(name, done, total))
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
         """The requests in the form that the endpoint takes: held to a schema, unless it refuses that."""
@@ -284,10 +307,14 @@ class _Asker:
 
     def _tried(self, request: ChatRequest) -> Form:
         """Ask the first request with its schema, and see whether the endpoint takes that."""
-        self.session = self.session or self._opened()
-        ledger = self.session.ledger
+        if self._requests is not None or self._options.batch is not None:
+            session = None if self._options.batch is None else self._open()
+            plain = isinstance(session, BatchSession) and session.holds(request.plain) and not session.holds(request)
+            return "json" if plain else "json_schema"
+        session = self._open()
+        ledger = session.ledger
         try:
-            (answer,) = self.session.ask([request])
+            (answer,) = session.ask([request])
         except EndpointError as error:
             if error.cause not in (Cause.REFUSED, *PASSING):
                 raise
@@ -304,9 +331,15 @@ class _Asker:
         if self.session is None:
             return f"0 replies asked for, {self._kept:,} from the reply store"
         before = f"; {self._kept:,} more from the reply store" if self._kept else ""
-        return f"{self.session.ledger.note()}{before}"
+        return f"{self.session.note()}{before}"
 
-    def _opened(self) -> ChatSession:
+    def _open(self) -> ChatSession | BatchSession:
+        self.session = self.session or self._opened()
+        return self.session
+
+    def _opened(self) -> ChatSession | BatchSession:
+        if self._options.batch is not None:
+            return BatchSession(self._options.batch, self._options.server_name, self._store, self._purse)
         if missing := [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]:
             raise UserError(
                 f"Asking a model needs {', '.join(missing)}, not installed here: type \"pip install 'metaeval[llm]'\"."

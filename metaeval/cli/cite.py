@@ -9,9 +9,10 @@ from typer.core import TyperGroup
 
 from metaeval import registry
 from metaeval.cli import options as opt
-from metaeval.cli.output import say_text, say_written, show_grids
+from metaeval.cli.output import say, say_text, say_written, show_grids
 from metaeval.cli.progress import scoring_progress
 from metaeval.config import validated
+from metaeval.errors import RequestsWritten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,11 @@ def command_of(pipeline: Pipeline) -> Callable[..., None]:
             if given.dry_run:
                 say_text(estimate_pipeline(run))
                 return
-            result = run_pipeline(run)
+            try:
+                result = run_pipeline(run)
+            except RequestsWritten as told:
+                say(str(told))
+                return
         written = result.write()
         if not given.quiet:
             show_grids(result.grids)

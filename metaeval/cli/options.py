@@ -26,6 +26,8 @@ class CommandOptions(BaseModel):
     """Metrics by name, or score files (.jsonl, .parquet, .csv, .tsv, .xlsx)."""
     datasets: Annotated[Names, Flag("NAMES", "-d", "dataset")] = ()
     """Data sets, by name, with commas."""
+    requests: Annotated[Path | None, Flag("FILE")] = None
+    """Write judges' requests as a batch; nothing is sent."""
     dry_run: bool = False
     """Estimate only: nothing is scored, fetched or paid for."""
     rehash: bool = False

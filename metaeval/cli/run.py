@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from metaeval.report.result import Result
 
 
-@opt.takes("config protocols metrics dataset split data unit pool results store budget dry_run rehash set full quiet")
+@opt.takes(
+    "config protocols metrics dataset split data unit pool results store budget requests batch dry_run rehash set full "
+    "quiet"
+)
 def run(given: opt.Given) -> None:
     """Score the data, evaluate the scores, write the tables.
 
@@ -38,9 +41,12 @@ def run(given: opt.Given) -> None:
       metaeval run -m llm-discrete --dry-run    (what it would ask and cost)
     """
     from metaeval.experiment.metrics import able_defaults
-    from metaeval.experiment.run import plan
+    from metaeval.experiment.run import plan, requests_of
 
     chosen = able_defaults(given.run())
+    if given.requests is not None:
+        say(requests_of(chosen, given.requests))
+        return
     if not given.dry_run:
         _run(chosen, given)
         return
@@ -81,7 +87,7 @@ def evaluate(
     _run(chosen, given, run_scores)
 
 
-@opt.takes("config metrics dataset split data unit pool store budget rehash set quiet")
+@opt.takes("config metrics dataset split data unit pool store budget requests batch rehash set quiet")
 def score(
     given: opt.Given,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the score files.", metavar="FOLDER")] = Path(
@@ -107,13 +113,16 @@ def score(
       metaeval evaluate results/rouge.jsonl     (the same tables, from the file)
     """
     from metaeval.experiment.metrics import able_defaults
-    from metaeval.experiment.run import export_scores
+    from metaeval.experiment.run import export_scores, requests_of
     from metaeval.experiment.sharding import export_shard, read_shard
 
     if format not in ("jsonl", "parquet"):
         raise unknown("format", format, ("jsonl", "parquet"))
     task = None if shard is None else read_shard(shard)
     run_config = able_defaults(given.run())
+    if given.requests is not None:
+        say(requests_of(run_config, given.requests))
+        return
     with scoring_progress(given.quiet) as progress:
         lines = (
             export_scores(run_config, out, format, progress)

@@ -50,6 +50,8 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     options = {**variant.options}
     if config.budget is not None and "budget" in kind.Options.model_fields:
         options["budget"] = config.budget
+    if config.batch is not None and "batch" in kind.Options.model_fields:
+        options["batch"] = config.batch
     for owner in owners:
         options.update(config.metric_options.get(owner, {}))
     with plug_in(name):

@@ -37,10 +37,11 @@ from metaeval.experiment.prepared_run import (
 from metaeval.experiment.report_page import write_report
 from metaeval.experiment.significance import as_one_family
 from metaeval.files import atomic_write, safe_name, write_text
+from metaeval.llm.batch import write_batch
 from metaeval.reading import parquet_library
 from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
-from metaeval.scoring.contract import Combination
+from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.scorefile import write_scores
 from metaeval.scoring.store import ScoreStore, pair_key
@@ -157,6 +158,44 @@ def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
 
     Raises `UserError` for everything that the run itself would refuse before it scores.
     """
+    for left in _left(config, corpus):
+        with plug_in(left.name):
+            cost = left.metric.estimate(*left.texts)
+        yield Planned(left.name, left.state, left.pairs, left.stored, "" if cost is None else str(cost))
+
+
+def requests_of(config: RunConfig, path: Path) -> str:
+    """Write the requests that the metrics of a run would send to a batch file; a sentence about it. Nothing is asked.
+
+    Raises `UserError` as `plan` does, and where no metric asks for anything.
+    """
+    bodies: dict[str, bytes] = {}
+    asking = []
+    for left in _left(config, None):
+        if type(left.metric).requests is not Metric.requests:
+            asking.append(left.name)
+            with plug_in(left.name):
+                bodies.update(left.metric.requests(*left.texts))
+    if not asking:
+        raise UserError(
+            f"None of {', '.join(config.metrics)} asks a chat model: --requests is for judges (-m llm-discrete)."
+        )
+    return write_batch(path, bodies)
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """What one metric of a run has still to score. texts: the sources and the statements of its pairs."""
+
+    name: str
+    metric: Metric
+    state: Readiness
+    pairs: int
+    stored: int | None
+    texts: tuple[list[str], list[str]]
+
+
+def _left(config: RunConfig, corpus: Corpus | None) -> Iterator[_Left]:
     find_protocols(config)
     check_names(config)
     job = prepare(config, corpus)
@@ -176,9 +215,9 @@ def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
                 known = state.state is not State.DOWNLOAD
                 # The identity holds the hash of the model's files: it is not known before they are here.
                 answers = store.find(job_identity(metric, reading(job, metric).texts), list(unique)) if known else {}
-                left = [pair for key, pair in unique.items() if key not in answers]
-                cost = metric.estimate([source for source, _ in left], [statement for _, statement in left])
-            yield Planned(name, state, len(unique), len(answers) if known else None, "" if cost is None else str(cost))
+            left = [pair for key, pair in unique.items() if key not in answers]
+            texts = [source for source, _ in left], [statement for _, statement in left]
+            yield _Left(name, metric, state, len(unique), len(answers) if known else None, texts)
 
 
 def export_pairs(config: RunConfig, path: Path) -> int:

@@ -156,10 +156,11 @@ class Purse:
 
 @dataclass
 class Ledger:
-    """Counts of one run. Every request is in exactly one of stored, answered and failed."""
+    """Counts of one run. Every request is in exactly one of stored, taken, answered and failed."""
 
     purse: Purse
     stored: int = 0  # served from the reply store
+    taken: int = 0  # from the output of a batch
     damaged: int = 0  # of those asked for: a reply was kept, and did not match its checksum
     answered: int = 0
     attempts: int = 0
@@ -192,7 +193,7 @@ class Ledger:
     def usage(self) -> dict[str, int | float]:
         """Every count by name; money in USD, where prices are known."""
         counts: dict[str, int | float] = {
-            "requests": self.stored + self.answered + self.failed.total(),
+            "requests": self.stored + self.taken + self.answered + self.failed.total(),
             "stored": self.stored,
             "answered": self.answered,
             "failed": self.failed.total(),

@@ -316,6 +316,10 @@ class ChatSession:
                 asking.exception(timeout=GRACE + 1)
             raise
 
+    def note(self) -> str:
+        """What was asked, at what cost, and what went wrong, in one line."""
+        return self.ledger.note()
+
     def close(self) -> None:
         """Close the connections and end the thread; the reply store stays open."""
         self._close()

@@ -101,6 +101,8 @@ class EndpointOptions(BaseModel):
     """Environment variable that holds the key."""
     replies: Path | None = None
     """File of the reply store."""
+    batch: Path | None = None
+    """Output of a batch (JSONL) from which replies are taken; nothing is sent."""
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 32
     """Requests that are open at once."""
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None

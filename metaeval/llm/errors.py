@@ -30,6 +30,7 @@ class Cause(StrEnum):
     KEY = "key refused"
     UNKNOWN = "unknown model or address"
     QUOTA = "no credit"
+    NO_REPLY = "no reply in the batch"
 
 
 PASSING = frozenset(

@@ -188,6 +188,13 @@ class Metric(ABC):
         """Estimate the cost of scoring these pairs, as a printable object; None if it costs only time."""
         return None
 
+    def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
+        """JSON bodies that scoring these pairs would send, by id; those that are answered already are left out.
+
+        Optional: a metric that asks a model elsewhere overrides it, if its requests can be answered as a batch.
+        """
+        return {}
+
     def note(self) -> str:
         """One line on the resources used for scoring (requests, retries, money ...); empty if there is none."""
         return ""

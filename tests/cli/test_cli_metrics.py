@@ -1,5 +1,6 @@
 """`metaeval metrics ...`: what a person sees, how a command ends, and that nothing is downloaded or imported for it."""
 
+import io
 import json
 import os
 import shlex
@@ -220,3 +221,21 @@ def test_serve_says_what_is_wrong_on_both_ends(tmp_path, name, line, said):
     assert said in json.loads(ended.stdout)["error"]
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["minilm-bertscore", "support-minilm"])
+def test_a_served_metric_loads_its_model_once_for_all_blocks(cli, monkeypatch, name):
+    pytest.importorskip("torch", reason="needs the extra 'models'")
+    from metaeval.scoring.backends import minilm
+
+    load, loads = minilm.load_encoder, []
+    monkeypatch.setattr(minilm, "load_encoder", lambda *given: loads.append(given) or load(*given))
+    block = [json.dumps({"id": 0, "source": "Dams store water.", "statement": "Water is stored."}), ""]
+    sent = [json.dumps({"protocol": "metaeval-worker/1"}), *block, *block, *block]
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in sent)))
+    ended = cli("metrics", "serve", name)
+    assert ended.code == 0, ended.err
+    first, *scores = map(json.loads, ended.out.splitlines())
+    assert first["name"] == name
+    assert scores == scores[:1] * 3
+    assert len(loads) == 1

@@ -164,11 +164,17 @@ class AsksChat(PipelineOptions):
 
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that judges.")
     base_url: Annotated[str | None, Flag("URL")] = Field(
-        default=None, description="Address of the model's server (default: OpenAI's, key in OPENAI_API_KEY)."
+        default=None, description="Server (default: OpenAI's), or several with commas."
     )
     record: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="File in which replies are kept.")
     replay: Annotated[Path | None, Flag("FILE")] = Field(
         default=None, description="File of kept replies to use instead; costs nothing."
+    )
+    requests: Annotated[Path | None, Flag("FILE")] = Field(
+        default=None, description="Write requests as a batch; nothing is sent."
+    )
+    batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(
+        default=None, description="Output of that batch; nothing is sent."
     )
     ask_again: Annotated[str | None, Flag("unparsed")] = Field(
         default=None, description="Ask once more for replies out of form."
@@ -178,6 +184,12 @@ class AsksChat(PipelineOptions):
     def names_model(self) -> bool:
         """Whether anybody is there to answer."""
         return self.model is not None or self.replay is not None
+
+    @property
+    def idle(self) -> list[str]:
+        """The options that are given and mean nothing where no model is asked."""
+        given = {"base-url": self.base_url, "record": self.record, "requests": self.requests, "replies": self.batch}
+        return [f"--{name}" for name, value in given.items() if value is not None]
 
 
 def chat_options(
@@ -207,6 +219,8 @@ def chat_options(
         )
     if choice.base_url is not None:
         values["base_url"] = choice.base_url
+    if choice.batch is not None:
+        values["batch"] = choice.batch
     if choice.ask_again is not None:
         values["ask_again"] = choice.ask_again
     return validated(kind, values, "the options of the chat model")

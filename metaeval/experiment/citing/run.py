@@ -133,7 +133,8 @@ def judge(run: Run) -> Any:
     if run.chat is None:
         heard = pipeline.ask(read, None)
     else:
-        with open_chat(run.chat, run.choice.record, run.choice.replay, run.progress) as chat:
+        choice = run.choice
+        with open_chat(run.chat, choice.record, choice.replay, run.progress, choice.requests) as chat:
             heard = pipeline.ask(read, chat)
             _log.info("%s: %s", run.chat.model, chat.note())
     config = run.config
@@ -183,13 +184,15 @@ def prepare(
         raise UserError(f"One metric judges here, and {len(metrics)} are named: give --nli once.")
     if pipeline.backends in ("one", "many"):
         metrics = metrics or (DEFAULT_BACKEND,)
-    # A budget is the run's too: a backend may cost money as well.
-    of_metrics = {"metrics": metrics} if metrics else {}
+    choice, chat, cutoffs = options if isinstance(options, AsksChat) else AsksChat(), None, {}
+    # A budget and a batch are the run's too: a backend may ask a model as well.
+    of_metrics = {"batch": choice.batch, **({"metrics": metrics} if metrics else {})}
     trust = {"trust_config": getattr(options, "trust_config", None)}
     config = load_run(None, {**pipeline.defaults, **trust, **settings, **_set(given, "budget"), **of_metrics}, of_run)
-    choice, chat, cutoffs = options if isinstance(options, AsksChat) else AsksChat(), None, {}
     if choice.record is not None and choice.replay is not None:
         raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
+    if choice.replay is not None and (choice.requests or choice.batch):
+        raise UserError("Replies are replayed, or those of a batch: give --replay, or --requests and --replies.")
     if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, given)):
         usual = {"model": pipeline.model} if pipeline.model and choice.replay is None else {}
         values = {**usual, **given.get("chat", {}), **_set(given, "model"), **_set(given, "ask_again")}

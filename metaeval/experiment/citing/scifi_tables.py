@@ -132,7 +132,7 @@ def asks_model(choice: AsksChat, given: Given) -> bool:
     if named or facts == "model":
         return True
     idle = [f"--set {name}" for name in chat if name != "budget"]
-    idle += [f"--{name}" for name, value in (("base-url", choice.base_url), ("record", choice.record)) if value]
+    idle += choice.idle
     if idle:
         raise UserError(
             f"{idle[0]} is a chat model's, and a parser makes the facts: name a model with --model, or leave it out."

@@ -121,7 +121,7 @@ def _read(run: Run) -> ToMeasure:
 def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
     """What the chat model is asked with; `UserError` for a model that nobody asks, and for nobody who answers."""
     if "citeeval" not in names and not ("scifi" in names and scifi.facts == "model"):
-        if run.chat is not None or run.choice.base_url or run.choice.record:
+        if run.chat is not None or run.choice.idle:
             raise UserError(
                 "No pipeline here asks a chat model: add citeeval to --pipelines, or set facts=model with scifi, or "
                 "leave the model out."

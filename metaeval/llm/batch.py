@@ -1,0 +1,145 @@
+"""Requests and replies as files, in the JSONL that batch APIs and `vllm run-batch` read and write. Nothing is sent.
+
+    {"custom_id": "9f0c...", "method": "POST", "url": "/v1/chat/completions", "body": {"model": ..., "messages": ...}}
+    {"custom_id": "9f0c...", "response": {"status_code": 200, "body": {"choices": ...}}, "error": null}
+
+A custom_id is the key of the request in the reply store, in hex: it stands for all that is sent, and for which servers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metaeval.errors import UserError
+from metaeval.files import canonical_json, write_text
+from metaeval.llm.budget import Ledger, Purse
+from metaeval.llm.errors import Cause, fault_of_status
+from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply, read_reply
+from metaeval.llm.replies import ReplyStore
+from metaeval.reading import MalformedError, parse_json, read_text
+
+_log = logging.getLogger("metaeval")
+_MISSING = Failure(Cause.NO_REPLY, "the batch's output has no line about it")
+
+
+def write_requests(path: Path, requests: Iterable[ChatRequest], server: str) -> str:
+    """Write requests as a batch, each once, and say what to do with it. server: the name for where they are sent."""
+    return write_batch(path, {request.key(server).hex(): request.content for request in requests})
+
+
+def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
+    """Write the bodies of requests, by their ids, as a batch; a sentence says how many, and what to do with them."""
+    frame = '{{"custom_id":"{}","method":"POST","url":"/v1/chat/completions","body":{}}}\n'
+    write_text(path, "".join(frame.format(name, body.decode()) for name, body in bodies.items()))
+    return (
+        f"{len(bodies):,} requests written to {path}, and nothing asked. Have a batch API or 'vllm run-batch -i {path} "
+        "-o REPLIES' answer them, then type the same command with --replies REPLIES in the place of --requests."
+    )
+
+
+class BatchSession:
+    """Answers from the reply store and from the output of a batch, in the place of a `ChatSession`; nothing is sent.
+
+    A reply of the batch is kept in the store when its request is asked for. A request of which the batch has no reply,
+    or an error, fails.
+    """
+
+    def __init__(self, path: Path, server: str, store: ReplyStore, purse: Purse) -> None:
+        self.ledger = Ledger(purse)
+        self._path, self._server, self._store = path, server, store
+        self._lines = _read_batch(path)
+        self._foreign = set(self._lines)
+
+    def ask(self, requests: Sequence[ChatRequest], progress: Callable[[int, int], None] | None = None) -> list[Answer]:
+        """One answer per request, in order; equal requests are counted once."""
+        answers: dict[bytes, Answer] = {}
+        keys = [request.key(self._server) for request in requests]
+        for key, request in zip(keys, requests, strict=True):
+            if key not in answers:
+                answers[key] = self._answer(key, request)
+        if progress:
+            progress(len(requests), len(requests))
+        return [answers[key] for key in keys]
+
+    def holds(self, request: ChatRequest) -> bool:
+        """Whether the batch has a line about a request."""
+        return request.key(self._server).hex() in self._lines
+
+    def note(self) -> str:
+        """What came of the batch, in one line; a ledger's words are for what is asked."""
+        parts = [f"{self.ledger.taken:,} replies taken from {self._path}, {self.ledger.stored:,} from the reply store"]
+        if self.ledger.failed:
+            causes = ", ".join(f"{cause} {count:,}" for cause, count in self.ledger.failed.most_common())
+            parts.append(f"{self.ledger.failed.total():,} requests have none ({causes}): --requests writes them again")
+        if self._foreign:
+            parts.append(f"{len(self._foreign):,} lines of the file are about nothing that is asked here")
+        if self.ledger.unparsed:
+            parts.append(f"{self.ledger.unparsed:,} replies without a score")
+        return "; ".join(parts)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _answer(self, key: bytes, request: ChatRequest) -> Answer:
+        found = self._lines.get(key.hex(), _MISSING)
+        self._foreign.discard(key.hex())
+        kept = self._store.find(key)
+        if kept is None and isinstance(found, Reply):
+            self._store.put(key, self._server, request, found, 0.0)
+            self._store.learn(request.settings(self._server))
+            self.ledger.taken += 1
+            return self._store.find(key) or found
+        if kept is None and isinstance(found, Failure):
+            self.ledger.failed[found.cause] += 1
+            return found
+        self.ledger.stored += 1
+        return kept or found
+
+
+def _read_batch(path: Path) -> dict[str, Answer]:
+    """What a batch's output says of each id; a reply counts before errors, and the first of two replies.
+
+    Lines that are of another form are counted and said. Raises `UserError` where none has the form.
+    """
+    found: dict[str, Answer] = {}
+    bad: list[int] = []
+    for number, line in enumerate(read_text(path, "give the output of a batch (JSONL)").split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = parse_json(line, lone_surrogates=True, long_integers=True)
+            name, answer = value["custom_id"], _outcome(value["response"], value.get("error"))
+        except (MalformedError, KeyError, TypeError, AttributeError):
+            bad.append(number)
+            continue
+        if isinstance(found.get(str(name)), Reply):
+            continue
+        found[str(name)] = answer
+    if not found:
+        raise UserError(
+            f'{path} holds no line of a batch\'s output, {{"custom_id": ..., "response": {{"status_code": ..., '
+            '"body": ...}, "error": ...}: give the file that the batch wrote.'
+        )
+    if bad:
+        _log.warning(
+            "%s: %s lines are not of a batch's output, the first is line %s; they are left out.", path, len(bad), bad[0]
+        )
+    return found
+
+
+def _outcome(response: Mapping[str, Any] | None, error: Any) -> Answer:
+    """The reply in a line, or why there is none. Raises KeyError, TypeError and AttributeError for another form."""
+    if response is None:
+        said = fault_of_status(500, canonical_json(error), {}).detail.removeprefix("HTTP 500: ")
+        return Failure(Cause.NO_REPLY, said)
+    status, body = response["status_code"], response.get("body")
+    if status == 200 and body is not None:
+        try:
+            return read_reply(canonical_json(body))
+        except ValueError as found:
+            return Failure(Cause.GARBLED, str(found))
+    fault = fault_of_status(int(status), canonical_json(body if error is None else error), {})
+    return Failure(fault.cause, fault.detail)

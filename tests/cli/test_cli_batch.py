@@ -1,0 +1,163 @@
+"""`--requests FILE` and `--replies FILE` as they are typed: the batch that is written, answered elsewhere, and read."""
+
+import json
+import re
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("own_environment")
+
+NOBODY = "http://127.0.0.1:9/v1"
+OPTION = "metric_options.llm-discrete"
+JUDGE = ("-m", "llm-discrete", "-s", f"{OPTION}.base_url={NOBODY}", "-s", f"{OPTION}.server=farm")
+SAMPLE = {
+    "id": "rivers",
+    "group": "q1",
+    "system": "m",
+    "query": "What do rivers carry?",
+    "paragraph": "Dams store water. Barges carry coal.",
+    "citations": [{"position": 16, "document": 1}, {"position": 35, "document": 2}],
+    "documents": [{"text": "Dams store water."}, {"text": "Barges carry coal."}],
+    "output": "Dams store water [1] and barges carry wood [2]. Rivers flow.",
+}
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def answered(request, body, status=200):
+    """A line of a batch's output, as a batch API writes it, and `vllm run-batch`."""
+    response = {"status_code": status, "request_id": "req_1", "body": body}
+    return {"id": "batch_req_1", "custom_id": request["custom_id"], "response": response, "error": None}
+
+
+def write(path, rows):
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def pairs(cli, small, tmp_path):
+    """Type a command on the small corpus with a judge whose server is not there."""
+
+    def typed(command, *more):
+        return cli(command, *JUDGE, *small, *more)
+
+    return typed
+
+
+def test_a_run_through_a_batch_has_the_bytes_of_one_that_asks_a_server(pairs, fake, contents, tmp_path):
+    from metaeval.llm.exchange import ChatRequest
+
+    told = pairs("run", "--requests", "ask.jsonl")
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith("27 requests written to ask.jsonl, and nothing asked. Have a batch API or 'vllm run-b")
+    requests = lines(tmp_path / "ask.jsonl")
+    assert all((one["method"], one["url"]) == ("POST", "/v1/chat/completions") for one in requests)
+    # The body is what a server would be sent, and the name of a line is the key of its reply.
+    body = requests[0]["body"]
+    assert body.keys() == {"model", "max_tokens", "temperature", "messages"}
+    assert requests[0]["custom_id"] == ChatRequest(body).key("farm").hex()
+    write(
+        tmp_path / "got.jsonl", [answered(one, fake.completion(fake.judge(one["body"]))) for one in reversed(requests)]
+    )
+    taken = pairs("run", "--replies", "got.jsonl", "--results", "batch")
+    assert (taken.code, "Traceback" in taken.err) == (0, False), taken.err
+    with fake.ChatServer() as server:
+        asked = ("-s", f"{OPTION}.base_url={server.url}", "-s", f"{OPTION}.replies=other.sqlite")
+        assert pairs("run", *asked, "--results", "asked").code == 0
+        assert sorted(server.bodies, key=str) == sorted((one["body"] for one in requests), key=str)
+    assert contents(tmp_path / "batch" / "latest") == contents(tmp_path / "asked" / "latest")
+    # The replies are kept: without the file, and without a server, a new store of scores is filled again.
+    assert pairs("run", "--results", "again").code == 0
+    assert contents(tmp_path / "again" / "latest") == contents(tmp_path / "asked" / "latest")
+    assert pairs("run", "--results", "new", "--requests", "ask.jsonl").out.startswith("0 requests written to ask.jsonl")
+
+
+def test_what_is_wrong_with_a_batch_is_counted_and_what_has_no_reply_has_failed(pairs, fake, tmp_path, caplog):
+    pairs("score", "--requests", "ask.jsonl")
+    requests = lines(tmp_path / "ask.jsonl")
+    refused = {"error": {"message": "This model's maximum context length is 8", "code": "context_length_exceeded"}}
+    rows = [answered(one, fake.completion("Prediction: 2")) for one in requests]
+    rows[0] = answered(requests[0], refused, 400)
+    # As vLLM writes an error: beside the response. As a batch API writes a request that its time ended.
+    rows[1] = {**answered(requests[1], None, 500), "error": {"error": {"message": "boom", "code": 500}}}
+    rows[2] = {**rows[2], "response": None, "error": {"code": "batch_expired", "message": "This request expired."}}
+    rows[3] = answered(requests[3], {"status": "ok"})
+    rows[4] = answered(requests[4], fake.completion("I cannot tell."))
+    rows[5] = {"custom_id": requests[5]["custom_id"]}
+    wrong = ["{", "7", {"custom_id": 3, "response": {}}, json.dumps(rows[6])[:-9]]
+    foreign = {**rows[7], "custom_id": "another run's"}
+    # A reply counts, whatever was written about the same request before or after it.
+    twice = [answered(requests[8], refused, 429), rows[8], answered(requests[8], refused, 429)]
+    write(tmp_path / "got.jsonl", [*rows[:6], *wrong, foreign, *rows[8:], *twice])
+    assert pairs("score", "--replies", "got.jsonl", "-o", "out").code == 0
+    assert "got.jsonl: 5 lines are not of a batch's output, the first is line 6; they are left out." in caplog.text
+    assert (
+        "llm-discrete: 20 replies taken from got.jsonl, 0 from the reply store; 7 requests have none (no reply in the "
+        "batch 4, HTTP 5xx 1, too long 1, no chat completion 1): --requests writes them again; 1 lines of the file are "
+        "about nothing that is asked here; 1 replies without a score"
+    ) in caplog.text
+    scores = lines(tmp_path / "out" / "llm-discrete.jsonl")
+    states = [row["status"] for row in scores]
+    assert {state: states.count(state) for state in states} == {"ok": 19, "unparsed": 1, "too long": 1, "failed": 6}
+    # The next batch holds what still has no score.
+    assert pairs("score", "--requests", "left.jsonl").out.startswith("6 requests written to left.jsonl")
+    assert {one["custom_id"] for one in lines(tmp_path / "left.jsonl")} < {one["custom_id"] for one in requests}
+
+
+def model(body):
+    """A model that splits at "and", and finds a fact where it stands."""
+    *_, sentence, last = body["messages"][0]["content"].splitlines()
+    if last.startswith("Fact: "):
+        fact = json.loads(last.removeprefix("Fact: ")).rstrip(".")
+        found = re.search(re.escape(fact), json.loads(sentence.removeprefix("Sentence: ")), re.IGNORECASE)
+        return json.dumps({"segment": found[0]})
+    parts = json.loads(last.removeprefix("Sentence: ")).rstrip(".").split(" and ")
+    return json.dumps({"facts": [f"{part[0].upper()}{part[1:]}." for part in parts]})
+
+
+def test_a_pipeline_that_asks_twice_takes_two_batches(cli, fake, contents, tmp_path):
+    write(tmp_path / "answers.jsonl", [SAMPLE])
+    command = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--nli", "overlap", "--splitter", "rules", "-q")
+    quick = ("-s", "interval.resamples=0", "-s", "backoff=0.01")
+    asked, made = ("--base-url", NOBODY, "-s", "server=farm"), []
+    for number in range(4):
+        taken = ("--replies", f"got{number - 1}.jsonl") if number else ()
+        told = cli(*command, *quick, *asked, "--requests", f"ask{number}.jsonl", *taken)
+        assert told.code == 0, told.err
+        if "requests written" not in told.out:
+            break
+        made.append(requests := lines(tmp_path / f"ask{number}.jsonl"))
+        write(tmp_path / f"got{number}.jsonl", [answered(one, fake.completion(model(one["body"]))) for one in requests])
+    # The sentences of output and reference; then each fact of the sentence that cites twice.
+    assert [len(requests) for requests in made] == [4, 2]
+    with fake.ChatServer(answer=model) as server:
+        own = ("--base-url", server.url, "-s", "replies=other.sqlite", "--results", "asked")
+        assert cli(*command, *quick, *own).code == 0
+    assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("run -m overlap --requests ask.jsonl", "None of overlap asks a chat model: --requests is for judges"),
+        (
+            "score -m llm-discrete --replies gone.jsonl",
+            "Cannot read gone.jsonl: No such file or directory; give the",
+        ),
+        ("score -m llm-discrete --replies answers.jsonl", "answers.jsonl holds no line of a batch's output, {"),
+        (
+            "cite scifi answers.jsonl --replay a --requests b",
+            "Replies are replayed, or those of a batch: give --",
+        ),
+        ("cite scifi answers.jsonl --requests b", "--requests is a chat model's, and a parser makes the facts"),
+        ("cite scifi answers.jsonl --replies b", "--replies is a chat model's, and a parser makes the facts"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(cli, tmp_path, typed, sentence):
+    write(tmp_path / "answers.jsonl", [SAMPLE])
+    ended = cli(*typed.split())
+    assert ended.code == 2
+    assert sentence in ended.err
