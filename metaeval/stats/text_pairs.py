@@ -1,0 +1,93 @@
+"""Pairs of texts of one input: how often the better one scores higher, and pairwise accuracy with calibrated ties."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from metaeval.stats.arrays import Floats, Ints, ratio
+
+MOST_PAIRS = 20_000_000
+"""Pairs of rows that are held in memory at once: some gigabytes."""
+
+_NOISE = 1e-12
+"""Differences of scores that are this much apart, of the largest score, are equal but for rounding."""
+
+
+class TextPairs(NamedTuple):
+    """All pairs of rows that share a pool. one, other: (P,) row numbers; pool: (P,) number of the pool, from 0."""
+
+    one: Ints
+    other: Ints
+    pool: Ints
+
+
+def number_of_pairs(pool: Ints) -> int:
+    """How many pairs of rows share a pool; pool: (n,) codes."""
+    sizes = np.unique(pool, return_counts=True)[1]
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def text_pairs(pool: Ints) -> TextPairs:
+    """Every pair of rows of one pool, pools in ascending order of their codes (n,); pools of one row have none."""
+    order = np.argsort(pool, kind="stable")
+    _, starts, sizes = np.unique(pool[order], return_index=True, return_counts=True)
+    found = [(np.empty(0, dtype=np.int64),) * 3]
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        numbers = np.flatnonzero(sizes == size)
+        rows = order[starts[numbers][:, None] + np.arange(size)]
+        first, second = np.triu_indices(size, 1)
+        found.append((rows[:, first].ravel(), rows[:, second].ravel(), np.repeat(numbers, first.size)))
+    one, other, of = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return TextPairs(one, other, of)
+
+
+def consistent(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0) -> Floats:
+    """For each pair 1 where the higher gold scores higher, 0 where it is lower, `tied` where equal; NaN of equal gold.
+
+    The mean is the consistency of minimal pairs (Ma, Cao, Saxon, Sap, Hearst, "BUMP: A Benchmark of Unfaithful Minimal
+    Pairs for Meta-Evaluation of Faithfulness Metrics", 2023), where a tie is no success.
+    """
+    better = np.sign(gold[pairs.one] - gold[pairs.other])
+    told = np.sign(score[pairs.one] - score[pairs.other]) * better
+    return np.where(better == 0, np.nan, np.where(told > 0, 1.0, np.where(told == 0, tied, 0.0)))
+
+
+def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float) -> tuple[Floats, Ints]:
+    """Share of each pool's pairs that scores order as the gold does, or tie where the gold does; (K,), and the pools.
+
+    tie: two scores less than this apart are tied; equal ones always are. Deutsch, Foster, Freitag, "Ties Matter:
+    Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie Calibration" (2023), grouped by item.
+    """
+    apart = score[pairs.one] - score[pairs.other]
+    told = np.where(np.abs(apart) < tie, 0.0, np.sign(apart))
+    hits = told == np.sign(gold[pairs.one] - gold[pairs.other])
+    sizes = np.bincount(pairs.pool)
+    pools = np.flatnonzero(sizes)
+    found = np.bincount(pairs.pool, weights=hits.astype(np.float64), minlength=sizes.size)
+    return ratio(found, sizes)[pools], pools
+
+
+def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:
+    """The difference of scores below which pairs count as tied that makes the mean accuracy of pools highest.
+
+    The candidates lie between differences that occur, where rounding makes none; of equals the smallest is taken.
+    Deutsch et al. (2023), section 5.
+    """
+    if not pairs.one.size:
+        return 1.0
+    difference, better = score[pairs.one] - score[pairs.other], np.sign(gold[pairs.one] - gold[pairs.other])
+    share = 1 / np.bincount(pairs.pool)[pairs.pool]
+    # What it adds to the sum of the pools' accuracies that a pair is tied.
+    gain = ((better == 0) * 1.0 - (np.sign(difference) == better)) * share
+    order = np.argsort(np.abs(difference), kind="stable")
+    apart, step = np.abs(difference)[order], _NOISE * float(np.abs(score).max())
+    last = np.flatnonzero(np.append(np.diff(apart) > step, True))
+    # The first candidate ties nothing beyond equal scores, each other one all up to a run of equal differences.
+    ends, totals = np.append(0.0, apart[last]), np.append(0.0, np.cumsum(gain[order])[last])
+    low = float(ends[np.flatnonzero(totals >= totals.max() - 1e-9)[0]])
+    above = apart[apart > low + step]
+    if above.size:
+        return low + (float(above[0]) - low) / 2
+    return 2 * low if low > 0 else 1.0

@@ -1,0 +1,186 @@
+"""Which of two texts of one input is better: consistency of minimal pairs, pairwise accuracy with calibrated ties."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.stats.arrays import group_ends
+from metaeval.stats.pools import pool_mean
+from metaeval.stats.resampling import Draws, replicate, value
+from metaeval.stats.text_pairs import (
+    MOST_PAIRS,
+    accuracy_of_pools,
+    calibrated_tie,
+    consistent,
+    number_of_pairs,
+    text_pairs,
+)
+from protocols.contract import (
+    Floats,
+    Influences,
+    Judgements,
+    Measure,
+    Option,
+    Outcome,
+    Protocol,
+    Replicates,
+    Resampling,
+)
+from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
+
+KEYS = ("consistency", "pairwise")
+TIED = {"lost": 0.0, "half": 0.5}
+ALONE = "alone in its input"
+
+
+def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
+    """Consistency and tie-calibrated pairwise accuracy of the pairs of rows that share a pool.
+
+    Consistency is over all pairs of unlike gold at once; pairwise accuracy is taken of each pool, over all its pairs,
+    and averaged over pools. The difference below which scores tie is the one that is best for the metric on these rows
+    (as in Deutsch et al. 2023), and stays so when groups are resampled. `bounds` of the consistency have every pair
+    with an unscored row lost, and won, which holds but need not be reached. Raises ValueError on an infinite score or a
+    level not finite.
+    """
+    judgements, n_groups = opened(judgements, resampling)
+    alone = _alone(judgements)
+    missing = np.isnan(judgements.score) & ~alone
+    used = judgements.rows(~missing & ~alone)
+    decided = decide(used, options)
+    undefined = NO_SCORES if not used.score.size else _crowded(used)
+    qualities = {
+        "consistency": Qualities(_groups(used, "consistency"), undefined or "no scored pair of unlike gold"),
+        "pairwise": Qualities(_groups(used, "pairwise"), undefined or "no scored pair"),
+    }
+    if missing.any() and not undefined:
+        bounds = _bounds(judgements, n_groups, options)
+        qualities["consistency"] = replace(qualities["consistency"], bounds=bounds)
+    return outcome(
+        *(judgements, used, missing, partial(replicates, decided, n_groups, options=options, keys=KEYS)),
+        *(qualities, n_groups, resampling),
+        excluded={ALONE: int(alone.sum())},
+        influence=partial(influence, decided, n_groups, options, KEYS),
+    )
+
+
+def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
+    """The rows with scores in units of the difference below which they tie, which then is 1."""
+    if _crowded(rows):
+        return rows
+    return rows.with_score(rows.score / calibrated_tie(rows.score, rows.gold, text_pairs(rows.pool)))
+
+
+def replicates(
+    rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
+) -> Replicates:
+    """The measures under every weighting, of rows that `decide` gave."""
+    found = {}
+    for key in keys:
+        values, group = _values(rows, key, options)
+        found[key] = replicate(pool_mean(values, group, n_groups), draws)
+    return found
+
+
+def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
+    """What each group contributes to the measures, of rows that `decide` gave."""
+    found: Influences = {}
+    for key in keys:
+        values, group = _values(rows, key, options)
+        run = partial(replicates, rows, n_groups, options=options, keys=[key])
+        found = {**found, **jackknifed(run, group[~np.isnan(values)], n_groups, lambda _: (0.0, 1.0))}
+    return found
+
+
+def _values(rows: Judgements, key: str, options: Mapping[str, str]) -> tuple[Floats, NDArray[np.int64]]:
+    """What a measure is the mean of, of each pair or pool, and their groups."""
+    if _crowded(rows):
+        return np.empty(0), np.empty(0, dtype=np.int64)
+    pairs = text_pairs(rows.pool)
+    if key == "consistency":
+        return consistent(rows.score, rows.gold, pairs, TIED[options.get("ties", "lost")]), rows.group[pairs.one]
+    values, _ = accuracy_of_pools(rows.score, rows.gold, pairs, 1.0)
+    _, first = np.unique(pairs.pool, return_index=True)
+    return values, rows.group[pairs.one[first]]
+
+
+def _groups(rows: Judgements, key: str) -> int:
+    values, group = _values(rows, key, {})
+    return int(np.unique(group[~np.isnan(values)]).size)
+
+
+def _bounds(judgements: Judgements, n_groups: int, options: Mapping[str, str]) -> tuple[float, float] | None:
+    """Consistency with every pair of an unscored row lost, and won."""
+    values, group = _values(judgements, "consistency", options)
+    pairs = text_pairs(judgements.pool)
+    open_ = np.isnan(judgements.score[pairs.one] + judgements.score[pairs.other]) & ~np.isnan(values)
+    if not (~np.isnan(values)).any():
+        return None
+    low, high = (value(pool_mean(np.where(open_, end, values), group, n_groups), n_groups) for end in (0.0, 1.0))
+    return pair_of_bounds(low, high)
+
+
+def _alone(judgements: Judgements) -> NDArray[np.bool_]:
+    """The rows that share their pool with no other."""
+    _, index, sizes = np.unique(judgements.pool, return_inverse=True, return_counts=True)
+    return np.asarray(sizes[index] == 1)
+
+
+def _crowded(judgements: Judgements) -> str:
+    pairs = number_of_pairs(judgements.pool)
+    return f"{pairs:,} pairs of rows share an input, more than {MOST_PAIRS:,}" if pairs > MOST_PAIRS else ""
+
+
+def _blind(judgements: Judgements, unlike: bool = False) -> str:
+    if why := _crowded(judgements):
+        return why
+    if not number_of_pairs(judgements.pool):
+        return "no two rows share an input"
+    codes, index = np.unique(judgements.pool, return_inverse=True)
+    low, high = group_ends(judgements.gold, index, codes.size)
+    return "" if not unlike or (low < high).any() else "no two rows of unlike gold share an input"
+
+
+PROTOCOL = Protocol(
+    name="preference",
+    title="Which of two texts of one input is better (%)",
+    about="how often the score prefers the better of two texts of one input: consistency, pairwise accuracy",
+    measures=(
+        Measure(
+            "consistency",
+            "Consistency",
+            *(100.0, 1),
+            about="share of pairs of unlike gold whose better text scores higher",
+            blind=partial(_blind, unlike=True),
+            ability="prefer the better of two texts",
+            chance=0.5,
+        ),
+        Measure(
+            "pairwise",
+            "Pairwise accuracy",
+            *(100.0, 1),
+            about="share of an input's pairs ordered, or tied, as in the gold, at the tie that is best for the metric",
+            blind=_blind,
+        ),
+    ),
+    headline="consistency",
+    shown=lambda judgements: KEYS,
+    evaluate=evaluate,
+    replicate=replicates,
+    options={
+        "ties": Option(
+            "what a pair of equal scores counts",
+            {
+                "lost": "consistency counts a tie as a failure, as BUMP does",
+                "half": "consistency counts a tie as one half",
+            },
+        )
+    },
+    usual=False,
+    judge=decide,
+    influence=influence,
+)
