@@ -56,8 +56,8 @@ def compare(
 ) -> Sheets:
     """Compare every pair of metrics under every protocol, their agreement, and what they gain together.
 
-    by: subgroups, "system", "length" or "position". bias, agreement, complementarity: that analysis alone. margin: raw
-    difference within which two metrics count as equally good.
+    by: subgroups, "system", "length", "position" or a field of ratings. bias, agreement, complementarity: that analysis
+    alone. margin: raw difference within which two metrics count as equally good.
     """
     from metaeval.experiment.comparing.contrasts import check_comparison, compare_pairs
     from metaeval.experiment.comparing.further import further_sheets

@@ -22,7 +22,9 @@ def compare(
     given: opt.Given,
     by: Annotated[
         str | None,
-        typer.Option(help="Subgroups: system, length, position, or dataset (name several).", metavar="PART"),
+        typer.Option(
+            help="Subgroups: system, length, position, a field of ratings, or dataset (name several).", metavar="PART"
+        ),
     ] = None,
     bias: Annotated[
         bool, typer.Option("--bias", help="Preference for length and position at one human level.")

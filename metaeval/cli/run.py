@@ -66,6 +66,10 @@ def evaluate(
         list[str] | None,
         typer.Argument(help="Score files (.parquet, .jsonl, .csv, .tsv, .xlsx).", metavar="[SCORES]..."),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="A table by part instead: system, length, position, or a field of ratings.", metavar="PART"),
+    ] = None,
 ) -> None:
     """Evaluate score files: no model, no store.
 
@@ -76,6 +80,7 @@ def evaluate(
       metaeval evaluate mine.jsonl theirs.jsonl -d wice --data ../shared/data -p all
       metaeval evaluate -d frank                (published scores of 15 metrics)
       metaeval evaluate mine.jsonl -d ratings --data my_ratings.jsonl
+      metaeval evaluate -d ratings --data pairs.csv -p preference --by error_type
     """
     from metaeval.experiment.columns import FILE_PREFIX
     from metaeval.experiment.prepared_run import find_dataset
@@ -84,7 +89,24 @@ def evaluate(
     chosen = given.run(metrics=[f"{FILE_PREFIX}{file}" for file in files or ()], metric_options={})
     if not files and find_dataset(chosen.dataset, chosen)[0].kind == "corpus":
         raise typer.BadParameter(f"none is given, and {chosen.dataset} has no published scores.", param_hint="SCORES")
-    _run(chosen, given, run_scores)
+    if by:
+        _by_part(chosen, given, by)
+    else:
+        _run(chosen, given, run_scores)
+
+
+def _by_part(config: RunConfig, given: opt.Given, by: str) -> None:
+    from metaeval.cli.output import close, sheet_folder, show_grids, write_sheets
+    from metaeval.experiment.comparing.subgroups import by_part, check_division
+    from metaeval.experiment.metric_scores import load_panel
+
+    check_division(by, config)
+    panel = load_panel(config, bool(config.metrics), least=1)
+    sheets = by_part([panel], by)
+    written = write_sheets(sheets, sheet_folder(config.results, "evaluate", sheets))
+    if not given.quiet:
+        show_grids([sheet.grid for sheet in sheets])
+    close([panel], "evaluate", sheets, written)
 
 
 @opt.takes("config metrics dataset split data unit pool store budget requests batch rehash set quiet")

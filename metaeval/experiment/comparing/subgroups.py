@@ -1,21 +1,23 @@
-"""Metrics on parts of the data: by system, statement length, place or data set, with intervals and counts."""
+"""Metrics on parts of the data: by system, length, place, data set or field, with intervals and counts."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.config import RunConfig
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError, shown, unknown
 from metaeval.experiment.evaluation import Asked
 from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged, make_sheet, protocols_of
-from metaeval.experiment.prepared_run import Frame, RatedSet
-from metaeval.files import sha256_json
+from metaeval.experiment.prepared_run import Frame, RatedSet, find_dataset
+from metaeval.files import safe_name, sha256_json
 from metaeval.report.cells import cell
 from metaeval.report.grid import Block, Cell, Line, Note, count, plain
 from metaeval.report.notes import intervals_of, letters
@@ -24,12 +26,16 @@ from metaeval.report.sheet import Record, Sheet
 from metaeval.stats.arrays import Bools
 from protocols.contract import Estimate, Protocol
 
-Division = Literal["system", "dataset", "length", "position"]
-DIVISIONS: tuple[str, ...] = get_args(Division)
+DIVISIONS = ("system", "dataset", "length", "position")
+DIMENSION = "dimension"
+"""The field of ratings whose parts are the same texts, rated for another thing."""
+MOST_PARTS = 60
 
 _THIRDS = ("first third", "middle third", "last third")
 _WHOLE = "the document's only chunk"
 _ALL = "all"
+_NOT_SAID = "not said"
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 Named = tuple[list[str], Sequence[str]]
 """The name of each row's part, and all names in the order in which they are shown."""
@@ -45,18 +51,21 @@ class Part:
     rows: Bools
 
 
-def check_division(by: str, config: RunConfig) -> Division:
-    """The division by its name; `UserError` for another, and for one that the run's unit does not have."""
+def check_division(by: str, config: RunConfig) -> str:
+    """The division by its name; `UserError` for another, and for one that the run's unit does not have.
+
+    Which fields ratings have is told by `parts_of`, since only their file says it.
+    """
     if by == "position" and config.unit != "chunk":
         raise UserError(
             f"A place in a document is a chunk's: --by position needs unit=chunk (unit is {config.unit!r})."
         )
-    if by not in DIVISIONS:
+    if by not in DIVISIONS and find_dataset(config.dataset, config)[0].kind != "ratings":
         raise unknown("division", by, DIVISIONS)
-    return cast(Division, by)
+    return by
 
 
-def parts_of(panels: Sequence[Panel], protocol: Protocol, by: Division) -> list[Part]:
+def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Part]:
     """The parts of the rows that a protocol sees, all of them together first; `UserError` where there is no such part.
 
     panels: one, or with by="dataset" one a data set.
@@ -71,11 +80,29 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: Division) -> list[
         ]
     (panel,) = panels
     frame = frame_of(panel, protocol)
-    names, order = {"system": _systems, "length": _lengths, "position": _places}[by](panel, frame)
+    divide = {"system": _systems, "length": _lengths, "position": _places}.get(by) or partial(_values, by)
+    names, order = divide(panel, frame)
     labels = np.array(names)
     whole = Part(_ALL, panel, frame, np.ones(labels.size, dtype=np.bool_))
     parts = (Part(name, panel, frame, labels == name) for name in dict.fromkeys(order))
-    return [whole, *(part for part in parts if part.rows.any())]
+    return [*([] if by == DIMENSION else [whole]), *(part for part in parts if part.rows.any())]
+
+
+def _values(by: str, panel: Panel, frame: Frame) -> Named:
+    """The values of a field of the ratings; numbers in their order."""
+    source = panel.source
+    rows = [source.ratings.rows[number] for number in frame.numbers] if isinstance(source, RatedSet) else []
+    known = [name for name in ("subset",) if any(row.subset for row in rows)]
+    known += dict.fromkeys(name for row in rows for name in row.fields)
+    if by not in known:
+        raise unknown("division", by, [*known, "system", "length"])
+    names = [(row.subset if by == "subset" else row.fields.get(by, "")) or _NOT_SAID for row in rows]
+    values = sorted(set(names))
+    if len(values) > MOST_PARTS:
+        raise UserError(
+            f"{frame.name} has {len(values):,} values of {shown(by)}, and a table {MOST_PARTS} parts at most."
+        )
+    return names, sorted(values, key=lambda name: (float(name) if _NUMBER.fullmatch(name) else math.inf, name))
 
 
 def _systems(panel: Panel, frame: Frame) -> Named:
@@ -131,7 +158,7 @@ def _places(panel: Panel, frame: Frame) -> Named:
     return names, (*_THIRDS, _WHOLE)
 
 
-_TITLES: Mapping[Division, str] = {
+_TITLES: Mapping[str, str] = {
     "system": "generating system",
     "dataset": "data set",
     "length": "statement length",
@@ -142,7 +169,7 @@ FEW = 10
 """Groups below which an interval is not to be trusted."""
 
 
-def by_part(panels: Sequence[Panel], by: Division) -> list[Sheet]:
+def by_part(panels: Sequence[Panel], by: str) -> list[Sheet]:
     """Each metric's headline measure on every part, one sheet for each protocol that reads the data.
 
     panels: one, or with by="dataset" one a data set, with the same metrics. Raises `UserError` where the data cannot
@@ -154,7 +181,7 @@ def by_part(panels: Sequence[Panel], by: Division) -> list[Sheet]:
     return telling or sheets
 
 
-def _readable(panels: Sequence[Panel], by: Division) -> list[Asked]:
+def _readable(panels: Sequence[Panel], by: str) -> list[Asked]:
     """The protocols that read every data set; a pool is no pool any more when its chunks are divided."""
     found = protocols_of(panels[0])
     for panel in panels[1:]:
@@ -168,7 +195,7 @@ def _readable(panels: Sequence[Panel], by: Division) -> list[Asked]:
     return found
 
 
-def _sheet(panels: Sequence[Panel], asked: Asked, by: Division, parts: Sequence[Part]) -> Sheet:
+def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Part]) -> Sheet:
     protocol, options = asked
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
     column = Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
@@ -184,10 +211,10 @@ def _sheet(panels: Sequence[Panel], asked: Asked, by: Division, parts: Sequence[
     sheet = make_sheet(
         panels[0],
         parts[0].frame,
-        f"{protocol.name}-by-{by}",
-        f"{plain(protocol.title)}: {plain(measure.label)} by {_TITLES[by]}",
+        f"{protocol.name}-by-{safe_name(by)}",
+        f"{plain(protocol.title)}: {plain(measure.label)} by {_TITLES.get(by, plain(by))}",
         {"protocol": protocol.name, **options, "by-part": by},
-        (by, headings, [Block("", tuple(lines))]),
+        (plain(by), headings, [Block("", tuple(lines))]),
         records,
         footnotes=(*(warned if few else ()), *(Note(letter, reason) for reason, letter in reasons.items())),
         data=_together([part.frame.summary for part in parts]) if by == "dataset" else None,

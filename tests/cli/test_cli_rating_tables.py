@@ -1,0 +1,139 @@
+"""Tables of ratings at the command line: what their columns are taken for, and the tables that come out."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+from metaeval.files import csv_text
+from metaeval.report.result import load_result
+from metaeval.report.sheet import load_sheet
+
+QUICK = tuple(f"--set={key}" for key in ("interval.resamples=0", "comparison.permutations=0", "controls=false"))
+RNG = np.random.default_rng(11)
+
+
+def write(path, columns):
+    """A CSV of columns by heading."""
+    path.write_text(csv_text([list(columns), *zip(*columns.values(), strict=True)]))
+
+
+def values(path, measure):
+    """A measure of every metric of a result file."""
+    return {row.metric: row.values[measure].value for row in load_result(path).rows}
+
+
+def parts(path):
+    """The value of each metric on each part, from a sheet."""
+    return {(one["part"], one["metric"]): one["value"] for one in load_sheet(path).records}
+
+
+def evaluated(cli, path, *more):
+    ended = cli("evaluate", "-d", "ratings", "--data", path, *QUICK, *more)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def test_minimal_pairs_by_subset(cli, tmp_path):
+    n, better = 24, np.tile([1, 0], 24)
+    pair = np.repeat(np.arange(n), 2)
+    kinds = np.array(["entity", "predicate"])[pair % 2]
+    scores = RNG.integers(0, 3, 2 * n)
+    write(
+        tmp_path / "pairs.csv",
+        {
+            "id": [f"{p}-{g}" for p, g in zip(pair, better, strict=True)],
+            "article": [f"a{p // 2}" for p in pair],
+            "pair": pair,
+            "gold": better,
+            "error type": kinds,
+            "rouge": scores,
+        },
+    )
+    evaluated(cli, "pairs.csv", "-p", "preference", "--by", "error type")
+    found = parts(next(tmp_path.glob("results/evaluate/*/preference-by-error_type.json")))
+    won = scores[0::2] > scores[1::2]
+    for kind in ("entity", "predicate"):
+        assert found[kind, "rouge"] == pytest.approx(won[kinds[0::2] == kind].mean(), abs=1e-12)
+    assert found["all", "rouge"] == pytest.approx(won.mean(), abs=1e-12)
+    ended = cli("evaluate", "-d", "ratings", "--data", "pairs.csv", *QUICK, "--by", "error_type")
+    assert (ended.code, "Did you mean 'error type'? Known: error type, length, system." in ended.err) == (2, True)
+
+
+def test_two_graded_sets_with_four_dimensions(cli, tmp_path):
+    names, n = ("coherence", "consistency", "fluency", "relevance"), 40
+    gold = {name: RNG.integers(1, 6, n) for name in names}
+    scores = gold["consistency"] + RNG.normal(size=n)
+    sets = np.repeat(["news", "dialogue"], n // 2)
+    rows = {"id": range(n), "query": np.arange(n) // 2, "subset": sets}
+    write(tmp_path / "graded.csv", {**rows, **{f"gold:{name}": one for name, one in gold.items()}, "mine": scores})
+    evaluated(cli, "graded.csv", "-p", "correlation", "--by", "dimension", "--set", "dataset_options.gold=all")
+    found = parts(next(tmp_path.glob("results/evaluate/*/correlation-by-dimension.json")))
+    assert found == {(name, "mine"): pytest.approx(spearmanr(gold[name], scores)[0], abs=1e-12) for name in names}
+    evaluated(cli, "graded.csv", "-p", "correlation", "--by", "subset", "--set", "dataset_options.gold=fluency")
+    found = parts(next(tmp_path.glob("results/evaluate/*/correlation-by-subset.json")))
+    for name in ("news", "dialogue"):
+        of = sets == name
+        assert found[name, "mine"] == pytest.approx(spearmanr(gold["fluency"][of], scores[of])[0], abs=1e-12)
+    ended = cli("evaluate", "-d", "ratings", "--data", "graded.csv")
+    assert (ended.code, "add --set dataset_options.gold=NAME" in ended.err) == (2, True)
+
+
+def test_verdicts_of_several_judges(cli, tmp_path, caplog):
+    gold = RNG.integers(0, 2, 60)
+    judges = {f"judge {n}": np.where(RNG.random(60) < 0.8, gold, 1 - gold) for n in range(3)}
+    said = {name: np.where(one == 1, "yes", "no") for name, one in judges.items()}
+    write(tmp_path / "verdicts.csv", {"item": range(60), "human": np.where(gold == 1, "full", "none"), **said})
+    evaluated(cli, "verdicts.csv", "-p", "verdicts,classification,binary")
+    assert "verdicts.csv has no column 'group': each row counts as a group of its own." in caplog.text
+    found = values(tmp_path / "results/latest/verdicts.json", "balanced_accuracy")
+    assert found == {name: pytest.approx(balanced_accuracy_score(gold, one), abs=1e-12) for name, one in judges.items()}
+    for name in ("classification", "binary"):
+        assert len(load_result(tmp_path / f"results/latest/{name}.json").columns) == 1
+
+
+def test_one_score_a_citation_with_three_levels(cli, tmp_path):
+    gold = RNG.integers(0, 3, 90)
+    scores = np.round(gold + RNG.normal(size=90), 1)
+    words = np.array(["none", "partial", "full"])[gold]
+    write(tmp_path / "citations.csv", {"id": range(90), "article": np.arange(90) // 3, "level": words, "mine": scores})
+    evaluated(cli, "citations.csv", "-p", "classification,binary")
+    classified = tmp_path / "results/latest/classification.json"
+    for key, high, low in (("fs_ns", 2, 0), ("fs_ps", 2, 1), ("ps_ns", 1, 0)):
+        used = np.isin(gold, (high, low))
+        expected = roc_auc_score(gold[used] == high, scores[used])
+        assert values(classified, key)["mine"] == pytest.approx(expected, abs=1e-12)
+    found = values(tmp_path / "results/latest/binary.json", "some_none")["mine"]
+    assert found == pytest.approx(roc_auc_score(gold > 0, scores), abs=1e-12)
+
+
+def test_columns_are_taken_for_what_they_hold_or_for_what_is_said(cli, tmp_path):
+    columns = {"key": ["a", "b", "c"], "truth": [1, 0, 1], "year": [1999, 2001, 2001], "mine": [0.5, "", 0.1]}
+    write(tmp_path / "own.csv", columns)
+    named = [f"--set=dataset_options.{one}" for one in ("id=key", "gold=truth", "metrics=mine")]
+    ended = evaluated(cli, "own.csv", "-p", "classification", "--by", "year", *named)
+    assert {"1999", "2001"} <= {part for part, _ in parts(next(tmp_path.glob("results/evaluate/*/*.json")))}, ended.out
+    ended = cli("evaluate", "-d", "ratings", "--data", "own.csv")
+    assert ended.code == 2
+    assert "no column for the human rating; its columns are" in ended.err
+    assert "add --set dataset_options.gold=COLUMN" in ended.err
+    (tmp_path / "bad.csv").write_text("id,gold,mine\na,1,0.5\nb,high,0.1\n")
+    ended = cli("evaluate", "-d", "ratings", "--data", "bad.csv")
+    assert (ended.code, 'column "gold" is "high": write a number' in ended.err) == (2, True), ended.err
+
+
+def test_lines_hold_the_same_as_tables(cli, tmp_path):
+    rows = [
+        {"id": f"r{n}", "group": f"g{n // 2}", "gold": ("full", "none")[n % 2], "fields": {"domain": "ab"[n % 2]}}
+        | {"pair": f"p{n // 2}", "scores": {"judge": ("yes", "no")[(n // 3) % 2]}}
+        for n in range(12)
+    ]
+    (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    evaluated(cli, "own.jsonl", "-p", "verdicts,preference")
+    assert values(tmp_path / "results/latest/verdicts.json", "accuracy") == {"judge": pytest.approx(8 / 12)}
+    rows[1] |= {"pair": "p5"}
+    (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = cli("evaluate", "-d", "ratings", "--data", "own.jsonl")
+    assert (ended.code, "a pair lies within one group" in ended.err) == (2, True)
