@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.influence import Influence, less, t_interval, t_test
 from metaeval.stats.resampling import bootstrap, swaps
+from metaeval.stats.ties import midranks
 from protocols.contract import Influences, Judgements, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import ONE_GROUP, interval_of, jackknifed, regroup, studentised_interval
 
@@ -141,7 +141,7 @@ def _permute(
 def _scaled(score: Floats, form: str) -> Floats:
     """Scores as ranks, as z-scores, or as they are."""
     if form == "ranks":
-        return np.asarray(rankdata(score), dtype=np.float64)
+        return midranks(score)
     if form != "z":
         return score
     # Scaling by a power of two is exact and keeps the squares from overflowing, or from vanishing.

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 import numpy as np
-from scipy.stats import rankdata
 
 from metaeval.stats.bounds import attainable, extreme_scores, perfect
 from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
 from metaeval.stats.resampling import Draws, bootstrap, replicate
 from metaeval.stats.significance import steiger, williams
+from metaeval.stats.ties import midranks
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
@@ -155,7 +155,7 @@ def _williams_steiger(gold: Floats, one: Floats, other: Floats) -> dict[str, flo
 
 
 def _by_ranks(gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
-    return _williams_steiger(rankdata(gold), rankdata(one), rankdata(other))
+    return _williams_steiger(midranks(gold), midranks(one), midranks(other))
 
 
 _plain = partial(Measure, blind=_one_level, chance=0.0)

@@ -96,8 +96,12 @@ def _ridge(features: Values, goal: Values, new: Values) -> Values:
     used = features.any(axis=0)  # a word that no row has gets weight 0: leaving it out changes the cost alone
     features, new = features[:, used], new[:, used]
     middle = goal.mean()
-    gram = features.T @ features + _RIDGE * np.eye(features.shape[1])
-    weights = np.linalg.solve(gram, features.T @ (goal - middle))
+    if len(features) < features.shape[1]:  # the same weights from the smaller of the two systems of equations
+        gram = features @ features.T + _RIDGE * np.eye(len(features))
+        weights = features.T @ np.linalg.solve(gram, goal - middle)
+    else:
+        gram = features.T @ features + _RIDGE * np.eye(features.shape[1])
+        weights = np.linalg.solve(gram, features.T @ (goal - middle))
     predicted: Values = new @ weights + middle
     # Two statements with the same words get the same score to the last bit, whatever order the solver summed in.
     return predicted.round(9)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy.stats import rankdata
 
 from metaeval.stats.arrays import (
     Bools,
@@ -21,6 +20,7 @@ from metaeval.stats.arrays import (
     weighted_sums,
 )
 from metaeval.stats.resampling import Prepared, Tile, value
+from metaeval.stats.ties import midranks
 
 
 def cohen_kappa(counts: Floats) -> Floats:
@@ -161,7 +161,7 @@ def _unit_ranks(values: Floats) -> Floats:
     """Midranks (n,) centred and scaled to length 1; NaN if all values are equal or there are none."""
     if values.size < 2 or values.min() == values.max():
         return np.full(values.size or 1, np.nan)
-    centred = rankdata(values) - (values.size + 1) / 2
+    centred = midranks(values) - (values.size + 1) / 2
     return np.asarray(centred / np.linalg.norm(centred))
 
 

@@ -7,10 +7,9 @@ more beside its ceiling. A measure with missing scores says more beside its lowe
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
 from metaeval.stats.arrays import Bools, Floats, Ints, check_finite, check_lengths
-from metaeval.stats.ties import run_starts, tie_blocks
+from metaeval.stats.ties import midranks, run_starts, tie_blocks
 
 
 def attainable(score: Floats, gold: Floats) -> dict[str, float]:
@@ -35,7 +34,7 @@ def attainable(score: Floats, gold: Floats) -> dict[str, float]:
     concordant = pairs - score_ties - gold_ties + both
     return {
         "pearson": _pearson(x, y, np.ones(x.size)),
-        "spearman": _pearson(rankdata(x), rankdata(y), np.ones(x.size)),
+        "spearman": _pearson(midranks(x), midranks(y), np.ones(x.size)),
         "kendall": float(concordant / np.sqrt(pairs - score_ties) / np.sqrt(pairs - gold_ties)),
     }
 

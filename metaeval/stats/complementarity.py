@@ -11,11 +11,11 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from scipy.stats import rankdata
 
 from metaeval.stats.arrays import Floats, Ints, check_finite, check_lengths
 from metaeval.stats.decisions import group_folds
 from metaeval.stats.resampling import bootstrap
+from metaeval.stats.ties import midranks
 
 Objective = Literal["spearman", "auc"]
 Kind = Literal["pair", "everything"]
@@ -126,7 +126,7 @@ def _spearman(score: Floats, target: Floats) -> float:
     """Spearman correlation of score and target, (n,) each; NaN where one is constant."""
     if score.size < 2 or score.min() == score.max() or target.min() == target.max():
         return float("nan")
-    return float(np.corrcoef(rankdata(score), rankdata(target))[0, 1])
+    return float(np.corrcoef(midranks(score), midranks(target))[0, 1])
 
 
 def _auc(score: Floats, target: Floats) -> float:
@@ -135,7 +135,7 @@ def _auc(score: Floats, target: Floats) -> float:
     n_negative = target.size - n_positive
     if not n_positive or not n_negative:
         return float("nan")
-    ranks = rankdata(score)[target > 0].sum()
+    ranks = midranks(score)[target > 0].sum()
     return float((ranks - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
 
 

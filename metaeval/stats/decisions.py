@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
 from metaeval.stats.arrays import Bools, Floats, Ints, check_codes, check_finite, check_lengths, ratio
@@ -167,6 +166,8 @@ def fit_isotonic(score: Floats, positive: Bools, new: Floats) -> Floats:
     Pool-adjacent-violators on the distinct scores, linear in between, flat beyond the ends, as scikit-learn's
     `IsotonicRegression(out_of_bounds="clip")`.
     """
+    from scipy.optimize import isotonic_regression  # a third of a second that only calibrations need
+
     block, n_blocks = tie_blocks(score)
     rows = np.bincount(block, minlength=n_blocks).astype(np.float64)
     rate = np.bincount(block, weights=positive, minlength=n_blocks) / rows

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincc, betaincinv, ndtri, stdtrit
-from scipy.stats import kstwobign, rankdata
+from scipy.special import betaincc, betaincinv, kolmogorov, ndtri, stdtrit
 
 from metaeval.stats.arrays import Floats, Ints, check_lengths
+from metaeval.stats.ties import midranks
 
 
 def tail(misses: float, labels: float, rate: float) -> float:
@@ -73,7 +73,7 @@ def design_effect(score: Floats, cluster: Ints, weight: Floats) -> float:
     n, k = score.size, size.size
     if k < 2 or k == n:
         return kish
-    rank = rankdata(score)
+    rank = midranks(score)
     mean = np.bincount(own, rank) / size
     between = np.sum(size * (mean - rank.mean()) ** 2) / (k - 1)
     within = np.sum((rank - mean[own]) ** 2) / (n - k)
@@ -167,4 +167,4 @@ def two_samples(one: Floats, one_effective: float, other: Floats, other_effectiv
     every = np.concatenate([one, other])
     gap = [np.searchsorted(np.sort(own), every, side="right") / own.size for own in (one, other)]
     d = float(np.max(np.abs(gap[0] - gap[1])))
-    return float(kstwobign.sf(d * np.sqrt(one_effective * other_effective / (one_effective + other_effective))))
+    return float(kolmogorov(d * np.sqrt(one_effective * other_effective / (one_effective + other_effective))))

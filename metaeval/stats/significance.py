@@ -14,9 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, rankdata, t
+from scipy.special import ndtr, ndtri, stdtr
 
 from metaeval.stats.arrays import Bools, Floats, Ints, check_finite, check_lengths
+from metaeval.stats.ties import midranks
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,14 @@ def delong(one: Floats, other: Floats, positive: Bools) -> DeLong:
     if not variance > 0:
         return DeLong(auc_one, auc_other, difference, variance, math.nan, math.nan)
     z = difference / math.sqrt(variance)
-    return DeLong(auc_one, auc_other, difference, variance, z, float(2 * norm.sf(abs(z))))
+    return DeLong(auc_one, auc_other, difference, variance, z, float(2 * ndtr(-abs(z))))
 
 
 def _components(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
     """Share of negatives below each positive, and share of positives above each negative; ties count one half."""
-    ranks = rankdata(score)
-    beaten = (ranks[positive] - rankdata(score[positive])) / np.sum(~positive)
-    missed = 1 - (ranks[~positive] - rankdata(score[~positive])) / np.sum(positive)
+    ranks = midranks(score)
+    beaten = (ranks[positive] - midranks(score[positive])) / np.sum(~positive)
+    missed = 1 - (ranks[~positive] - midranks(score[~positive])) / np.sum(positive)
     return np.asarray(beaten), np.asarray(missed)
 
 
@@ -90,7 +91,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     if not spread > 0:
         return math.nan, math.nan
     statistic = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / spread)
-    return statistic, float(2 * t.sf(abs(statistic), n - 3))
+    return statistic, float(2 * stdtr(n - 3, -abs(statistic)))
 
 
 def steiger(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
@@ -110,7 +111,7 @@ def steiger(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     if not spread > 0:
         return math.nan, math.nan
     statistic = (math.atanh(r12) - math.atanh(r13)) * math.sqrt((n - 3) / spread)
-    return statistic, float(2 * norm.sf(abs(statistic)))
+    return statistic, float(2 * ndtr(-abs(statistic)))
 
 
 def _check_correlations(*correlations: float) -> None:
@@ -130,8 +131,8 @@ def tost(difference: float, standard_error: float, margin: float) -> float:
         raise ValueError(f"the standard error must be positive, got {standard_error}")
     if math.isnan(difference) or math.isnan(standard_error):
         return math.nan
-    above = norm.sf((difference + margin) / standard_error)
-    below = norm.cdf((difference - margin) / standard_error)
+    above = ndtr(-(difference + margin) / standard_error)
+    below = ndtr((difference - margin) / standard_error)
     return float(max(above, below))
 
 
@@ -246,14 +247,14 @@ def power_at(difference: float, standard_error: float, groups: int, n_groups: in
     """
     _check_pilot(standard_error, groups, alpha)
     shift = abs(difference) / _error_at(standard_error, groups, n_groups)
-    critical = norm.isf(alpha / 2)
-    return float(norm.sf(critical - shift) + norm.cdf(-critical - shift))
+    critical = -ndtri(alpha / 2)
+    return float(ndtr(shift - critical) + ndtr(-critical - shift))
 
 
 def _quantiles(alpha: float, power: float) -> float:
     if not alpha / 2 < power < 1:
         raise ValueError(f"the power must lie between alpha / 2 = {alpha / 2} and 1, got {power}")
-    return float(norm.isf(alpha / 2) + norm.ppf(power))
+    return float(ndtri(power) - ndtri(alpha / 2))
 
 
 def _error_at(standard_error: float, groups: int, n_groups: int) -> float:

@@ -19,7 +19,7 @@ BROKEN = {
         "NoMetric": "is not a metric: give a subclass of metaeval.scoring.contract.Metric",
         "NoCard": "NoCard has no card: set `card = MetricCard(",
         "NoLicence": "The card's licence is empty: fill it",
-        "Two": "score returned 2 answers for 42 pairs: return one PairScore for each pair, in the order given.",
+        "Two": "score returned 2 answers for 38 pairs: return one PairScore for each pair, in the order given.",
         "Numbers": "score returned 0.5, not a PairScore: return PairScore(score).",
         "NotFinite": "score returned PairScore(nan): a score is a finite number; where there is none, return "
         "PairScore(None",
