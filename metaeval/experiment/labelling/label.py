@@ -102,14 +102,14 @@ def draw(
         run = (config or RunConfig()).model_copy(update={"metrics": (metric,)})
         (column,) = scored(items, run, progress)
         score = filled(column)
-        rank = np.argsort(np.argsort(score[free], kind="stable"), kind="stable") / max(free.size - 1, 1)
+        rank = _ranks(score[free])
         if design == "stratified":
             many = int(np.clip(n // _PER_STRATUM, 1, _MOST_STRATA))
             stratum = np.minimum((rank * many).astype(np.int64), many - 1)
             strata = [f"score {number + 1} of {many}" for number in stratum]
             rows, chance = draw_stratified(stratum, n, seed)
         else:
-            rows, chance = draw_in_proportion(_LEAST + (1 - _LEAST) * (1 - np.abs(2 * rank - 1)), n, seed)
+            rows, chance = draw_in_proportion(uncertain_sizes(score[free]), n, seed)
     known: dict[str, float] = {}
     if besides:
         # An item that has a label would have had the chance of the others with its score.
@@ -122,6 +122,16 @@ def draw(
         )
         strata, unit = [""] * free.size, judged(items, besides).unit  # whole answers keep a variance over answers
     return Drawn(items, free[rows], chance[rows], [strata[row] for row in rows], cast(Unit, unit), known)
+
+
+def _ranks(score: Floats) -> Floats:
+    """Ranks from 0 to 1, ties in order."""
+    return np.argsort(np.argsort(score, kind="stable"), kind="stable") / max(score.size - 1, 1)
+
+
+def uncertain_sizes(score: Floats) -> Floats:
+    """What the probabilities of the design "uncertain" are in proportion to, (N,): 1 in the middle of the scores."""
+    return np.asarray(_LEAST + (1 - _LEAST) * (1 - np.abs(2 * _ranks(score) - 1)))
 
 
 def _whole(of: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
