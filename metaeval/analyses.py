@@ -183,19 +183,20 @@ def fit_gate(
     max_unsupported: float = 0.2,
     alpha: float = 0.05,
     target: Literal["partial", "full"] = "partial",
+    promise: Literal["confidence", "mean"] = "confidence",
     columns: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> Fitted:
     """Fit a gate: the first of the metrics, the cheapest first, and its threshold, that keep a promise.
 
-    The promise: at most `max_missed` of unsupported citations are not flagged. answers, labels, columns: as in
-    `estimate`. The gate is None where no metric keeps it.
+    The promise: at most `max_missed` of unsupported citations are not flagged, with confidence 1 - alpha ("mean": of
+    one metric, on average). answers, labels, columns: as in `estimate`. The gate is None where no metric keeps it.
     """
     from metaeval.experiment.labelling.gate import fit
 
     limits = max_missed, max_flagged, max_unsupported, alpha, target
     with notebook_progress() as progress:
-        return fit(answers, labels, metrics, *limits, columns, _config((), settings), progress)
+        return fit(answers, labels, metrics, *limits, columns, _config((), settings), progress, promise)
 
 
 def check_gate(

@@ -211,6 +211,9 @@ def gate_fit(
         float, typer.Option(help="Most unsupported citations that a release may have.", metavar="SHARE")
     ] = 0.2,
     alpha: Annotated[float, typer.Option(help="Chance at which the promise may fail.", metavar="SHARE")] = 0.05,
+    promise: Annotated[
+        str, typer.Option(help="confidence, or mean: kept on average only (one metric).", metavar="NAME")
+    ] = "confidence",
     target: Annotated[
         str, typer.Option(help="Lowest human level that counts as supported: full or partial.", metavar="LEVEL")
     ] = "partial",
@@ -238,7 +241,7 @@ def gate_fit(
     run = given.run(metrics=tuple(named))
     with scoring_progress(given.quiet) as progress:
         limits = max_missed, max_flagged, max_unsupported, alpha, target
-        found = gates.fit(answers, labels, named, *limits, _columns(map_), run, progress)
+        found = gates.fit(answers, labels, named, *limits, _columns(map_), run, progress, promise)
     sheet = fit_sheet(found)
     folder = job_folder(run.results / "gate", [sheet.data.name], sheet.grid.signatures)
     written = write_sheet(sheet, folder)
@@ -246,7 +249,7 @@ def gate_fit(
         written.append(folder / "gate.json")
         gates.write_gate(found.gate, written[-1])
         gates.write_gate(found.gate, output)
-    for sentence in fit_sentences(found, max_missed, max_flagged, alpha):
+    for sentence in fit_sentences(found, max_missed, max_flagged, alpha, promise):
         say(sentence)
     if not given.quiet:
         show_grids([sheet.grid])

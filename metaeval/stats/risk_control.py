@@ -4,17 +4,24 @@ A citation is flagged where its score is below a threshold. The promise is on th
 citations those that are not flagged: with chance 1 - alpha over labels it is at most `rate`. Thresholds are tested in
 an order that is fixed beforehand, from flagging nearly all to flagging few; the last one before the first failure is
 taken.
+
+A promise on the mean says less (conformal risk control, Angelopoulos et al. 2022, arXiv 2208.02814): over the labels
+that could have been drawn, and the answer that comes next, the missed share is at most `rate` on average.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.special import betaincc, betaincinv, kolmogorov, ndtri, stdtrit
 
 from metaeval.stats.arrays import Floats, Ints, check_lengths
 from metaeval.stats.ties import midranks
+
+Promise = Literal["confidence", "mean"]
+"""Whether the missed share is bounded with a confidence over the labels, or on average."""
 
 
 def tail(misses: float, labels: float, rate: float) -> float:
@@ -44,6 +51,14 @@ def labels_for(rate: float, alpha: float, misses: int = 0) -> int:
         n = (short + enough) // 2
         short, enough = (n, enough) if tail(misses, n, rate) > alpha else (short, n)
     return enough
+
+
+def answers_for_mean(rate: float, missed: float = 0.0) -> int | None:
+    """The least number of answers with an unsupported label whose mean missed share tells a mean of `rate`; None: none.
+
+    9 for a rate of .1 and no miss: (9 * 0 + 1) / (9 + 1) is .1.
+    """
+    return int(np.ceil((1 - rate) / (rate - missed) - 1e-9)) if missed < rate else None
 
 
 def labels_to_tell(true: float, rate: float, alpha: float, power: float = 0.8, most: int = 100_000) -> int | None:
@@ -88,7 +103,7 @@ class Tested:
     """A threshold and what the labels say of it.
 
     labels: effective number of unsupported labels. missed: share of them at or above the threshold. bound: the upper
-    bound of the missed share. flagged: share of the supported below it (NaN: none is labelled).
+    bound of the missed share, or of its mean. flagged: share of the supported below it (NaN: none is labelled).
     """
 
     threshold: float
@@ -109,11 +124,19 @@ def threshold_order(score: Floats) -> Floats:
 
 
 def choose_threshold(
-    score: Floats, unsupported: Floats, weight: Floats, cluster: Ints, thresholds: Floats, rate: float, alpha: float
+    score: Floats,
+    unsupported: Floats,
+    weight: Floats,
+    cluster: Ints,
+    thresholds: Floats,
+    rate: float,
+    alpha: float,
+    promise: Promise = "confidence",
 ) -> tuple[list[Tested], int]:
     """What the labels say of each threshold, and the number of those, from the first, that keep the promise.
 
-    score, unsupported (0 or 1), weight (inverse probabilities), cluster: (n,) of the labelled items.
+    score, unsupported (0 or 1), weight (inverse probabilities), cluster: (n,) of the labelled items. thresholds: from
+    the highest down.
     """
     check_lengths(score=score, unsupported=unsupported, weight=weight, cluster=cluster)
     bad = unsupported > 0.5
@@ -129,12 +152,32 @@ def choose_threshold(
     flagged = (
         below[np.searchsorted(score[~bad][order], thresholds, side="left")] / fine if fine else thresholds * np.nan
     )
-    failed = [tail(lost * effective, effective, rate) > alpha for lost in missed.tolist()]
-    found = [
-        Tested(at, effective, lost, upper_bound(lost * effective, effective, alpha), share)
-        for at, lost, share in zip(thresholds.tolist(), missed.tolist(), flagged.tolist(), strict=True)
-    ]
+    if promise == "mean":
+        bounds = mean_bounds(own, heavy, cluster[bad], thresholds).tolist()
+        failed = [bound > rate + 1e-12 for bound in bounds]
+    else:
+        bounds = [upper_bound(lost * effective, effective, alpha) for lost in missed.tolist()]
+        failed = [tail(lost * effective, effective, rate) > alpha for lost in missed.tolist()]
+    rows = zip(thresholds.tolist(), missed.tolist(), bounds, flagged.tolist(), strict=True)
+    found = [Tested(at, effective, lost, bound, share) for at, lost, bound, share in rows]
     return found, [*failed, True].index(True)
+
+
+def mean_bounds(score: Floats, weight: Floats, cluster: Ints, thresholds: Floats) -> Floats:
+    """What the mean missed share of the next answer is at most, (T,); score, weight, cluster: (n,) of the unsupported.
+
+    (sum w L + max w) / (sum w + max w) over answers, L the share of an answer's unsupported labels that is missed and w
+    its mean weight: as if the next answer, of the largest weight, were missed whole. 1 without a label.
+    """
+    if not score.size:
+        return np.ones(thresholds.size)
+    own = np.unique(cluster, return_inverse=True)[1]
+    size = np.bincount(own)
+    each, heavy = weight / np.bincount(own, weight)[own], np.bincount(own, weight) / size
+    order = np.argsort(score, kind="stable")
+    above = np.concatenate([np.cumsum((heavy[own] * each)[order][::-1])[::-1], [0.0]])
+    lost = above[np.searchsorted(score[order], thresholds, side="left")]
+    return np.asarray((lost + heavy.max()) / (heavy.sum() + heavy.max()))
 
 
 def corrected_share(

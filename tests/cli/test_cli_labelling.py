@@ -232,6 +232,25 @@ def test_a_gate_is_fitted_and_says_what_it_needed(gate):
     assert Path("results/latest/gate.json").read_bytes() == Path("gate.json").read_bytes()
 
 
+def test_a_promise_on_the_mean_is_another_promise(cli, gate):
+    ended = cli(*"gate fit fit.csv -l fit.csv -m cheap --promise mean -o mean.json".split())
+    assert ended.code == 0, ended.err
+    assert "The promise on the mean" in ended.out
+    assert "needs 9 answers with an unsupported label" in " ".join(ended.out.split())
+    assert "are missed on average" in " ".join(ended.out.split())
+    first, other = read_gate(Path("gate.json")), read_gate(Path("mean.json"))
+    assert (first.promise, other.promise) == ("confidence", "mean")
+    assert other.threshold < first.threshold  # it says less, and so it flags less
+    assert "of them on average" in " ".join(cli("gate", "check", "fit.csv", "mean.json").out.split())
+
+
+def test_a_gate_of_before_there_was_another_promise_is_read(gate):
+    made = json.loads(Path("gate.json").read_text())
+    del made["promise"]
+    Path("gate.json").write_text(json.dumps(made))
+    assert read_gate(Path("gate.json")).promise == "confidence"
+
+
 def test_a_release_passes_or_fails_by_what_is_unsupported(cli, gate):
     table("good.csv", 400, 0.1, 2, level=False)
     table("bad.csv", 400, 0.5, 3, level=False)
@@ -279,6 +298,7 @@ def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli, empty_folder):
         ({"threshold": 0.9}, "was changed since it was fitted"),
         ({"schema": "x"}, "schema is 'x'"),
         ({"alpha": "high"}, "alpha"),
+        ({"promise": "mean"}, "was changed since it was fitted"),
     ],
 )
 def test_a_gate_that_was_changed_is_refused(cli, gate, change, said):
@@ -313,6 +333,8 @@ def test_junit_holds_hostile_ids(cli, gate):
         (["--max-missed", "0"], "--max-missed is 0; allowed: above 0"),
         (["--target", "ful"], "Did you mean 'full'?"),
         (["-m", "cheep"], "Did you mean 'cheap'?"),
+        (["--promise", "meen"], "Did you mean 'mean'?"),
+        (["--promise", "mean", "-m", "cheap,overlap"], "2 metrics are named; allowed: one"),
         (["-l", "nowhere.csv"], "Cannot read nowhere.csv"),
     ],
 )

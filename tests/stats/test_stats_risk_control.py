@@ -5,11 +5,13 @@ import pytest
 from scipy.stats import binom, binomtest, norm
 
 from metaeval.stats.risk_control import (
+    answers_for_mean,
     choose_threshold,
     corrected_share,
     design_effect,
     labels_for,
     labels_to_tell,
+    mean_bounds,
     tail,
     threshold_order,
     two_samples,
@@ -84,6 +86,54 @@ def test_the_promise_holds_under_clusters(correlation):
         tested, passed = choose_threshold(score, bad, np.ones(300), cluster, order, 0.1, 0.05)
         kept += passed == 0 or 1 - norm.cdf(tested[passed - 1].threshold) <= 0.1
     assert kept >= 0.94 * 300
+
+
+def test_the_bound_of_the_mean_is_the_written_formula_and_that_of_mapie():
+    score = np.array([0.33, 0.99, 0.32, 0.79, 0.87, 0.39, 0.44, 0.37, 0.11, 0.48, 0.24, 0.26])
+    score = np.append(score, [0.18, 0.19, 0.81, 0.42, 0.26, 0.59, 0.6, 0.65, 0.91, 0.15, 0.37, 0.28])
+    answer, thresholds = np.arange(24) // 3, np.array([1, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1])
+    found = mean_bounds(score, np.ones(24), answer, thresholds)
+    # get_r_hat_plus(losses (8, 7), thresholds, "crc", None, None, None)[1] of MAPIE 1.6.0.
+    mapie = [0.111111111111, 0.259259259259, 0.37037037037, 0.518518518519, 0.703703703704, 0.851851851852, 1]
+    assert found == pytest.approx(mapie, abs=1e-11)
+    losses = [np.mean(score[answer == one] >= 0.6) for one in range(8)]
+    assert found[2] == pytest.approx((sum(losses) + 1) / (8 + 1))
+    # Answers of weight 1 and 3, one miss in the second: (3 * 1 / 2 + 3) / (1 + 3 + 3).
+    few = mean_bounds(np.array([0.1, 0.1, 0.9]), np.array([1.0, 3, 3]), np.array([0, 1, 1]), np.array([0.5]))
+    assert few == pytest.approx([4.5 / 7])
+    assert mean_bounds(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), np.array([0.5])).tolist() == [1]
+
+
+def test_nine_answers_without_a_miss_tell_a_mean_of_a_tenth():
+    # (9 * 0 + 1) / 10 is .1; with a missed share of .05, (n * .05 + 1) / (n + 1) is .1 from n = 18 on.
+    assert answers_for_mean(0.1) == 9
+    assert answers_for_mean(0.1, 0.05) == 18
+    assert answers_for_mean(0.1, 0.1) is None
+    score, bad = np.zeros(9), np.ones(9)
+    given = np.ones(9), np.arange(9), np.array([0.5]), 0.1, 0.05
+    assert choose_threshold(score, bad, *given, "mean")[1] == 1
+    assert choose_threshold(score, bad, *given)[1] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 5])
+def test_a_promise_on_the_mean_holds_on_average_and_not_with_confidence(size):
+    random = np.random.default_rng(0)
+    cluster, shift = np.arange(60 * size) // size, np.sqrt(2) * norm.ppf(0.95)
+    order = threshold_order(random.normal(size=400) + shift * (random.random(400) < 0.5))
+    missed = {"mean": [], "confidence": []}
+    for _ in range(1500):
+        common = random.normal(size=60)[cluster] * np.sqrt(0.3 * (size > 1))
+        score = common + random.normal(size=60 * size) * np.sqrt(1 - 0.3 * (size > 1))
+        for promise, found in missed.items():
+            tested, kept = choose_threshold(
+                score, np.ones(60 * size), np.ones(60 * size), cluster, order, 0.1, 0.05, promise
+            )
+            found.append(1 - norm.cdf(tested[kept - 1].threshold) if kept else 0.0)
+    # The mean is a little below the promise, since thresholds are 100; the standard error is about .001.
+    assert 0.05 < np.mean(missed["mean"]) <= 0.1 + 0.003
+    assert np.mean(np.array(missed["mean"]) > 0.1) > 0.1
+    assert np.mean(np.array(missed["confidence"]) > 0.1) <= 0.06
 
 
 def test_a_flagged_share_is_corrected_for_both_errors():

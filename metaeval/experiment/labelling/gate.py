@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,7 +26,9 @@ from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample, share, wilson
 from metaeval.stats.risk_control import (
+    Promise,
     Tested,
+    answers_for_mean,
     choose_threshold,
     corrected_share,
     design_effect,
@@ -63,7 +65,8 @@ class Gate(_Strict):
 
     target: the lowest level that counts as supported. missed, flagged: shares of the unsupported that are not flagged
     and of the supported that are, in the labels; bound: the missed share is at most this with confidence 1 - alpha.
-    unsupported_labels, supported_labels: effective numbers. made: what the scores depend on, as in a signature.
+    With the promise "mean" bound is that of the mean, and alpha that of `check` alone. unsupported_labels,
+    supported_labels: effective numbers. made: what the scores depend on, as in a signature.
     """
 
     schema_: Literal["metaeval-gate/1"] = Field(default="metaeval-gate/1", alias="schema")
@@ -76,6 +79,7 @@ class Gate(_Strict):
     max_flagged: float
     max_unsupported: float
     alpha: float
+    promise: Promise = "confidence"
     bound: float
     missed: float
     flagged: float
@@ -91,8 +95,9 @@ class Gate(_Strict):
 
     @property
     def content(self) -> str:
-        """SHA-256 of all but the hash itself."""
-        return sha256_json({key: value for key, value in self.model_dump(by_alias=True).items() if key != "hash"})
+        """SHA-256 of all but the hash itself, and the promise that gates had before there was another."""
+        left_out = {"hash", *(("promise",) if self.promise == "confidence" else ())}
+        return sha256_json({key: value for key, value in self.model_dump(by_alias=True).items() if key not in left_out})
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The outcome of a fit. gate: None where no metric is good enough. needed, there: unsupported labels.
+    """The outcome of a fit. gate: None where no metric is good enough. needed, there: unsupported labels, and with the
+    promise "mean" answers that have one.
 
     effective: as how many independent ones those that there are tell (with the first metric). wanted: labels of any
     level that the missing unsupported ones take, as common as they are; None: nothing would do.
@@ -143,12 +149,14 @@ def fit(
     mapping: Mapping[str, str] | None = None,
     config: RunConfig | None = None,
     progress: MetricProgress | None = None,
+    promise: str = "confidence",
 ) -> Fitted:
     """Find the first of the metrics, and its threshold, that flag all but `max_missed` of unsupported citations.
 
     The promise holds with chance 1 - alpha over labels, the choice of metric (alpha is shared out) and threshold (in a
     fixed order) included. metrics: the cheapest first. max_flagged: most supported citations that may be flagged.
-    max_unsupported: stored for `check`. target: lowest level that counts as supported.
+    max_unsupported: stored for `check`. target: lowest level that counts as supported. promise: "mean" bounds the
+    missed share of an answer on average, for one metric.
 
     Raises `UserError` for settings out of range, and for labels without an unsupported, or a supported, citation.
     """
@@ -158,8 +166,16 @@ def fit(
     _check_allowed(max_unsupported)
     if target not in ("partial", "full"):
         raise unknown("target", target, ("partial", "full"))
+    if promise not in get_args(Promise):
+        raise unknown("promise", promise, get_args(Promise))
     if not metrics:
         raise UserError("No metric is asked for: name at least one, for example -m overlap.")
+    if promise == "mean" and len(dict.fromkeys(metrics)) > 1:
+        raise UserError(
+            f"{len(dict.fromkeys(metrics))} metrics are named; allowed: one, for a promise on the mean does not hold "
+            f"after a choice among several: name one, for example -m {metrics[0]}."
+        )
+    kept = cast(Promise, promise)
     config = (config or RunConfig()).model_copy(update={"metrics": tuple(dict.fromkeys(metrics))})
     items = items_of(answers, mapping)
     own = labels_of(labels, items, mapping)
@@ -174,23 +190,24 @@ def fit(
         )
     columns = scored(items, config, progress)
     each = alpha / len(columns)
-    results = [_candidate(items, found, bad, column, max_missed, max_flagged, each) for column in columns]
+    results = [_candidate(items, found, bad, column, max_missed, max_flagged, each, kept) for column in columns]
     first = next((number for number, one in enumerate(results) if one.passes), None)
     gate = None
     if first is not None:
         limits = max_missed, max_flagged, max_unsupported, alpha
-        gate = _gate(items, own, found, bad, columns[first], results[first], limits, target, config)
+        gate = _gate(items, own, found, bad, columns[first], results[first], limits, target, config, kept)
     more = [one.more for one in results if one.more is not None]
     rate = there / bad.size
     weight = 1 / found.sample.probability
     cluster = items.groups[found.sample.rows]
     effect = design_effect(_cleared(columns[0])[found.sample.rows][bad], cluster[bad], weight[bad])
+    answers = int(np.unique(cluster[bad]).size)
     return Fitted(
         gate=gate,
         candidates=tuple(results),
-        needed=labels_for(max_missed, each),
-        there=there,
-        effective=there / effect,
+        needed=labels_for(max_missed, each) if kept == "confidence" else answers_for_mean(max_missed) or 0,
+        there=there if kept == "confidence" else answers,
+        effective=there / effect if kept == "confidence" else answers,
         wanted=int(np.ceil(min(more) / rate)) if more else None,
         items=items,
         labels=own,
@@ -218,13 +235,20 @@ def _cleared(column: Column) -> Floats:
 
 
 def _candidate(
-    items: Items, found: Judged, bad: Any, column: Column, max_missed: float, max_flagged: float, alpha: float
+    items: Items,
+    found: Judged,
+    bad: Any,
+    column: Column,
+    max_missed: float,
+    max_flagged: float,
+    alpha: float,
+    promise: Promise,
 ) -> Candidate:
     score = _cleared(column)
     rows, weight = found.sample.rows, 1 / found.sample.probability
     cluster = items.groups[rows]
     order = threshold_order(score)
-    tested, passed = choose_threshold(score[rows], bad * 1.0, weight, cluster, order, max_missed, alpha)
+    tested, passed = choose_threshold(score[rows], bad * 1.0, weight, cluster, order, max_missed, alpha, promise)
     chosen = tested[passed - 1] if passed else None
     passes = chosen is not None and chosen.flagged <= max_flagged
     within = [one for one in tested if one.flagged <= max_flagged and np.isfinite(one.threshold)]
@@ -232,9 +256,13 @@ def _candidate(
     more = None
     if best is not None and not passes:
         # Half a miss is added: none in few labels is no proof of none.
-        likely = (best.missed * best.labels + 0.5) / (best.labels + 1)
-        wanted = labels_to_tell(min(likely, best.missed + 0.02), max_missed, alpha)
-        effect = int(bad.sum()) / best.labels if best.labels else 1.0
+        likely = min((best.missed * best.labels + 0.5) / (best.labels + 1), best.missed + 0.02)
+        if promise == "mean":
+            wanted = answers_for_mean(max_missed, likely)
+            effect = int(bad.sum()) / np.unique(cluster[bad]).size
+        else:
+            wanted = labels_to_tell(likely, max_missed, alpha)
+            effect = int(bad.sum()) / best.labels if best.labels else 1.0
         more = None if wanted is None else max(1, int(np.ceil(wanted * effect)) - int(bad.sum()))
     at = chosen if passes else best or chosen
     flagged = score[rows] < at.threshold if at else np.zeros(rows.size, dtype=bool)
@@ -252,6 +280,7 @@ def _gate(
     limits: tuple[float, float, float, float],
     target: str,
     config: RunConfig,
+    promise: Promise,
 ) -> Gate:
     chosen = candidate.chosen
     if chosen is None:
@@ -270,6 +299,7 @@ def _gate(
         max_flagged=limits[1],
         max_unsupported=limits[2],
         alpha=limits[3],
+        promise=promise,
         bound=chosen.bound,
         missed=chosen.missed,
         flagged=chosen.flagged,

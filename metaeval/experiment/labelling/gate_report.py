@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.sax.saxutils import escape, quoteattr
 
 from metaeval.errors import shown
-from metaeval.experiment.labelling.gate import Candidate, Checked, Fitted, signed
+from metaeval.experiment.labelling.gate import Candidate, Checked, Fitted, Gate, signed
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain
@@ -17,23 +17,17 @@ MOST_LISTED = 50
 """Flagged citations that a JUnit file names."""
 
 
-def fit_sentences(found: Fitted, max_missed: float, max_flagged: float, alpha: float) -> list[str]:
+def fit_sentences(
+    found: Fitted, max_missed: float, max_flagged: float, alpha: float, promise: str = "confidence"
+) -> list[str]:
     """What a fit found, in sentences: what the promise needs, and the gate or what would tell."""
-    labels = f"{found.there:,} unsupported labels"
-    if found.effective < 0.95 * found.there:
-        labels += f", which tell as much as {found.effective:.0f} independent ones"
-    many = len(found.candidates)
-    tests = f", shared by {many} metrics" if many > 1 else ""
-    lines = [
-        f"The promise (at most {100 * max_missed:g} % of unsupported citations missed, with confidence "
-        f"{100 * (1 - alpha):g} %{tests}) needs {found.needed} unsupported labels without a single miss; "
-        f"there are {labels}."
-    ]
+    lines = [_needs(found, max_missed, alpha, promise)]
     if found.gate:
         gate = found.gate
+        seen = f"{100 * gate.missed:.1f} % of these labels"
         lines.append(
             f"{plain(gate.metric)} keeps it: a citation with a score below {gate.threshold:.4g} is flagged. At most "
-            f"{100 * gate.bound:.1f} % of the unsupported are missed ({100 * gate.missed:.1f} % of these labels); "
+            f"{100 * gate.bound:.1f} % of the unsupported are missed{average(gate)} ({seen}); "
             f"{100 * gate.flagged:.0f} % of the supported are flagged too, and {100 * gate.precision:.0f} % of what is "
             "flagged is unsupported."
         )
@@ -43,6 +37,30 @@ def fit_sentences(found: Fitted, max_missed: float, max_flagged: float, alpha: f
     )
     lines.append(f"Not good enough with these labels: {wanted}.")
     return lines
+
+
+def _needs(found: Fitted, max_missed: float, alpha: float, promise: str) -> str:
+    most = f"{100 * max_missed:g} %"
+    if promise == "mean":
+        return (
+            f"The promise on the mean (of an answer's unsupported citations at most {most} missed, on average over "
+            f"answers and over labels) needs {found.needed} answers with an unsupported label, and no miss; there are "
+            f"{found.there:,}."
+        )
+    labels = f"{found.there:,} unsupported labels"
+    if found.effective < 0.95 * found.there:
+        labels += f", which tell as much as {found.effective:.0f} independent ones"
+    many = len(found.candidates)
+    tests = f", shared by {many} metrics" if many > 1 else ""
+    return (
+        f"The promise (at most {most} of unsupported citations missed, with confidence {100 * (1 - alpha):g} %{tests}) "
+        f"needs {found.needed} unsupported labels without a single miss; there are {labels}."
+    )
+
+
+def average(gate: Gate) -> str:
+    """The words that a promise on the mean takes."""
+    return " on average" if gate.promise == "mean" else ""
 
 
 def _hopeless(found: Fitted, max_missed: float, max_flagged: float) -> str:
@@ -165,7 +183,7 @@ def check_sheet(found: Checked) -> Sheet:
         Note(
             "unsupported",
             f"one-sided bounds at {100 * (1 - gate.alpha):g} % each; the gate misses at most {100 * gate.bound:.1f} % "
-            "of them",
+            f"of them{average(gate)}",
         ),
         Note("fitted", f"{gate.date}, {gate.labelled:,} labels, gate {gate.hash[:12]}"),
     ]
