@@ -140,7 +140,7 @@ def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[Le
     }
     folder = suite.folder(results)
     written = write_paper(results, folder, _named(left_out), numbered)
-    written.append(write_report(results, suite.protocols, folder, suite.name))
+    written.append(write_report(results, suite.protocols, folder, suite.name, bars=True))
     if given.full and not given.quiet:
         for path in written:
             if path.suffix == ".txt":

@@ -12,13 +12,11 @@ from metaeval.experiment.evaluation import readings_of
 from metaeval.files import write_text
 from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture, explorer_line, judged, page
-from metaeval.report.measures import Readings, headlines, metrics_of
+from metaeval.report.measures import metrics_of
 from metaeval.report.result import Result
 from protocols.contract import Protocol
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from metaeval.report.figures.drawing import Look
 
 PAGE = "report.html"
@@ -28,38 +26,42 @@ _log = logging.getLogger("metaeval")
 
 
 def write_report(
-    results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path, title: str = "", pairs: bool = False
+    results: Sequence[Result],
+    protocols: Mapping[str, Protocol],
+    folder: Path,
+    title: str = "",
+    pairs: bool = False,
+    bars: bool = False,
 ) -> Path:
-    """Write the page of results into their folder, without figures where matplotlib is not installed; its path.
+    """Write the page of results into their folder; its path.
 
-    protocols: by name. pairs: the folder is a job's, whose pairs the explorer can show.
+    protocols: by name. pairs: the folder is a job's, whose pairs the explorer can show. bars: with the bars that
+    protocols declare, where matplotlib, which takes its time, is installed.
     """
-    readings = readings_of(protocols.values())
-    forest, pictures = None, {}
+    pictures = {}
     try:
-        if any(one.metrics for one in headlines(results, readings)):
-            forest = _forest(results, readings)
-        pictures = pictures_of(results, protocols)
+        pictures = pictures_of(results, protocols) if bars else {}
     except UserError as error:
-        _log.info("The page has no figures: %s", error)
+        _log.info("The page has no bars: %s", error)
     code = folder.name.rpartition("-")[2]
     link = EXPLORER if (folder / EXPLORER).is_file() else ""
     shown = explorer_line(f"metaeval view {code}", link) if pairs else ""
     path = folder / PAGE
-    write_text(path, page(results, pictures, title, readings, forest, shown))
+    write_text(path, page(results, pictures, title, readings_of(protocols.values()), shown))
     return path
 
 
 def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> dict[str, list[Picture]]:
     """What protocols draw of results, by data set as a page names it."""
     from metaeval.report.figures.bars import measure_bars
+    from metaeval.report.figures.drawing import image
 
     found: dict[str, list[Picture]] = {}
     looks = metric_looks(results)
     for protocol, result in drawn(results, protocols):
         ties = " Bars are expectations over the orders of tied scores." if protocol.tie_orders else ""
-        picture = _picture(f"{plain(result.title)}.{ties}", measure_bars(result, looks))
-        found.setdefault(judged(result), []).append(picture)
+        drawing = image(measure_bars(result, looks), "svg").decode("utf-8")
+        found.setdefault(judged(result), []).append(Picture(f"{plain(result.title)}.{ties}", drawing))
     return found
 
 
@@ -76,16 +78,3 @@ def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Itera
         protocol = protocols.get(result.protocol)
         if protocol and protocol.figure and metrics_of(result):
             yield protocol, result
-
-
-def _forest(results: Sequence[Result], readings: Readings) -> Picture:
-    from metaeval.report.figures.forest import forest
-
-    caption = "Headline values with their intervals, the best control of each, and what scores that know nothing reach."
-    return _picture(caption, forest(results, readings, metric_looks(results)))
-
-
-def _picture(caption: str, figure: Figure) -> Picture:
-    from metaeval.report.figures.drawing import image
-
-    return Picture(caption, image(figure, "svg").decode("utf-8"))

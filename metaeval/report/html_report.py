@@ -22,6 +22,7 @@ from metaeval.report.findings import findings
 from metaeval.report.grid import Block, Cell, Grid, Note, plain
 from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
 from metaeval.report.measures import Readings, data_set
+from metaeval.report.page_forest import page_forest
 from metaeval.report.result import Result
 from metaeval.shown import Shown
 
@@ -33,6 +34,9 @@ _READING = (
     "finding",
     "warnings",
 )
+
+
+_FOREST = "Headline values with their intervals, the best control of each, and what scores that know nothing reach."
 
 
 def escape(text: Shown) -> str:
@@ -127,17 +131,16 @@ def page(
     pictures: Mapping[str, Sequence[Picture]] = MappingProxyType({}),
     title: str = "",
     readings: Readings | None = None,
-    forest: Picture | None = None,
     explorer: str = "",
 ) -> str:
     """The page's text: a section for each data set. Its bytes follow from what is given alone.
 
-    pictures: by data set, as `judged` names it. readings: with them it opens with what was found, the headline table,
-    and `forest` where there is one. explorer: HTML that says where the pairs can be looked at.
+    pictures: by data set, as `judged` names it. readings: with them it opens with what was found, the headline table
+    and its forest plot. explorer: HTML that says where the pairs can be looked at.
     """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
     heading = plain(title) or f"Metrics against human judgement{': ' if results else ''}{names}"
-    opening = _opening(results, readings, forest) if readings and results else ""
+    opening = _opening(results, readings) if readings and results else ""
     sections = [
         Section(
             [(lay_out(one), _folded_pairs(one)) for one in results if judged(one) == name], name, pictures.get(name, ())
@@ -199,13 +202,14 @@ def explorer_line(command: str, link: str = "") -> str:
     return f"<p>{page}To look at the pairs one by one, type <code>{escape(Shown(command))}</code>.</p>"
 
 
-def _opening(results: Sequence[Result], readings: Readings, forest: Picture | None) -> str:
+def _opening(results: Sequence[Result], readings: Readings) -> str:
     """What was found, in sentences; what limits it; the headline values."""
     grid = (suite_grid if several_data_sets(results) else headline_grid)(results, readings, sys.maxsize)
     said = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(results, readings))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
+    forest = Picture(_FOREST, page_forest(results, readings))
     limits = f"<ul>{careful}</ul>\n" if careful else ""
-    return f"<ol>{said}</ol>\n{limits}{table_of(grid)}\n{_figure(forest, 0) if forest else ''}"
+    return f"<ol>{said}</ol>\n{limits}{table_of(grid)}\n{_figure(forest, 0) if forest.svg else ''}"
 
 
 def _folded_pairs(result: Result) -> str:

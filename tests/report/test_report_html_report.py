@@ -5,6 +5,7 @@ import shutil
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import example, given
@@ -14,7 +15,8 @@ from metaeval import registry
 from metaeval.experiment.report_page import pictures_of
 from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture, explorer_line, judged, page
-from metaeval.report.measures import Readings
+from metaeval.report.measures import Readings, headlines
+from metaeval.report.page_forest import page_forest
 
 VOID = {"meta", "br"}
 NASTY = "judge[bold]_3|x%"
@@ -125,14 +127,36 @@ def test_a_heading_sorts_the_rows_of_each_block(result, tmp_path):
 
 
 def test_with_readings_it_opens_with_findings_and_headline_values(result):
-    forest, another = (Picture(name, '<svg><g id="a"></g></svg>') for name in ("a <b>plot</b>", "another"))
-    shown = page([result], {judged(result): [another]}, readings=Readings(), forest=forest)
+    named = result.rows[0].model_copy(update={"metric": "a <b>metric</b>"})
+    result = result.model_copy(update={"rows": [named, *result.rows[1:]]})
+    shown = page([result], readings=Readings())
 
     assert shown.index('id="findings"') < shown.index('id="t1"')
     assert '<li><a href="#findings">' in shown
     assert "<li>40 pairs have no score" not in shown, "a warning of one metric names it"
-    assert "a &lt;b&gt;plot" in shown
-    assert shown.count('id="f0-a"') == shown.count('id="f1-a"') == 1
+    assert ">a &lt;b&gt;metric&lt;/b&gt;</text>" in shown
+
+
+def test_the_forest_has_a_mark_at_each_value_and_a_line_over_its_interval(result):
+    drawn = ElementTree.fromstring(page_forest([result], Readings(aside=("oracle",))))
+
+    space, (one,) = "{http://www.w3.org/2000/svg}", headlines([result], Readings())
+    texts = [text for text in drawn.iter(f"{space}text") if text.get("text-anchor") == "middle"]
+    (first, left), *_, (last, right) = [(float(text.text), float(text.get("x"))) for text in texts]
+
+    def at(value):
+        return pytest.approx(left + (value * one.column.scale - first) / (last - first) * (right - left), abs=0.06)
+
+    marks = [float(mark.get("cx")) for mark in drawn.iter(f"{space}circle")]
+    assert marks == [at(one.value(row).value) for row in one.metrics]
+    lines = [path.get("d") for path in drawn.iter(f"{space}path") if path.get("stroke-width")]
+    ends = [tuple(map(float, re.findall(r"[\d.]+", line)[::2])) for line in lines]
+    assert ends == [(at(one.value(row).low), at(one.value(row).high)) for row in one.metrics]
+
+
+def test_without_a_value_there_is_no_forest(result):
+    controls = result.model_copy(update={"rows": [row for row in result.rows if row.kind == "control"]})
+    assert page_forest([controls], Readings()) == ""
 
 
 def test_every_link_has_its_target(result, full):
