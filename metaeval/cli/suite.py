@@ -45,26 +45,72 @@ def tables(given: opt.Given) -> None:
 @opt.takes("config protocols metrics datasets split data unit pool results store budget cost set quiet")
 def figures(
     given: opt.Given,
+    jobs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Jobs that are done, as 'results list' names them; nothing is run.", metavar="[JOB]..."),
+    ] = None,
     cost: Annotated[
         bool, typer.Option("--cost", help="Also measure each metric's speed (scores at most 200 pairs again).")
     ] = False,
+    sentence: Annotated[
+        str | None, typer.Option(help="Draw this sentence's tree and its claims (ALiiCE).", metavar="TEXT")
+    ] = None,
+    parser: Annotated[str, typer.Option(help="Parser for --sentence, as for 'cite aliice'.", metavar="NAME")] = "small",
 ) -> None:
-    """Write a suite's figures, from its tables' files or a run.
+    """Draw jobs that are done, or a suite and its tables.
+
+    Drawn are forest plots, bars, ROC curves, scores by level, reliability;
+    of citation pipelines bars of all jobs, and the trees of sentences.
 
     \b
     Examples:
-      metaeval figures
-      metaeval figures -c offline --data ../shared/data
+      metaeval figures latest
+      metaeval figures cite/alce cite/aliice
       metaeval figures -d wice -m overlap,rouge --cost --data ../shared/data
+      metaeval figures --sentence "Cups are of glass [1] or plastic [2]."
     """
     from metaeval.experiment.suites.suite import read_record
 
+    if sentence is not None:
+        _draw_sentence(given, sentence, parser)
+        return
+    if jobs:
+        _draw_jobs(given, jobs)
+        return
     suite = _suite(given)
     found, left_out = read_record(suite)
     if not any(found):
         found, left_out = _run(suite, given.quiet)
-    _write_figures(suite, _all_of(found, left_out), found if cost else ())
+    _write_figures(suite, found, _all_of(found, left_out), cost)
     _warn(left_out)
+
+
+def _draw_jobs(given: opt.Given, names: Sequence[str]) -> None:
+    from metaeval.experiment.job_folder import find_job
+    from metaeval.experiment.suites.job_figures import write_job_figures
+
+    config = given.run(metrics=())
+    jobs = [find_job(config.results, name) for name in names]
+    say_written(write_job_figures(jobs, config.results, config.trust_config))
+
+
+def _draw_sentence(given: opt.Given, sentence: str, parser: str) -> None:
+    from metaeval.experiment.citing.figures import tree_of
+    from metaeval.experiment.job_folder import job_folder
+    from metaeval.experiment.manifest import write_manifests
+    from metaeval.report.figures.drawing import save_figure
+    from metaeval.report.figures.tree import claim_tree
+
+    config = given.run(metrics=())
+    tree = tree_of(sentence, parser)
+    folder = job_folder(config.results / "figures", ["sentence"], [sentence, tree.made_by])
+    written = save_figure(claim_tree(tree), folder / "tree")
+    write_manifests(config, "figures", [], written, {"sentence": sentence})
+    if not given.quiet:
+        for number, claim in enumerate(tree.claims, start=1):
+            words = " ".join(tree.tokens[place] for place in claim.places) or sentence
+            say(f"claim {number} {claim.cites}: {words}")
+    say_written(written)
 
 
 def _suite(given: opt.Given) -> Suite:
@@ -154,15 +200,23 @@ def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[Le
         say_rest(folder, suite.results, whole=given.full)
 
 
-def _write_figures(suite: Suite, results: Sequence[Result], timed: Sequence[Sequence[Result]]) -> None:
-    """Write the figures; timed: the results of the suite's runs, run by run, whose metrics are timed."""
-    from metaeval.experiment.job_folder import close_job
+def _write_figures(suite: Suite, found: Sequence[Sequence[Result]], results: Sequence[Result], timed: bool) -> None:
+    """Write the figures. found: the results run by run; timed: their metrics are timed too."""
+    from metaeval.experiment.job_folder import PAIRS, close_job
+    from metaeval.experiment.report_page import metric_looks
+    from metaeval.experiment.run import run_folder
     from metaeval.experiment.suites.cost import measure, write_costs
-    from metaeval.experiment.suites.pictures import write_cost_quality, write_figures
+    from metaeval.experiment.suites.pictures import figures_of, write_cost_quality
+    from metaeval.experiment.suites.score_figures import score_figures
+    from metaeval.report.figures.drawing import save_figure
 
     folder = suite.folder(results)
-    written = write_figures(results, suite.protocols, folder)
-    for run, own in zip(suite.runs if timed else (), timed, strict=True):
+    drawn = figures_of(results, suite.protocols)
+    for run, own in zip(suite.runs, found, strict=True):
+        if own and (run_folder(run, own) / PAIRS).is_file():
+            drawn |= score_figures(run_folder(run, own), run, metric_looks(results))
+    written = [path for stem, figure in drawn.items() for path in save_figure(figure, folder / stem)]
+    for run, own in zip(suite.runs if timed else (), found if timed else (), strict=True):
         ran = {row.metric for result in own for row in result.rows if row.kind == "metric"}
         costs = list(measure(run.model_copy(update={"metrics": tuple(m for m in run.metrics if m in ran)})))
         path = write_costs(costs, folder / f"cost-{safe_name(run.dataset)}-{run.unit}.csv")

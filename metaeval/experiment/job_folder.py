@@ -17,6 +17,7 @@ from metaeval.experiment.columns import Column
 from metaeval.experiment.manifest import NAME, Kept, check, listed_files, read_manifest, write_manifests
 from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.files import atomic_write, safe_name, sha256_json
+from metaeval.reading import json_objects
 from metaeval.report.result import Data
 from metaeval.scoring.contract import Status
 
@@ -84,6 +85,15 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[Column], path: Path) -
             cut = {column.name: column.cut[number] for column in columns if number in column.cut}
             more = {**({"missing": missing} if missing else {}), **({"cut": cut} if cut else {})}
             file.write(_line({**row, "scores": known, **more}))
+
+
+def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any]]]:
+    """What `write_pairs` wrote: the line about the job, and the rows. `UserError` where it is not such a file."""
+    lines = (value for _, value in json_objects(path, ""))
+    head = next(lines, {})
+    if head.get("schema") != PAIRS_SCHEMA:
+        raise UserError(f"{path}: schema is {head.get('schema')!r}; this version reads {PAIRS_SCHEMA!r}.")
+    return head, lines
 
 
 def _judged_rows(job: Job) -> Iterator[dict[str, object]]:

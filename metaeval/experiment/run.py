@@ -125,9 +125,7 @@ def write_run(config: RunConfig, run: Evaluated, command: str = "run") -> list[P
     They stand in RESULTS/DATASET-SPLIT-UNIT-HASH, with the pool before the hash where it is not `own`; the hash is of
     all signatures. The files hold no time and no machine: the same run gives the same bytes. The manifest holds both.
     """
-    first = run.results[0]
-    parts = [first.data.name, first.data.split, first.unit, *([config.pool] if config.pool != "own" else [])]
-    folder = job_folder(config.results, parts, [row.signature for result in run.results for row in result.rows])
+    folder = run_folder(config, run.results)
     written = [folder / PAIRS]
     write_pairs(run.source, run.columns, folder / PAIRS)
     for result in run.results:
@@ -137,6 +135,13 @@ def write_run(config: RunConfig, run: Evaluated, command: str = "run") -> list[P
     written.append(write_report(run.results, named_protocols(config), folder, pairs=pairs))
     close_job(config, command, folder, [result.data for result in run.results], written)
     return written
+
+
+def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
+    """The folder of a run's results."""
+    first = results[0]
+    parts = [first.data.name, first.data.split, first.unit, *([config.pool] if config.pool != "own" else [])]
+    return job_folder(config.results, parts, [row.signature for result in results for row in result.rows])
 
 
 @dataclass(frozen=True)

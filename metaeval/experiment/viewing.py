@@ -25,13 +25,12 @@ from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.shown_answers import is_cited, show_answers
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.evaluation import named_protocols, readings_of
-from metaeval.experiment.job_folder import PAIRS, PAIRS_SCHEMA, find_job
+from metaeval.experiment.job_folder import PAIRS, find_job, read_pairs
 from metaeval.experiment.manifest import NAME, Kept, check, settings_of
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, prepare
 from metaeval.experiment.verdicts import find_cutoff
 from metaeval.files import write_text
-from metaeval.reading import json_objects
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import lay_out, units
 from metaeval.report.explorer import explorer_page
@@ -162,10 +161,7 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
         raise UserError(f"{folder} holds no {PAIRS}: 'metaeval run' and 'metaeval evaluate' write it.")
     if check(path) is not Kept.SAME:
         _log.warning("%s: %s.", path, check(path))
-    lines = (value for _, value in json_objects(path, ""))
-    head = next(lines, {})
-    if head.get("schema") != PAIRS_SCHEMA:
-        raise UserError(f"{path}: schema is {head.get('schema')!r}; this version reads {PAIRS_SCHEMA!r}.")
+    head, lines = read_pairs(path)
     if head["job"].get("unit") == "rating":
         raise UserError(f"{path} holds rated texts without their sources: the explorer shows pairs of both.")
     return head, {row["id"]: row for row in lines}

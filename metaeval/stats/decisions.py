@@ -205,10 +205,11 @@ def fit_logistic(score: Floats, positive: Bools, new: Floats) -> Floats:
     return np.asarray(expit(beta[0] + beta[1] * (new - mean) / spread))
 
 
-def reliability(probability: Floats, positive: Bools, bins: int = 10) -> tuple[Floats, Floats, Ints]:
+def reliability(probability: Floats, positive: Bools | Floats, bins: int = 10) -> tuple[Floats, Floats, Ints]:
     """Mean probability, rate of positives and rows of `bins` equal bins of 0 .. 1, (bins,) each; NaN in empty bins.
 
-    probability, positive: (n,). A bin holds its upper end, the first one also 0, as in scikit-learn's
+    probability, positive: (n,); outcomes between 0 and 1 have a mean in place of a rate.
+    A bin holds its upper end, the first one also 0, as in scikit-learn's
     `calibration_curve`. Raises ValueError if bins < 1, a probability leaves 0 .. 1, or on unlike lengths.
     """
     _check_probability(probability, positive)
@@ -271,7 +272,7 @@ def calibration(score: Floats, positive: Bools, group: Ints, folds: int = 5, see
     )
 
 
-def _check_probability(probability: Floats, positive: Bools) -> None:
+def _check_probability(probability: Floats, positive: Bools | Floats) -> None:
     check_lengths(probability=probability, positive=positive.astype(np.int64))
     outside = probability[~((probability >= 0) & (probability <= 1))]
     if outside.size:

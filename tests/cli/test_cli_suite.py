@@ -77,6 +77,31 @@ def test_figures_are_drawn_from_the_tables_files_where_they_are(cli):
     assert drawn == PICTURES
 
 
+def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli):
+    assert cli("run", "-m", "overlap,rouge", "-q", *QUICK).code == 0
+    Path("results/scores.sqlite").write_bytes(b"not a store any more")
+
+    first, second = cli("figures", "latest"), cli("figures", "latest")
+
+    assert (first.code, second.code) == (0, 0)
+    drawn = {path.stem for path in Path("results/figures").glob("mini-*/*.svg")}
+    kinds = ("forest-classification", "3-ndcg", "roc", "scores", "reliability")
+    assert drawn == {"figure-forest", *(f"figure-{kind}-mini-all-chunk" for kind in kinds)}
+    assert {path.suffix for path in Path("results/figures").glob("mini-*/figure-roc*")} == PICTURES
+
+
+def test_a_sentence_is_drawn_with_its_claims(cli):
+    pytest.importorskip("spacy")
+    ended = cli("figures", "--sentence", "Cups can be made of glass[1] or plastic[2][3].")
+
+    assert ended.code == 0
+    assert "claim 2 [2][3]: Cups can be made of plastic\n" in ended.out
+    assert {path.suffix for path in Path("results/figures").glob("sentence-*/tree.*")} == PICTURES
+    refused = cli("figures", "--sentence", "Cups are made of glass.")
+    assert refused.code == 2
+    assert "has no citation such as [1]" in refused.err
+
+
 @pytest.mark.parametrize("command", ["tables", "figures"])
 def test_without_a_data_set_the_others_are_written_and_the_exit_code_is_1(cli, command):
     Path("both.yaml").write_text("datasets: [mini, {dataset: wice, data: elsewhere}]\nmetrics: [overlap]\n")

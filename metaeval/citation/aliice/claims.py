@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal
 
@@ -120,11 +120,15 @@ TOO_LONG = "fallback: sentence too long to parse"
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One claim of a sentence: text, the marks of its citation group, and the rule that made it (`Claim.made_by`)."""
+    """One claim of a sentence: text, the marks of its citation group, and the rule that made it (`Claim.made_by`).
+
+    places: of its words in the parse; (): the claim is the whole sentence.
+    """
 
     text: str
     marks: tuple[Found, ...]
     made_by: str
+    places: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def citations(self) -> tuple[int, ...]:
@@ -209,8 +213,8 @@ def read(ready: Draft, parse: Parse, profile: Profile) -> SentenceClaims:
     lost_groups: list[tuple[int, ...]] = []
     for node in nodes:
         if tree is not None and node.word in tree:
-            text = _text(parse, _claim_of(tree, node.word, [place for place, _ in at], profile, trace), glued)
-            stated.append(Stated(text, node.marks, "tree"))
+            kept = _claim_of(tree, node.word, [place for place, _ in at], profile, trace)
+            stated.append(Stated(_text(parse, kept, glued), node.marks, "tree", kept))
             continue
         trace.append((node.word, None, UNREACHABLE))
         if profile.lost_group == "sentence":
@@ -218,8 +222,8 @@ def read(ready: Draft, parse: Parse, profile: Profile) -> SentenceClaims:
         else:
             lost_groups.append(node.citations)
     stated.extend(Stated(sentence, group.marks, UNMATCHED) for group in unmatched)
-    kept = {each.text: each for each in stated}.values() if profile.key == "text" else stated
-    return SentenceClaims(ready.sentence, tuple(kept), "claims", at, tuple(lost_groups), tuple(trace))
+    settled = {each.text: each for each in stated}.values() if profile.key == "text" else stated
+    return SentenceClaims(ready.sentence, tuple(settled), "claims", at, tuple(lost_groups), tuple(trace))
 
 
 def _node_of(group: Group, words: tuple[str, ...], parse: Parse) -> int | None:

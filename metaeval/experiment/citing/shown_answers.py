@@ -37,7 +37,7 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
     files = {path.stem.removeprefix(_STEM): path for path in sorted(folder.glob(f"{_STEM}*.jsonl"))}
     if not files:
         raise UserError(f"{folder} holds no verdicts on single citations; 'cite alce' and 'cite aliice' write them.")
-    answers, notes = _answers(folder, made, given)
+    answers, notes = judged_answers(folder, made, given)
     lines = {name: [line for _, line in json_objects(path, "")] for name, path in files.items()}
     judged = {line["answer"] for own in lines.values() for line in own}
     known = {answer.id for answer in answers}
@@ -72,7 +72,7 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
     }
 
 
-def _answers(folder: Path, made: Mapping[str, Any], given: Path | None) -> tuple[list[Answer], list[str]]:
+def judged_answers(folder: Path, made: Mapping[str, Any], given: Path | None) -> tuple[list[Answer], list[str]]:
     """The answers that were judged, and a sentence where their files have changed since."""
     inputs = made.get("inputs") or {}
     named = {Path(name): str(digest) for name, digest in inputs.items()} if isinstance(inputs, dict) else {}

@@ -25,14 +25,6 @@ _MONEY = "USD per 1,000 pairs"
 # Every function raises `UserError`, with the command to type, when matplotlib is not installed.
 
 
-def write_figures(results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path) -> list[Path]:
-    """What results alone show: forest plots, and what their protocols (by name) draw; the paths."""
-    from metaeval.report.figures.drawing import save_figure
-
-    figures = figures_of(results, protocols)
-    return [path for stem, figure in figures.items() for path in save_figure(figure, folder / stem)]
-
-
 def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | None = None) -> dict[str, Figure]:
     """Figures by the names of their files. protocols: by name; None: those that are registered."""
     from metaeval.report.figures.bars import measure_bars

@@ -1,8 +1,9 @@
-"""Bars: a protocol's measures for every metric, and shares of wholes."""
+"""Bars: a protocol's measures for every metric, those of citation pipelines for every system, and shares of wholes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metaeval.errors import UserError
@@ -82,6 +83,65 @@ def _bar(plot: Axes, row: Row, column: Column, place: int, colour: str) -> None:
         ends = [value.low * column.scale, value.high * column.scale]
         plot.plot(ends, [place, place], color="white", linewidth=2.4, solid_capstyle="butt", zorder=3)
         plot.plot(ends, [place, place], color=INK, linewidth=1.0, solid_capstyle="butt", zorder=3.5)
+
+
+@dataclass(frozen=True)
+class SystemBar:
+    """What a pipeline with a backend (`judged`) says of a system under one measure: raw value and interval."""
+
+    system: str
+    judged: str
+    measure: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
+_PANELS = 3
+
+
+@styled()
+def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: float) -> Figure:
+    """A panel for each measure, the systems down, and for each a bar by what judged it: a colour and a hatching.
+
+    columns: how measures are printed, in the panels' order. level: of the intervals. Raises `UserError` for no bar.
+    """
+    from matplotlib.patches import Patch
+
+    if not bars:
+        raise UserError("There is no bar to draw: no system has a value.")
+    systems, judges = (list(dict.fromkeys(getattr(bar, name) for bar in bars)) for name in ("system", "judged"))
+    looks = {name: (COLOURS[n % len(COLOURS)], _HATCHES[n % len(_HATCHES)]) for n, name in enumerate(judges)}
+    down, height = -(-len(columns) // _PANELS), 0.8 / len(judges)
+    figure, plots = panels(min(len(columns), _PANELS), down, 7.0, 1.1 + len(systems) * (0.16 * len(judges) + 0.2))
+    for number, plot in enumerate(plots):
+        plot.set_visible(number < len(columns))
+        if number >= len(columns):
+            continue
+        column = columns[number]
+        for bar in (one for one in bars if one.measure == column.key):
+            y = systems.index(bar.system) - 0.4 + height * (judges.index(bar.judged) + 0.5)
+            colour, hatch = looks[bar.judged]
+            plot.barh(y, bar.value * column.scale, height=0.9 * height, color=colour, edgecolor="white", hatch=hatch)
+            plot.barh(y, bar.value * column.scale, height=0.9 * height, fill=False, edgecolor=INK, linewidth=0.5)
+            if bar.low is not None and bar.high is not None:
+                ends = [bar.low * column.scale, bar.high * column.scale]
+                plot.plot(ends, [y, y], color="white", linewidth=2.4, solid_capstyle="butt", zorder=3)
+                plot.plot(ends, [y, y], color=INK, linewidth=1.0, solid_capstyle="butt", zorder=3.5)
+        left = number % _PANELS == 0
+        plot.set_yticks(range(len(systems)), [wrapped(name) for name in systems] if left else [""] * len(systems))
+        plot.set_ylim(len(systems) - 0.5, -0.5)
+        plot.set_xlim(left=min(0.0, plot.get_xlim()[0]))
+        plot.tick_params(axis="y", length=0)
+        plot.set_xlabel(f"{literal(column.label)}{', %' if column.scale == 100 else ''}")
+    handles = [
+        Patch(facecolor=colour, edgecolor="white", hatch=hatch, label=literal(name))
+        for name, (colour, hatch) in looks.items()
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=8)
+    figure.supxlabel(f"lines: {100 * level:g} % intervals", fontsize=7.5)
+    return figure
 
 
 @styled()

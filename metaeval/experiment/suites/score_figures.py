@@ -1,0 +1,168 @@
+"""Figures of a job's single scores, from its pair file: ROC curves, distributions by level, and reliability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.experiment.columns import FILE_PREFIX
+from metaeval.experiment.job_folder import PAIRS, read_pairs
+from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.verdicts import find_cutoff
+from metaeval.files import safe_name
+from metaeval.report.measures import LEVELS
+from metaeval.stats.arrays import Bools, Floats
+from metaeval.stats.curves import operating_point, roc_points
+from metaeval.stats.decisions import reliability
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from metaeval.report.figures.drawing import Look
+    from metaeval.report.figures.scores import Bins, Curve, Histogram
+
+_TOLD = (("full", "none"), ("full", "partial"), ("partial", "none"))
+_BINS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The judged rows of a job, those of a known level.
+
+    gold: (n,) levels (2 full, 1 partial, 0 none) or, where `rated`, ratings. scores: (n,) by metric, higher is more
+    support, NaN where there is none.
+    """
+
+    name: str
+    rated: bool
+    gold: Floats
+    scores: Mapping[str, Floats]
+
+    def levels(self) -> dict[str, Bools]:
+        """Which rows are of each level, the highest first; of ratings, of each third of them."""
+        if not self.rated:
+            return {name: self.gold == level for level, name in zip((2, 1, 0), LEVELS, strict=True)}
+        ends = np.quantile(self.gold, (1 / 3, 2 / 3))
+        third = np.searchsorted(ends, self.gold, side="left")
+        found = {}
+        for number in (2, 1, 0):
+            own = third == number
+            if own.any():
+                found[f"ratings from {self.gold[own].min():.3g} to {self.gold[own].max():.3g}"] = own
+        return found
+
+
+def read_scored(folder: Path) -> Scored:
+    """The scores that a job's pair file holds; `UserError` where there is none."""
+    head, rows = read_pairs(folder / PAIRS)
+    kept = [row for row in rows if row.get("cited", True) and row.get("level", row.get("rating")) is not None]
+    rated = head["job"].get("unit") == "rating"
+    scores = np.array([row["scores"] for row in kept], dtype=np.float64).reshape(len(kept), len(head["columns"]))
+    data = f"{str(head['job']['data']).partition('@')[0].replace('/', ', ')}"
+    return Scored(
+        name=f"{data}, {head['job']['unit']}",
+        rated=rated,
+        gold=np.array([row["rating" if rated else "level"] for row in kept], dtype=np.float64),
+        scores={name: scores[:, number] for number, name in enumerate(head["columns"]) if name not in head["controls"]},
+    )
+
+
+def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) -> dict[str, Figure]:
+    """Figures of a job's scores by the names of their files; those that its rows do not allow are left out.
+
+    config: the job's, whose metrics say from which score on they find support. looks: of each metric.
+    """
+    from metaeval.report.figures import scores as drawing
+
+    found = read_scored(folder)
+    drawn: dict[str, Callable[[], Figure]] = {}
+    curves = {} if found.rated else roc_of(found, _thresholds(found, config))
+    kind = "rating" if found.rated else "level"
+    distributions, bins = distributions_of(found), reliability_of(found)
+    if any(curves.values()):
+        drawn["roc"] = lambda: drawing.roc_curves(curves, looks, f"ROC curves: {found.name}")
+    if distributions:
+        drawn["scores"] = lambda: drawing.score_distributions(distributions, f"Scores by {kind}: {found.name}")
+    if bins:
+        drawn["reliability"] = lambda: drawing.reliability(bins, f"Scores as they are, against gold: {found.name}")
+    where = safe_name(found.name.replace(", ", "-"))
+    return {f"figure-{name}-{where}": draw() for name, draw in drawn.items()}
+
+
+def roc_of(found: Scored, thresholds: Mapping[str, float]) -> dict[str, list[Curve]]:
+    """The ROC curves of every two levels that the rows have; thresholds: by metric, for the mark on its curve."""
+    from metaeval.report.figures.scores import Curve
+
+    levels = found.levels()
+    curves: dict[str, list[Curve]] = {}
+    for high, low in _TOLD:
+        own = curves.setdefault(f"{high} from {low}", [])
+        for metric, score in found.scores.items():
+            rows = (levels[high] | levels[low]) & ~np.isnan(score)
+            positive = levels[high][rows]
+            if positive.any() and not positive.all():
+                x, y = roc_points(score[rows], positive)
+                at = thresholds.get(metric)
+                point = None if at is None else operating_point(score[rows], positive, at)
+                own.append(Curve(metric, x.tolist(), y.tolist(), point))
+    return curves
+
+
+def distributions_of(found: Scored) -> dict[str, list[Histogram]]:
+    """Each metric's scores by level, in bins between its lowest and its highest score."""
+    from metaeval.report.figures.scores import Histogram
+
+    histograms: dict[str, list[Histogram]] = {}
+    for metric, score in found.scores.items():
+        known = ~np.isnan(score)
+        if not known.any():
+            continue
+        edges = np.histogram_bin_edges(score[known], _BINS)
+        for level, own in found.levels().items():
+            if (rows := own & known).any():
+                shares = np.histogram(score[rows], edges)[0] / np.count_nonzero(rows)
+                one = Histogram(level, edges.tolist(), shares.tolist(), float(np.median(score[rows])))
+                histograms.setdefault(metric, []).append(one)
+    return histograms
+
+
+def reliability_of(found: Scored) -> dict[str, list[Bins]]:
+    """Of each metric whose scores all lie in 0 .. 1, what was observed in bins of its scores."""
+    from metaeval.report.figures.scores import Bins
+
+    bins: dict[str, list[Bins]] = {}
+    if found.rated and (found.gold.min() < 0 or found.gold.max() > 1):
+        return bins
+    outcomes: dict[str, Bools | Floats] = {"mean rating": found.gold}
+    if not found.rated:
+        outcomes = {"share of full": found.gold == 2, "share of full or partial": found.gold >= 1}
+    for metric, score in found.scores.items():
+        known = ~np.isnan(score)
+        if not known.any() or score[known].min() < 0 or score[known].max() > 1:
+            continue
+        for outcome, values in outcomes.items():
+            stated, observed, rows = reliability(score[known], values[known])
+            bins.setdefault(metric, []).append(Bins(outcome, stated.tolist(), observed.tolist(), rows.tolist()))
+    return bins
+
+
+def _thresholds(found: Scored, config: RunConfig) -> dict[str, float]:
+    """From which score on each metric finds support, turned as the scores are; of those that say it."""
+    known: dict[str, float] = {}
+    for name in found.scores:
+        if name not in config.metrics or name.startswith(FILE_PREFIX):
+            continue
+        try:
+            metric = load_metric(name, config)
+            value = find_cutoff(name, metric, {}).value
+        except UserError:  # it has none, or cannot be loaded here
+            continue
+        if value is not None:
+            known[name] = metric.card.direction * value
+    return known

@@ -1,0 +1,171 @@
+"""Figures of single scores: ROC curves, distributions by level, and how often scores in 0 .. 1 are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metaeval.errors import UserError
+from metaeval.report.figures.drawing import COLOURS, FAINT, INK, Look, literal, panels, styled, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ACROSS = 3
+# A level is a colour, a dash and a mark; marks are those of the explorer: a square, a triangle, a ring.
+_LEVELS = (
+    Look(COLOURS[0], "s", (0, ())),
+    Look(COLOURS[1], "^", (0, (5, 2))),
+    Look(INK, "o", (0, (1, 1.5))),
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One metric's ROC curve. x, y: false and true positive rates; point: those of its threshold, where it has one."""
+
+    metric: str
+    x: Sequence[float]
+    y: Sequence[float]
+    point: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Shares of one level's rows in bins of equal width between `edges`, which are one more; middle: their median."""
+
+    level: str
+    edges: Sequence[float]
+    shares: Sequence[float]
+    middle: float
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Mean score and observed outcome in bins, and the rows of each; outcome: what is observed, in words."""
+
+    outcome: str
+    stated: Sequence[float]
+    found: Sequence[float]
+    rows: Sequence[int]
+
+
+@styled()
+def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], title: str = "") -> Figure:
+    """A panel for each two levels, a curve for each metric; a mark is the metric's own threshold.
+
+    curves: by what is told apart ("full from none"). Raises `UserError` where there is none.
+    """
+    shown = {name: own for name, own in curves.items() if own}
+    if not shown:
+        raise UserError("There is no ROC curve to draw: it takes rows of two levels with scores.")
+    names = list(dict.fromkeys(curve.metric for own in shown.values() for curve in own))
+    rows = -(-len(names) // _ACROSS)
+    figure, plots = panels(len(shown), 1, 7.0 * len(shown) / 3 if len(shown) > 1 else 3.4, 3.2 + 0.17 * rows)
+    for number, (plot, (name, own)) in enumerate(zip(plots, shown.items(), strict=True)):
+        plot.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)
+        for curve in own:
+            look = looks[curve.metric]
+            plot.plot(curve.x, curve.y, color=look.colour, linestyle=look.dash, linewidth=1.3)
+            if curve.point:
+                plot.plot(*([value] for value in curve.point), color=look.colour, marker=look.marker, markersize=6)
+                plot.lines[-1].set(markeredgecolor=INK, markeredgewidth=0.6, zorder=3)
+        plot.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), box_aspect=1, xlabel="false positive rate")
+        if number == 0:
+            plot.set_ylabel("true positive rate")
+        plot.set_title(literal(name), loc="left", fontsize=8.5)
+    marked = any(curve.point for own in shown.values() for curve in own)
+    note = "marks: the metric's own threshold; " if marked else ""
+    _legend(figure, {name: looks[name] for name in names}, marked, f"{note}grey: chance", title)
+    return figure
+
+
+@styled()
+def score_distributions(found: Mapping[str, Sequence[Histogram]], title: str = "") -> Figure:
+    """A panel for each metric, a line of steps for each level, the highest first; marks above are medians.
+
+    found: by metric; at most three levels. Raises `UserError` where there is none.
+    """
+    if not found:
+        raise UserError("There is no distribution to draw: no metric has a score.")
+    levels = list(dict.fromkeys(one.level for own in found.values() for one in own))
+    looks = dict(zip(levels, _LEVELS, strict=False))
+    figure, plots = _small_multiples(list(found), 1.75)
+    for number, (plot, own) in enumerate(zip(plots, found.values(), strict=False)):
+        top = max((100 * share for one in own for share in one.shares), default=1.0)
+        for place, one in enumerate(own):
+            look = looks[one.level]
+            heights = [100 * share for share in one.shares]
+            plot.stairs(heights, one.edges, color=look.colour, linestyle=look.dash, linewidth=1.4)
+            at = top * (1.08 + 0.12 * (len(own) - 1 - place))
+            plot.plot([one.middle], [at], color=look.colour, marker=look.marker, markersize=5, clip_on=False)
+            plot.lines[-1].set(markerfacecolor="white" if look.marker == "o" else look.colour)
+        plot.set_ylim(0, top * 1.45)
+        plot.locator_params(axis="x", nbins=5)
+        if number % _ACROSS == 0:
+            plot.set_ylabel("rows of the level, %", fontsize=8)
+    _legend(figure, looks, True, "score, 20 bins of equal width; marks above: medians", title)
+    return figure
+
+
+@styled()
+def reliability(found: Mapping[str, Sequence[Bins]], title: str = "") -> Figure:
+    """A panel for each metric with scores in 0 .. 1: what was observed in each bin of scores, with rows as bars.
+
+    found: by metric; at most three outcomes. Raises `UserError` where there is none.
+    """
+    if not found:
+        raise UserError("No metric has scores that all lie in 0 .. 1: there is no reliability to draw.")
+    outcomes = list(dict.fromkeys(one.outcome for own in found.values() for one in own))
+    looks = dict(zip(outcomes, _LEVELS, strict=False))
+    figure, plots = _small_multiples(list(found), 2.25)
+    for number, (plot, own) in enumerate(zip(plots, found.values(), strict=False)):
+        below = plot.inset_axes((0.0, 0.0, 1.0, 0.2), zorder=0.5)
+        most, bins = max(own[0].rows), len(own[0].rows)
+        below.bar([(place + 0.5) / bins for place in range(bins)], own[0].rows, width=0.8 / bins, color="#DDDDDD")
+        below.set(xlim=(-0.02, 1.02), ylim=(0, most * 1.05))
+        below.axis("off")
+        plot.plot([0, 1], [0, 1], color="#888888", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
+        for one in own:
+            look = looks[one.outcome]
+            known = [(x, y) for x, y, rows in zip(one.stated, one.found, one.rows, strict=True) if rows]
+            plot.plot(*zip(*known, strict=True), color=look.colour, marker=look.marker, linestyle=look.dash)
+            plot.lines[-1].set(linewidth=1.2, markersize=4.5, zorder=2)
+        plot.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        if number % _ACROSS == 0:
+            plot.set_ylabel("observed in the bin", fontsize=8)
+    note = f"mean score of a bin, {len(next(iter(found.values()))[0].rows)} bins of equal width"
+    _legend(figure, looks, True, f"{note}; bars: rows; dashed: score = observed", title)
+    return figure
+
+
+def _small_multiples(names: Sequence[str], height: float) -> tuple[Figure, list[Axes]]:
+    across = min(_ACROSS, len(names))
+    figure, plots = panels(across, -(-len(names) // across), max(3.4, 7.0 * across / 3), height)
+    figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + 0.7)
+    for plot, name in zip(plots, names, strict=False):
+        plot.set_title(wrapped(name, 30), loc="left", fontsize=8)
+        plot.tick_params(labelsize=7.5)
+    for plot in plots[len(names) :]:
+        plot.set_visible(False)
+    return figure, plots
+
+
+def _legend(figure: Figure, looks: Mapping[str, Look], marks: bool, below: str, title: str) -> None:
+    """The names' lines and marks above, with the title; what the axes and marks are below."""
+    from matplotlib.lines import Line2D
+
+    handles = []
+    for name, look in looks.items():
+        line = Line2D([], [], color=look.colour, linestyle=look.dash, linewidth=1.4, label=wrapped(name, 40))
+        if marks:
+            line.set(marker=look.marker, markersize=5, markerfacecolor="white" if look.marker == "o" else look.colour)
+        handles.append(line)
+    figure.supxlabel(below, fontsize=8)
+    wide = figure.get_figwidth() > 4
+    legend = figure.legend(handles=handles, loc="outside upper left", ncols=_ACROSS if wide else 1, fontsize=7.5)
+    legend.set_title(wrapped(title, 90 if wide else 44))
+    legend.get_title().set_fontsize(8.5)
+    legend.set_alignment("left")

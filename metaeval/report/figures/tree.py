@@ -1,0 +1,111 @@
+"""A sentence's dependency tree, with the words of each of its claims below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from metaeval.errors import UserError
+from metaeval.report.figures.drawing import COLOURS, INK, axes, literal, styled, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_CHARACTER, _GAP = 0.072, 0.14  # inches: of a letter at 8.5 points, and between words
+_STEP, _ROW = 0.42, 0.24  # inches: between levels of the tree, and between claims
+
+
+@dataclass(frozen=True)
+class Highlighted:
+    """A claim. cites: its citations as they are written; node: the word that they hang on; places: of its words."""
+
+    cites: str
+    node: int | None
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ClaimTree:
+    """A parsed sentence. labels, heads: of each token; a root's head is its own place. made_by: parser and rules."""
+
+    tokens: tuple[str, ...]
+    labels: tuple[str, ...]
+    heads: tuple[int, ...]
+    claims: tuple[Highlighted, ...]
+    made_by: str = ""
+
+
+@styled()
+def claim_tree(tree: ClaimTree) -> Figure:
+    """The tree above the sentence, and below it a bar for each claim under the words that it is made of.
+
+    A word that citations hang on is boxed in the colour of its claim. Raises `UserError` for a sentence without words.
+    """
+    if not tree.tokens:
+        raise UserError("There is no word to draw a tree of.")
+    widths = [max(_CHARACTER * len(token), 0.12) + _GAP for token in tree.tokens]
+    ends = list(accumulate(widths))
+    spans = [(end - width + _GAP / 2, end - _GAP / 2) for end, width in zip(ends, widths, strict=True)]
+    middles = [(left + right) / 2 for left, right in spans]
+    depths = [_depth(tree.heads, place) for place in range(len(tree.tokens))]
+    lowest = -_STEP * (max(depths) + 1)
+    names = [f"claim {number} {claim.cites}".strip() for number, claim in enumerate(tree.claims, start=1)]
+    margin = _CHARACTER * max(map(len, names), default=0) + 0.15
+    bottom = lowest - 0.2 - _ROW * len(tree.claims)
+    width, height = max(ends[-1] + margin, 3.3), 0.35 - bottom
+    figure, plot = axes(width + 0.1, height + 0.35)
+    for place, head in enumerate(tree.heads):
+        if head != place:
+            _edge(plot, middles, depths, place, head, tree.labels[place])
+    nodes = {claim.node: number for number, claim in enumerate(tree.claims) if claim.node is not None}
+    for place, token in enumerate(tree.tokens):
+        at = -_STEP * depths[place]
+        plot.plot([middles[place]] * 2, [at - 0.09, lowest + 0.09], color="#E2E2E2", linewidth=0.6, zorder=0)
+        colour = COLOURS[nodes[place] % len(COLOURS)] if place in nodes else "white"
+        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": colour, "linewidth": 1.6}
+        (word, below) = (
+            plot.text(middles[place], y, literal(token), ha="center", va="center", fontsize=8.5, zorder=3)
+            for y in (at, lowest)
+        )
+        word.set_bbox(box)
+        below.set_color(INK)
+        if place in nodes:
+            word.set_fontweight("bold")
+    for number, (claim, name) in enumerate(zip(tree.claims, names, strict=True)):
+        at = lowest - 0.24 - _ROW * number
+        colour = COLOURS[number % len(COLOURS)]
+        for first, last in _runs(claim.places):
+            plot.plot([spans[first][0], spans[last][1]], [at, at], color=colour, linewidth=6, solid_capstyle="butt")
+        plot.text(-0.1, at, literal(name), ha="right", va="center", fontsize=8, color=INK)
+    plot.set(xlim=(-margin, width - margin), ylim=(bottom, 0.3))
+    plot.axis("off")
+    if tree.made_by:
+        plot.set_title(wrapped(tree.made_by, max(int(width / 0.06), 20)), loc="left", fontsize=7, color="#666666")
+    return figure
+
+
+def _edge(plot: Axes, middles: Sequence[float], depths: Sequence[int], place: int, head: int, label: str) -> None:
+    start, end = -_STEP * depths[head] - 0.09, -_STEP * depths[place] + 0.09
+    plot.plot([middles[head], middles[place]], [start, end], color="#888888", linewidth=0.8, zorder=1)
+    # Near the child, where edges of one head are furthest apart.
+    x, y = (0.25 * middles[head] + 0.75 * middles[place], 0.25 * start + 0.75 * end)
+    box = {"boxstyle": "round,pad=0.05", "facecolor": "white", "edgecolor": "none"}
+    plot.text(x, y, literal(label), fontsize=6, color="#555555", ha="center", va="center", bbox=box, zorder=2)
+
+
+def _depth(heads: Sequence[int], place: int) -> int:
+    return 0 if heads[place] == place else 1 + _depth(heads, heads[place])
+
+
+def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Neighbouring places as (first, last)."""
+    found: list[tuple[int, int]] = []
+    for place in sorted(places):
+        if found and found[-1][1] == place - 1:
+            found[-1] = found[-1][0], place
+        else:
+            found.append((place, place))
+    return found

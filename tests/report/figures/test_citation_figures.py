@@ -1,0 +1,109 @@
+"""Figures of citation pipelines: bars at the tables' values, and claims at the words that they are made of."""
+
+import json
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from metaeval.errors import UserError
+from metaeval.report.figures.bars import SystemBar, system_bars
+from metaeval.report.figures.drawing import image
+from metaeval.report.figures.tree import ClaimTree, Highlighted, claim_tree
+from metaeval.report.result import Column
+
+# "Cups are glass[1] or plastic[2]": the rules give claim 2 the words before the first citation.
+TREE = ClaimTree(
+    tokens=("Cups", "are", "glass", "or", "plastic"),
+    labels=("nsubj", "ROOT", "attr", "cc", "conj"),
+    heads=(1, 1, 1, 2, 2),
+    claims=(Highlighted("[1]", 2, (0, 1, 2)), Highlighted("[2]", 4, (0, 1, 4))),
+)
+
+
+def test_a_claims_bars_stand_under_its_words():
+    (plot,) = claim_tree(TREE).axes
+    words = {text.get_text(): text.get_position() for text in plot.texts if text.get_position()[1] < -1.2}
+    bars = [line for line in plot.lines if line.get_linewidth() == 6]
+    assert len(bars) == 3, "one run of words, and two"
+    first, left, right = (sorted(bar.get_xdata()) for bar in bars)
+    assert first[0] < words["Cups"][0] < words["glass"][0] < first[1] < words["or"][0]
+    assert left[1] < words["glass"][0]
+    assert right[0] < words["plastic"][0] < right[1]
+    assert {"claim 1 [1]", "claim 2 [2]"} <= {text.get_text() for text in plot.texts}
+
+
+def test_a_word_stands_below_its_head():
+    (plot,) = claim_tree(TREE).axes
+    top = {}
+    for text in plot.texts:
+        if text.get_text() in TREE.tokens:
+            top[text.get_text()] = max(text.get_position()[1], top.get(text.get_text(), -9))
+    assert top["are"] > top["glass"] > top["plastic"] == top["or"]
+    assert [text.get_fontweight() for text in plot.texts].count("bold") == 2
+
+
+def test_hostile_words_are_drawn_as_they_are(hostile, nasty):
+    tree = ClaimTree((nasty, "x"), ("ROOT", nasty), (0, 0), (Highlighted("[1]", 1, (0, 1)),), nasty)
+    hostile.check_svg(image(claim_tree(tree), "svg").decode("utf-8"))
+    with pytest.raises(UserError, match="no word"):
+        claim_tree(ClaimTree((), (), (), ()))
+
+
+def test_bars_and_lines_stand_at_the_values():
+    column = Column(key="recall", label="recall", scale=100)
+    bars = [SystemBar("a", "ALCE: m", "recall", 0.5, 0.4, 0.7), SystemBar("a", "ALiiCE: m", "recall", 0.25)]
+    (plot,) = system_bars(bars, [column], 0.95).axes
+    assert [bar.get_width() for bar in plot.patches] == [50.0, 50.0, 25.0, 25.0]
+    assert {tuple(line.get_xdata()) for line in plot.lines} == {(40.0, 70.0)}
+    assert plot.get_xlabel() == "recall, %"
+    with pytest.raises(UserError, match="no bar"):
+        system_bars([], [column], 0.95)
+
+
+@pytest.fixture
+def answers(tmp_path):
+    passages = [{"title": "A", "text": "Cups are of glass."}, {"title": "B", "text": "Cups are of plastic."}]
+    path = tmp_path / "answers.json"
+    item = {"id": "1", "question": "?", "output": "Cups are of glass [1] or of plastic [2].", "docs": passages}
+    path.write_text(json.dumps([item]), encoding="utf-8")
+    return path
+
+
+def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, monkeypatch):
+    pytest.importorskip("spacy")
+    import metaeval
+    from metaeval.experiment.citing.figures import bars_of, citation_figures
+
+    found = [metaeval.cite(name, [answers], nli=["overlap"], results=tmp_path) for name in ("alce", "aliice")]
+    for one in found:
+        one.write()
+    folders = [one.folder for one in found]
+    bars, columns, level = bars_of(folders)
+    told = {
+        (f"{title}: overlap", one["measure"]): one["value"]
+        for title, result in zip(("ALCE", "ALiiCE"), found, strict=True)
+        for one in result.estimates
+        if one.get("backend")
+    }
+    assert {(bar.judged, bar.measure): bar.value for bar in bars} == told
+    assert ([one.key for one in columns], level) == (["recall", "precision", "f1"], 0.95)
+    drawn = citation_figures(folders)
+    assert list(drawn) == ["figure-pipelines", f"tree-{folders[1].name}-1"]
+
+
+@pytest.mark.parametrize("profile", ["paper", "released", "expanded"])
+def test_a_claims_words_are_its_text(profile):
+    pytest.importorskip("spacy")
+    from metaeval.citation.aliice.claims import read_sentences
+    from metaeval.citation.aliice.profile import aliice_profile
+    from metaeval.citation.parsers.parse import find_parser
+    from metaeval.experiment.citing.figures import tree_of
+
+    sentence = "Queen Victoria became Queen of the United Kingdom on 20 June 1837[1] and died in 1901[2]."
+    chosen = aliice_profile(profile)
+    (read,) = read_sentences([sentence], find_parser("small", chosen.one_root), chosen)
+    tree = tree_of(sentence, "small", profile)
+    texts = [" ".join(tree.tokens[place] for place in claim.places) for claim in tree.claims]
+    assert texts == [claim.text.replace(",", " ,") if profile != "released" else claim.text for claim in read.claims]
+    assert [tree.tokens[claim.node] for claim in tree.claims] == ["1837", "1901"]

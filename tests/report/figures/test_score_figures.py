@@ -1,0 +1,101 @@
+"""Figures of a job's scores: what is drawn is what the table, scikit-learn and numpy say of the same pair file."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+
+pytest.importorskip("matplotlib")
+
+from metaeval.config import RunConfig
+from metaeval.experiment.run import run, write_run
+from metaeval.experiment.suites.score_figures import (
+    distributions_of,
+    read_scored,
+    reliability_of,
+    roc_of,
+    score_figures,
+)
+from metaeval.report.figures.drawing import image, looks_of
+
+METRICS = ("overlap", "bm25", "support-mini")
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("job")
+    settings = {"metrics": METRICS, "pool": "bm25:5", "protocols": ("classification", "retrieval"), "controls": False}
+    config = RunConfig(results=folder, store=folder / "store.sqlite", interval={"resamples": 5}, **settings)
+    found = run(config)
+    return config, found, write_run(config, found)[0].parent
+
+
+def test_the_area_below_each_curve_is_the_tables_value(job):
+    _, found, folder = job
+    table = next(result for result in found.results if result.protocol == "classification")
+    curves = roc_of(read_scored(folder), {})
+    for name, key in (("full from none", "fs_ns"), ("full from partial", "fs_ps"), ("partial from none", "ps_ns")):
+        areas = {curve.metric: np.trapezoid(curve.y, curve.x) for curve in curves[name]}
+        assert areas == pytest.approx({row.metric: row.values[key].value for row in table.rows})
+
+
+def test_the_mark_on_a_curve_is_the_metrics_threshold(job):
+    config, _, folder = job
+    found = read_scored(folder)
+    figure = score_figures(folder, config, looks_of(METRICS))["figure-roc-mini-all-chunk"]
+    marks = [
+        tuple(float(at[0]) for at in line.get_data()) for line in figure.axes[0].lines if len(line.get_xdata()) == 1
+    ]
+    # The cards' thresholds of overlap (0.63) and support-mini are known, bm25 has none.
+    rows = found.gold != 1
+    share = [(found.scores["overlap"][rows & (found.gold == level)] >= 0.63).mean() for level in (0, 2)]
+    assert len(marks) == 2
+    assert marks[0] == pytest.approx(tuple(share), abs=0.01)
+
+
+def test_the_bins_of_a_level_hold_its_rows(job):
+    found = read_scored(job[2])
+    for metric, own in distributions_of(found).items():
+        assert [one.level for one in own] == ["full", "partial", "none"]
+        for one, level in zip(own, (2, 1, 0), strict=True):
+            scores = found.scores[metric][found.gold == level]
+            assert sum(one.shares) == pytest.approx(1)
+            assert one.middle == np.median(scores)
+            inside = (scores >= one.edges[0]) & (scores < one.edges[1])
+            assert one.shares[0] == pytest.approx(inside.mean())
+
+
+def test_reliability_is_scikit_learns_calibration_curve(job):
+    found = read_scored(job[2])
+    bins = reliability_of(found)
+    assert set(bins) == {"overlap", "support-mini"}, "bm25's scores are no shares"
+    for metric, own in bins.items():
+        for one, least in zip(own, (2, 1), strict=True):
+            observed, stated = calibration_curve(found.gold >= least, found.scores[metric], n_bins=10)
+            held = [place for place, rows in enumerate(one.rows) if rows]
+            assert [one.found[place] for place in held] == pytest.approx(observed)
+            assert [one.stated[place] for place in held] == pytest.approx(stated)
+            assert sum(one.rows) == found.gold.size
+
+
+def test_each_figure_is_drawn_and_drawn_alike_twice(job):
+    config, _, folder = job
+    first, second = (score_figures(folder, config, looks_of(METRICS)) for _ in range(2))
+    assert list(first) == [f"figure-{kind}-mini-all-chunk" for kind in ("roc", "scores", "reliability")]
+    assert all(image(first[name], "svg") == image(second[name], "svg") for name in first)
+
+
+def test_ratings_have_thirds_and_no_curve(tmp_path):
+    rows = [{"id": str(n), "group": "g", "system": "", "rating": n / 8, "scores": [n / 9, None]} for n in range(9)]
+    head = {"schema": "metaeval-pairs/1", "columns": ["m", "none"], "controls": [], "job": {"data": "r/all@1"}}
+    head["job"]["unit"] = "rating"
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, (head, *rows))) + "\n")
+    drawn = score_figures(tmp_path, RunConfig(), looks_of(["m", "none"]))
+    assert list(drawn) == ["figure-scores-r-all-rating", "figure-reliability-r-all-rating"]
+    # Thirds of 0, 1/8 ... 1 end at 8/24 and 16/24 of the way.
+    assert [one.level for one in distributions_of(read_scored(tmp_path))["m"]] == [
+        "ratings from 0.75 to 1",
+        "ratings from 0.375 to 0.625",
+        "ratings from 0 to 0.25",
+    ]
