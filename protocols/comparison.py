@@ -14,6 +14,9 @@ from metaeval.stats.ties import midranks
 from protocols.contract import Influences, Judgements, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import ONE_GROUP, interval_of, jackknifed, regroup, studentised_interval
 
+Tested = tuple[Judgements, Outcome]
+"""What a metric or a control scored, and what its protocol made of it."""
+
 NOT_BOTH = "no rows that both metrics scored"
 
 
@@ -210,19 +213,23 @@ def tested_against(
     protocol: Protocol,
     options: Mapping[str, str],
     resampling: Resampling,
-    metrics: Mapping[str, Judgements],
-    against: Mapping[str, Mapping[str, Judgements | None]],
+    metrics: Mapping[str, Tested],
+    against: Mapping[str, Mapping[str, Tested | None]],
     keys: Collection[str],
 ) -> dict[tuple[str, str], dict[str, Difference]]:
     """Hold metrics (by name) against the controls of each, on the rows that both scored.
 
-    A control of None is what random scores are expected to have. The test of a difference is Student's with its cluster
-    standard error, at the effective number of groups, as its interval. Measures without influence values have no p.
+    The influence values of an outcome are used again where all the rows that it scored count. A control of None is what
+    random scores are expected to have. The test of a difference is Student's with its cluster standard error, at the
+    effective number of groups, as its interval. Measures without influence values have no p.
     """
     kept: dict[tuple[str, bytes], Influences] = {}
     expected: dict[bytes, Mapping[str, float]] = {}
 
-    def values(name: str, judgements: Judgements, both: Bools) -> Influences:
+    def values(name: str, given: Tested, both: Bools) -> Influences:
+        judgements, outcome = given
+        if np.array_equal(both, ~np.isnan(judgements.score)) and set(keys) <= outcome.influence.keys():
+            return outcome.influence
         place = name, both.tobytes()
         if place not in kept:
             codes, used = np.unique(judgements.group), compared_by(protocol, judgements, both, options)
@@ -232,22 +239,23 @@ def tested_against(
     found: dict[tuple[str, str], dict[str, Difference]] = {}
     for name, controls in against.items():
         metric = metrics[name]
+        rows = metric[0]
         for other, control in controls.items():
-            both = ~np.isnan(metric.score) if control is None else both_scored(metric, control)
+            both = ~np.isnan(rows.score) if control is None else both_scored(rows, control[0])
             if not both.any():
                 continue
             own = values(f"metric {name}", metric, both)
             if control is None:
                 rows_of = both.tobytes()
                 if rows_of not in expected:
-                    expected[rows_of] = chance(protocol, metric.rows(both), options)
+                    expected[rows_of] = chance(protocol, rows.rows(both), options)
                 known = expected[rows_of]
                 apart = {key: less(one, known[key]) for key in keys if (one := own.get(key)) and key in known}
             else:
                 theirs = values(f"control {other}", control, both)
                 apart = {key: one for key in keys if (one := minus(own.get(key), theirs.get(key)))}
-            rows = int(both.sum())
-            found[name, other] = {key: _tested(one, rows, resampling.level) for key, one in apart.items()}
+            count = int(both.sum())
+            found[name, other] = {key: _tested(one, count, resampling.level) for key, one in apart.items()}
     return found
 
 

@@ -20,7 +20,7 @@ from metaeval.report import result as results
 from metaeval.report.measures import Reading, Readings
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import resampled_fields, signature, versions
-from protocols.comparison import chance
+from protocols.comparison import Tested, chance
 from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampling
 
 Asked = tuple[Protocol, Mapping[str, str]]
@@ -146,7 +146,7 @@ def evaluate(
         *(protocol, options, resampling, config.comparison),
         {column.name: (judged[column], outcomes[column]) for column in metrics},
         [measure.key for measure in shown if measure.key not in blind],
-        {column.name: _rivals(column, columns, judged) for column in metrics},
+        {column.name: _rivals(column, judged, outcomes) for column in metrics},
         tables,
     )
     in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
@@ -184,15 +184,15 @@ def _expected(outcome: Outcome, values: Mapping[str, float]) -> Outcome:
 
 
 def _rivals(
-    column: Column, columns: Sequence[Column], judged: Mapping[Column, Judgements]
-) -> dict[str, Judgements | None]:
+    column: Column, judged: Mapping[Column, Judgements], outcomes: Mapping[Column, Outcome]
+) -> dict[str, Tested | None]:
     """The controls that a metric is held against: not those that see the gold, nor one that is the metric itself.
 
     `overlap` is a control too. None stands for the expectation of random scores.
     """
     return {
-        other.name: None if other.is_random else judged[other]
-        for other in columns
+        other.name: None if other.is_random else (rows, outcomes[other])
+        for other, rows in judged.items()
         if other.kind == "control"
         and other.name not in GOLD_CONTROLS
         and not np.array_equal(other.score, column.score, equal_nan=True)

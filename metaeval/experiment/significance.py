@@ -17,10 +17,8 @@ from metaeval.config import ComparisonConfig
 from metaeval.report.result import Comparison, Result, Row, Significance, Value
 from metaeval.report.sheet import known
 from metaeval.stats.significance import benjamini_hochberg, holm, significance_clusters
-from protocols.comparison import Difference, compare, tested_against
-from protocols.contract import Judgements, Outcome, Protocol, Resampling
-
-Tested = tuple[Judgements, Outcome]
+from protocols.comparison import Difference, Tested, compare, tested_against
+from protocols.contract import Protocol, Resampling
 
 
 def significance(
@@ -30,13 +28,13 @@ def significance(
     settings: ComparisonConfig,
     tested: Mapping[str, Tested],
     keys: Sequence[str],
-    against: Mapping[str, Mapping[str, Judgements | None]] | None = None,
+    against: Mapping[str, Mapping[str, Tested | None]] | None = None,
     tables: int = 1,
 ) -> Significance | None:
     """Compare every two metrics (by name, with their judgements and outcomes) under the measures `keys`.
 
     against: of each metric, the controls that it is held against under every measure of the table; None in the place
-    of a control's judgements: what random scores are expected to have. tables: of the suite.
+    of a control: what random scores are expected to have. tables: of the suite.
 
     None without anything to compare, or without permutations. Where Holm's adjustment over a family could not reach
     `alpha` with the smallest p that the permutations allow, more of them are made.
@@ -53,9 +51,7 @@ def significance(
         (one, of_one), (other, of_other) = (tested[name] for name in pair)
         found[pair] = compare(protocol, (one, other), (of_one, of_other), resampling, permutations, options, normal)
     comparisons = [_comparison(key, pair, found[pair][key]) for key in normal for pair in pairs]
-    beaten = tested_against(
-        protocol, options, resampling, {name: rows for name, (rows, _) in tested.items()}, against or {}, keys
-    )
+    beaten = tested_against(protocol, options, resampling, tested, against or {}, keys)
     controls = [_comparison(key, pair, told[key]) for key in keys for pair, told in beaten.items() if key in told]
     whole = Significance(
         permutations=permutations,

@@ -8,11 +8,14 @@ with one dummy variable per stratum as covariates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from metaeval.stats.arrays import (
+    STRIP_FLOATS,
     Bools,
     Floats,
     Ints,
@@ -20,6 +23,7 @@ from metaeval.stats.arrays import (
     check_lengths,
     check_rows,
     column_sum,
+    compiled,
     group_ends,
     group_totals,
     in_strips,
@@ -30,7 +34,7 @@ from metaeval.stats.arrays import (
     weighted_sums,
 )
 from metaeval.stats.rank_counts import MAX_LEVELS, Orders, count_orders, count_wins, orders_left_out
-from metaeval.stats.resampling import Prepared, Tile
+from metaeval.stats.resampling import Prepared, Tile, jackknife
 from metaeval.stats.ties import block_sizes, centred_midranks, tie_blocks
 
 SUSPICIOUS = 1e-10
@@ -163,14 +167,36 @@ def partial_correlation(
     check_rows(score, gold, group, n_groups)
     check_lengths(score=score, stratum=stratum)
     code, n_strata = tie_blocks(stratum.astype(np.float64))
-    x_varies, y_varies = (_varies_in_strata(values, code, n_strata, group, n_groups) for values in (score, gold))
-    moments, height = (_of_ranks if ranks else _of_values)(score, gold, code, n_strata, group, n_groups)
+    strata = [_InStrata(values, code, n_strata, group, n_groups) for values in (score, gold)]
+    moments, height, without = (_of_ranks if ranks else _of_values)(score, gold, code, n_strata, group, n_groups)
 
     def evaluate(tile: Tile) -> Floats:
         weights = tile.astype(np.float64)
-        return _of_moments(moments(weights), lambda some: x_varies(weights[:, some]) & y_varies(weights[:, some]))
+        return _of_moments(
+            moments(weights), lambda some: np.logical_and(*(values.vary(weights[:, some]) for values in strata))
+        )
 
-    return Prepared(lambda tile: in_strips(evaluate, tile, height), np.unique(group).size)
+    def by_tiles(tile: Tile) -> Floats:
+        return in_strips(evaluate, tile, height)
+
+    def left_out() -> Floats:
+        if ranks and compiled(height * n_groups) is None:
+            return _left_out_by_tiles(by_tiles, n_groups)
+        width = max(1, STRIP_FLOATS // max(n_strata, 1))
+        vary = cache(lambda: np.logical_and(*(values.vary_without() for values in strata)))
+
+        def strip(own: range) -> Floats:
+            return _of_moments(without(own), lambda some: vary()[own.start : own.stop][some])
+
+        found = [strip(range(at, min(at + width, n_groups))) for at in range(0, n_groups, width)]
+        return np.concatenate(found) if found else np.zeros(0)
+
+    return Prepared(by_tiles, np.unique(group).size, left_out)
+
+
+def _left_out_by_tiles(evaluate: Callable[[Tile], Floats], n_groups: int) -> Floats:
+    """Values without each group in turn, (n_groups,), from one weighting each."""
+    return np.concatenate([evaluate(tile) for tile in jackknife(n_groups)], axis=-1)[..., 1:]
 
 
 def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int) -> Prepared:
@@ -197,7 +223,30 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
     def evaluate(tile: Tile) -> Floats:
         return np.array([one(column) for column in tile.T])
 
-    return Prepared(evaluate, np.unique(group).size)
+    def left_out() -> Floats:
+        loops = compiled(x.size * n_groups)
+        if loops is None:
+            return _left_out_by_tiles(evaluate, n_groups)
+        by_group = np.argsort(group, kind="stable")
+        start = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=n_groups))))
+        columns, cells = [], []
+        for values in (x, y):
+            # Equal values of a stratum stay equal, whatever its mean: they are sorted once, and as one.
+            distinct, cell, count = np.unique(
+                np.stack((code.astype(np.float64), values)), axis=1, return_inverse=True, return_counts=True
+            )
+            opening = np.searchsorted(distinct[0], np.arange(n_strata + 1))
+            columns.append((np.ascontiguousarray(distinct[1]), count, opening, np.bincount(code, weights=values)))
+            cells.append(cell.reshape(-1))
+        n_cells = columns[1][0].size
+        pair, pair_count = np.unique(cells[0] * max(n_cells, 1) + cells[1], return_counts=True)
+        pairs = *np.divmod(pair, max(n_cells, 1)), pair_count
+        rows = *(cell[by_group] for cell in cells), code[by_group]
+        found = np.full(n_groups, np.nan)
+        loops.residual_left_out(*columns, pairs, rows, start, SUSPICIOUS, RESIDUAL_TIES, found)
+        return found
+
+    return Prepared(evaluate, np.unique(group).size, left_out)
 
 
 def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats) -> Floats:
@@ -216,11 +265,13 @@ def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats
 
 
 Moments = Callable[[Floats], tuple[Floats, ...]]
+Without = Callable[[range], Sequence[Floats]]
+"""From some groups, one after another, to the moments without each of them in turn."""
 
 
 def _of_values(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
-) -> tuple[Moments, int]:
+) -> tuple[Moments, int, Without]:
     """Weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
     of the tallest array."""
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
@@ -230,19 +281,27 @@ def _of_values(
         for column in (np.ones(x.size), x, y, x * x, y * y, x * y)
     ]
 
-    return lambda weights: tuple(np.asarray(matrix @ weights) for matrix in sums), max(n_groups, n_strata)
+    def without(groups: range) -> Sequence[Floats]:
+        own = slice(groups.start, groups.stop)
+        return [matrix @ np.ones((n_groups, 1)) - matrix.tocsc()[:, own].toarray() for matrix in sums]
+
+    return lambda weights: tuple(np.asarray(matrix @ weights) for matrix in sums), max(n_groups, n_strata), without
 
 
 def _of_ranks(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
-) -> tuple[Moments, int]:
+) -> tuple[Moments, int, Without]:
     """As `_of_values`, of the midranks that score and gold have in each resample."""
     block, n_blocks = tie_blocks(score)
     level, n_levels = tie_blocks(gold)
     by_score, by_gold = block_sizes(block, group, n_blocks, n_groups), block_sizes(level, group, n_levels, n_groups)
-    cells = np.stack((block, level, code, group), axis=1)
-    cells, count = np.unique(cells, axis=0, return_counts=True)
-    cell_block, cell_level, cell_code, cell_group = cells.T
+    # One key for two columns is sorted several times faster than the columns.
+    ranked, of_ranked = np.unique(block * max(n_levels, 1) + level, return_inverse=True)
+    placed, of_placed = np.unique(code * max(n_groups, 1) + group, return_inverse=True)
+    cells, count = np.unique(of_ranked * max(placed.size, 1) + of_placed, return_counts=True)
+    cell_ranked, cell_placed = np.divmod(cells, max(placed.size, 1))
+    cell_block, cell_level = np.divmod(ranked[cell_ranked], max(n_levels, 1))
+    cell_code, cell_group = np.divmod(placed[cell_placed], max(n_groups, 1))
     per_stratum = csr_array(
         (count.astype(np.float64), (cell_code, np.arange(count.size))), shape=(n_strata, count.size)
     )
@@ -254,25 +313,55 @@ def _of_ranks(
         columns = (w, w * x, w * y, w * x * x, w * y * y, w * x * y)
         return tuple(np.asarray(per_stratum @ column) for column in columns)
 
-    return moments, count.size
+    def without(groups: range) -> Sequence[Floats]:
+        found = np.zeros((6, n_strata, len(groups)))
+        by_group = np.argsort(cell_group, kind="stable")
+        start = np.searchsorted(cell_group[by_group], np.arange(groups.start, groups.stop + 1))
+        by_stratum = np.argsort(code, kind="stable")
+        compiled(1).ranks_left_out(
+            (np.bincount(block), np.bincount(level)),
+            (block[by_stratum], level[by_stratum]),
+            np.searchsorted(code[by_stratum], np.arange(n_strata + 1)),
+            tuple(column[by_group] for column in (cell_block, cell_level, cell_code, count)),
+            start,
+            found,
+        )
+        return tuple(found)
+
+    return moments, count.size, without
 
 
-def _varies_in_strata(
-    values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
-) -> Callable[[Floats], Bools]:
-    """Prepare the function from weights to whether any stratum holds two different values, (R,)."""
-    cell, index = np.unique(code * max(n_groups, 1) + group, return_inverse=True)
-    lowest, highest = group_ends(values, index, cell.size)
-    cell_code, cell_group = np.divmod(cell, max(n_groups, 1))
-    members = [np.flatnonzero(cell_code == stratum) for stratum in range(n_strata)]
+class _InStrata:
+    """Whether any stratum holds two different of `values` (n,), under weightings of the groups.
 
-    def in_any(weights: Floats) -> Bools:
+    code, group: (n,) of each row.
+    """
+
+    def __init__(self, values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int) -> None:
+        cell, index = np.unique(code * max(n_groups, 1) + group, return_inverse=True)
+        self.ends = group_ends(values, index, cell.size)
+        cell_code, self.group = np.divmod(cell, max(n_groups, 1))
+        bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
+        self.strata = [slice(*ends) for ends in pairwise(bounds)]
+        self.n_groups = n_groups
+
+    def vary(self, weights: Floats) -> Bools:
+        """Under each of the weightings (n_groups, R); (R,)."""
         found = np.zeros(weights.shape[1], dtype=np.bool_)
-        for cells in members:
-            found |= varies((lowest[cells], highest[cells]), weights[cell_group[cells]] > 0)
+        for own in self.strata:
+            found |= varies((self.ends[0][own], self.ends[1][own]), weights[self.group[own]] > 0)
         return found
 
-    return in_any
+    def vary_without(self) -> Bools:
+        """Without each group in turn, (n_groups,)."""
+        strata = 0
+        lost = np.zeros(self.group.size)
+        for own in self.strata:
+            lowest, highest = self.ends[0][own], self.ends[1][own]
+            if lowest.min() < highest.max():
+                strata += 1
+                lost[own] = ~varies_without((lowest, highest))
+        return np.asarray(np.bincount(self.group, weights=lost, minlength=self.n_groups) < strata)
 
 
 def _unit(values: Floats) -> Floats:

@@ -59,7 +59,7 @@ def count_wins(group, level, count, start, weights, n_levels, ties, wins, square
 
 
 @_compiled
-def count_orders(group, level, count, start, weights, n_levels, over, upward, squares, cubes):  # type: ignore[no-untyped-def]
+def count_orders(group, level, count, start, weights, n_levels, rows, over, upward, squares, cubes):  # type: ignore[no-untyped-def]
     """One pass over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
 
     Entries of a block lie between start[b] and start[b + 1], sorted by level.
@@ -107,6 +107,7 @@ def count_orders(group, level, count, start, weights, n_levels, over, upward, sq
             for r in range(width):
                 squares[r] += size[r] * size[r]
                 cubes[r] += np.float64(size[r]) * np.float64(size[r]) * np.float64(size[r])
+    rows[:] = below
 
 
 @_compiled
@@ -133,6 +134,180 @@ def sum_precision(group, positive, count, last, weights, total):  # type: ignore
                 if new[r]:
                     total[r] += np.float64(new[r]) * (np.float64(found[r]) / np.float64(seen[r]))
                 new[r] = 0
+
+
+@_compiled
+def _midranks(count, rank):  # type: ignore[no-untyped-def]
+    """Midranks less their mean of blocks of `count` rows in ascending order."""
+    half = 0.5 * count.sum()
+    seen = 0.0
+    for i in range(count.size):
+        rank[i] = seen + 0.5 * count[i] - half
+        seen += count[i]
+
+
+@_compiled
+def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: ignore[no-untyped-def]
+    """Moments of midranks without each group in turn; see `_of_ranks` in `metaeval.stats.correlations`.
+
+    counts: rows of each block and level. by_stratum: block and level of each row, which lie between stratum[s] and
+    stratum[s + 1]. entries: block, level, stratum and number of rows, which lie between start[g] and start[g + 1].
+    """
+    block_count, level_count = counts
+    row_block, row_level = by_stratum
+    block, level, code, count = entries
+    by_score = np.zeros(block_count.size)
+    by_gold = np.zeros(level_count.size)
+    for g in range(start.size - 1):
+        for i in range(start[g], start[g + 1]):
+            block_count[block[i]] -= count[i]
+            level_count[level[i]] -= count[i]
+        _midranks(block_count, by_score)
+        _midranks(level_count, by_gold)
+        for s in range(stratum.size - 1):
+            sx, sy, sxx, syy, sxy = 0.0, 0.0, 0.0, 0.0, 0.0
+            for i in range(stratum[s], stratum[s + 1]):
+                x, y = by_score[row_block[i]], by_gold[row_level[i]]
+                sx += x
+                sy += y
+                sxx += x * x
+                syy += y * y
+                sxy += x * y
+            sums[0, s, g] = stratum[s + 1] - stratum[s]
+            sums[1, s, g], sums[2, s, g] = sx, sy
+            sums[3, s, g], sums[4, s, g], sums[5, s, g] = sxx, syy, sxy
+        for i in range(start[g], start[g + 1]):
+            x, y, n, s = by_score[block[i]], by_gold[level[i]], count[i], code[i]
+            sums[0, s, g] -= n
+            sums[1, s, g] -= n * x
+            sums[2, s, g] -= n * y
+            sums[3, s, g] -= n * x * x
+            sums[4, s, g] -= n * y * y
+            sums[5, s, g] -= n * x * y
+            block_count[block[i]] += n
+            level_count[level[i]] += n
+
+
+@_compiled
+def _merge(key, cell, first, middle, end, to_key, to_cell):  # type: ignore[no-untyped-def]
+    """Merge two ascending runs, first .. middle and middle .. end, into the other arrays."""
+    i, j, k = first, middle, first
+    while i < middle and j < end:
+        right = key[j] < key[i]
+        to_key[k] = key[j] if right else key[i]
+        to_cell[k] = cell[j] if right else cell[i]
+        j += right
+        i += not right
+        k += 1
+    while i < middle:
+        to_key[k], to_cell[k] = key[i], cell[i]
+        i += 1
+        k += 1
+    while j < end:
+        to_key[k], to_cell[k] = key[j], cell[j]
+        j += 1
+        k += 1
+
+
+@_compiled
+def _residual_ranks(value, count, stratum, mean, suspicious, ties, runs, buffers, rank):  # type: ignore[no-untyped-def]
+    """Centred midranks of values less their stratum's mean; all 0 where nothing is left. Returns their spread.
+
+    value, count: in ascending order within each stratum, which lies between stratum[s] and stratum[s + 1].
+    """
+    key, cell, other_key, other_cell = buffers
+    n_runs, size, rows = 0, 0, 0
+    largest, most = 0.0, 0.0
+    rank[:] = 0
+    for s in range(stratum.size - 1):
+        runs[n_runs] = size
+        for i in range(stratum[s], stratum[s + 1]):
+            if count[i] > 0:
+                key[size] = value[i] - mean[s]
+                cell[size] = i
+                rows += count[i]
+                size += 1
+        if size > runs[n_runs]:
+            for end in (runs[n_runs], size - 1):
+                largest = max(largest, abs(key[end]))
+                most = max(most, abs(value[cell[end]]))
+            n_runs += 1
+    if largest <= suspicious * most:
+        return 0.0
+    runs[n_runs] = size
+    while n_runs > 1:
+        for run in range(0, n_runs, 2):
+            first, middle, end = runs[run], runs[run + 1], runs[min(run + 2, n_runs)]
+            _merge(key, cell, first, middle, end, other_key, other_cell)
+            runs[run // 2] = first
+        n_runs = (n_runs + 1) // 2
+        runs[n_runs] = size
+        key, other_key = other_key, key
+        cell, other_cell = other_cell, cell
+    spread = 0.0
+    seen = 0
+    first = 0
+    while first < size:
+        end, tied = first + 1, count[cell[first]]
+        while end < size and key[end] - key[end - 1] <= ties * largest:
+            tied += count[cell[end]]
+            end += 1
+        midrank = seen + 0.5 * tied - 0.5 * rows
+        for i in range(first, end):
+            rank[cell[i]] = midrank
+        spread += tied * (midrank * midrank)
+        seen += tied
+        first = end
+    return spread
+
+
+@_compiled
+def residual_left_out(x, y, pairs, rows, start, suspicious, ties, found):  # type: ignore[no-untyped-def]
+    """Residual Spearman without each group in turn; see `residual_correlation` in `metaeval.stats.correlations`.
+
+    x, y: distinct values by stratum, their counts, where each stratum begins, and its sum. pairs: rows alike in both,
+    counted. rows: the values and the stratum of each, group by group, which lie between start[g] and start[g + 1].
+    """
+    x_value, x_count, x_stratum, x_sum = x
+    y_value, y_count, y_stratum, y_sum = y
+    pair_x, pair_y, pair_count = pairs
+    row_x, row_y, row_code = rows
+    n_strata = x_sum.size
+    size = max(x_value.size, y_value.size)
+    buffers = np.empty(size), np.empty(size, dtype=np.int64), np.empty(size), np.empty(size, dtype=np.int64)
+    runs = np.empty(n_strata + 1, dtype=np.int64)
+    x_rank, y_rank = np.zeros(x_value.size), np.zeros(y_value.size)
+    x_mean, y_mean = np.empty(n_strata), np.empty(n_strata)
+    size_of = np.zeros(n_strata, dtype=np.int64)
+    for i in range(row_code.size):
+        size_of[row_code[i]] += 1
+    left = np.empty(n_strata, dtype=np.int64)
+    for g in range(start.size - 1):
+        left[:], x_mean[:], y_mean[:] = size_of, x_sum, y_sum
+        for i in range(start[g], start[g + 1]):
+            left[row_code[i]] -= 1
+            x_mean[row_code[i]] -= x_value[row_x[i]]
+            y_mean[row_code[i]] -= y_value[row_y[i]]
+            x_count[row_x[i]] -= 1
+            y_count[row_y[i]] -= 1
+        for s in range(n_strata):
+            x_mean[s] /= max(left[s], 1)
+            y_mean[s] /= max(left[s], 1)
+        x_spread = _residual_ranks(x_value, x_count, x_stratum, x_mean, suspicious, ties, runs, buffers, x_rank)
+        y_spread = 0.0
+        if x_spread > 0:
+            y_spread = _residual_ranks(y_value, y_count, y_stratum, y_mean, suspicious, ties, runs, buffers, y_rank)
+        spread = np.sqrt(x_spread) * np.sqrt(y_spread)
+        if spread > 0:
+            product = 0.0
+            for i in range(pair_x.size):
+                product += pair_count[i] * (x_rank[pair_x[i]] * y_rank[pair_y[i]])
+            for i in range(start[g], start[g + 1]):
+                product -= x_rank[row_x[i]] * y_rank[row_y[i]]
+            found[g] = min(max(product / spread, -1.0), 1.0)
+        for i in range(start[g], start[g + 1]):
+            x_count[row_x[i]] += 1
+            y_count[row_y[i]] += 1
 
 
 @_compiled

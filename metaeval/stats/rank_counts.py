@@ -94,23 +94,25 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
     ordered = sorted_by_level(score, gold, group, n_groups)
     level, n_levels, entries = ordered.level, ordered.n_levels, ordered.entries
     members = csr_array((np.ones(level.size, dtype=np.int64), (level, group)), shape=(n_levels, n_groups))
+    of_group = group_totals(np.ones(group.size), group, n_groups)[:, None]
     alone = self_ties(entries, n_groups)
     by_numpy = _orders_by_numpy(entries, n_levels, n_groups)
     inside = cache(partial(inside_groups, entries, n_levels, n_groups))
 
     def evaluate(tile: Tile) -> Orders:
-        weights = tile.astype(np.int64)
-        rows = np.asarray(members @ weights)
         squares, cubes = alone(tile)
         loops = compiled(entries.group.size * tile.shape[1] * n_levels)
-        if loops is None or rows.sum(axis=0).max(initial=0) > np.iinfo(np.int32).max:
+        if loops is None or weighted_sums(of_group, tile).max(initial=0) > np.iinfo(np.int32).max:
+            weights = tile.astype(np.int64)
+            rows = np.asarray(members @ weights)
             over, upward, more_squares, more_cubes = by_numpy(weights)
         else:
-            over, upward = np.zeros_like(rows), np.zeros(tile.shape[1], dtype=np.int64)
-            more_squares, more_cubes = np.zeros(tile.shape[1], dtype=np.int64), np.zeros(tile.shape[1])
+            rows, over = (np.zeros((n_levels, tile.shape[1]), dtype=np.int64) for _ in range(2))
+            upward, more_squares = (np.zeros(tile.shape[1], dtype=np.int64) for _ in range(2))
+            more_cubes = np.zeros(tile.shape[1])
             loops.count_orders(
                 *(entries.group, entries.level, entries.count, entries.start),
-                *(tile, n_levels, over, upward, more_squares, more_cubes),
+                *(tile, n_levels, rows, over, upward, more_squares, more_cubes),
             )
         copies = _between_copies(inside, tile, 3)
         return Orders(rows, over, upward, squares + more_squares, cubes + more_cubes, copies)

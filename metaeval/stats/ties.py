@@ -138,6 +138,9 @@ def self_ties(entries: Entries, n_groups: int) -> Callable[[Tile], tuple[Ints, F
     squared, cubed = (group_totals(count**power, group, n_groups)[:, None] for power in (2, 3))
 
     def sums(tile: Tile) -> tuple[Ints, Floats]:
+        if tile.max(initial=0) <= 1:  # an exchange, whose weights are their own powers
+            both = weighted_sums(np.concatenate((squared, cubed), axis=1), tile)
+            return both[0].astype(np.int64), both[1]
         weights = tile.astype(np.float64)
         squares = weights * weights
         return weighted_sums(squared, squares)[0].astype(np.int64), weighted_sums(cubed, squares * weights)[0]

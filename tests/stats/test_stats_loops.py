@@ -45,7 +45,7 @@ def judgements(levels: int = 3) -> Judgements:
     pool = np.repeat(np.arange(9), (1, 2, 3, 100, 7, 1, 66, 12, 30))
     gold = rng.integers(levels, size=pool.size).astype(float)
     score = gold + rng.normal(size=pool.size)
-    return Judgements(gold, np.where(pool % 2 == 0, score.round(), score), pool // 2, pool)
+    return Judgements(gold, np.where(pool % 2 == 0, score.round(), score), pool // 2, pool, np.arange(pool.size) % 3)
 
 
 # Gold of many levels is a rating, which the first alone reads: its ranks are counted by another loop.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 from metaeval.stats.correlations import partial_correlation, residual_correlation, within_strata
-from metaeval.stats.resampling import bootstrap, replicate, value
+from metaeval.stats.resampling import bootstrap, jackknife, replicate, value
 
 
 def partial_pearson(score, gold, stratum):
@@ -136,6 +137,26 @@ def test_weights_are_repeated_rows(name, n, n_strata, decimals):
         assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
     assert values[0] == pytest.approx(plain(score, gold, stratum), abs=1e-12, nan_ok=True)
     assert prepared.groups == np.unique(group).size
+
+
+@every_form
+@pytest.mark.parametrize(("n", "n_strata", "decimals"), [(150, 1, 9), (150, 4, 9), (150, 5, 0), (40, 12, 0), (3, 2, 0)])
+def test_the_one_pass_jackknife_is_the_brute_one(name, n, n_strata, decimals, both_paths):
+    score, gold, stratum = _sample(1, n, n_strata, decimals)
+    # Twenty groups, of which some hold no row; one stratum lies in one group alone.
+    group = np.where(stratum == 0, 7, np.random.default_rng(2).integers(0, 19, size=n))
+    prepared = WEIGHTED[name][1](score, gold, stratum, group, 20)
+    brute = replicate(dataclasses.replace(prepared, left_out=None), jackknife(20))
+    np.testing.assert_allclose(replicate(prepared, jackknife(20)), brute, rtol=0, atol=1e-12)
+
+
+@every_form
+def test_a_left_out_group_can_take_all_variation_with_it(name, both_paths):
+    # The score varies in group 2 alone, and the gold in every stratum.
+    score, gold = np.array([1.0, 1, 1, 2, 3, 7]), np.array([0.0, 1, 2, 0, 1, 3])
+    stratum, group = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 0, 2, 2, 2])
+    values = replicate(WEIGHTED[name][1](score, gold, stratum, group, 3), jackknife(3))
+    assert np.isnan(values).tolist() == [False, False, False, True]
 
 
 @every_form

@@ -1,0 +1,66 @@
+"""CPU seconds and largest memory of `metaeval evaluate` on made files, by their size.
+
+    python -m benchmarks.large_files                      100,000 ratings of 9 systems, 3 metrics (goal 10 s)
+    python -m benchmarks.large_files --rows 1000000       minutes
+
+Each command runs in a process of its own, with one thread. A first run on a small file compiles the loops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+SYSTEMS = 9
+WEIGHTS = {"mine": 0.5, "theirs": 1.0, "judge": 1.5}
+
+
+def write_ratings(path: Path, rows: int) -> None:
+    """Articles with one output of each system: ratings in twelfths, two continuous metrics and one in whole numbers."""
+    rng = np.random.default_rng(0)
+    system = np.arange(rows) % SYSTEMS
+    gold = np.round(np.clip(rng.normal(0.5 + 0.03 * system, 0.3), 0, 1) * 12) / 12
+    scores = {name: np.round(gold * w + rng.normal(0.1 * system, 0.5), 6) for name, w in WEIGHTS.items()}
+    scores["judge"] = scores["judge"].round()
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(rows):
+            own = {"id": f"r{i}", "group": f"a{i // SYSTEMS}", "gold": gold[i], "system": f"s{system[i]}"}
+            file.write(json.dumps({**own, "scores": {name: column[i] for name, column in scores.items()}}) + "\n")
+
+
+def measured(*arguments: str) -> tuple[float, float]:
+    """CPU seconds and GiB of one command, in a process that nothing else has used."""
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "metaeval", *arguments]
+    wrapper = f"import resource, subprocess; subprocess.run({command!r}, check=True, stdout=subprocess.DEVNULL); "
+    wrapper += "used = resource.getrusage(resource.RUSAGE_CHILDREN); "
+    wrapper += "print(used.ru_utime + used.ru_stime, used.ru_maxrss)"
+    found = subprocess.run([sys.executable, "-c", wrapper], check=True, env=env, capture_output=True, text=True)
+    seconds, kilobytes = map(float, found.stdout.split())
+    return seconds, kilobytes / 2**20
+
+
+def main() -> None:
+    """Time the commands and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="*", default=[100_000])
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in (1_000, *given.rows):
+            path = Path(folder) / f"ratings-{rows}.jsonl"
+            write_ratings(path, rows)
+            settings = ("-q", "--data", str(path), "--results", str(Path(folder) / "results"))
+            seconds, memory = measured("evaluate", "-d", "ratings", *settings)
+            if rows > 1_000:
+                print(f"evaluate -d ratings, {rows:>9,} rows {seconds:9.1f} CPU s {memory:6.2f} GiB")
+
+
+if __name__ == "__main__":
+    main()
