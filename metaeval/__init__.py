@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from metaeval.analyses import (
         calibrate,
+        certify,
         check_claim,
         check_gate,
         compare,
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "metaeval.analyses": (
-        *("calibrate", "check_claim", "check_gate", "compare", "decide", "diff", "estimate", "evaluate", "explain"),
-        *("figures", "fit_gate", "label", "multiverse", "power", "tables", "view"),
+        *("calibrate", "certify", "check_claim", "check_gate", "compare", "decide", "diff", "estimate", "evaluate"),
+        *("explain", "figures", "fit_gate", "label", "multiverse", "power", "tables", "view"),
     ),
     "metaeval.api": ("cite", "evaluate_scores", "load_corpus", "load_ratings", "pairs", "run", "score"),
     "metaeval.config": ("RunConfig",),
@@ -72,6 +73,7 @@ __all__ = [
     "SupportLevel",
     "__version__",
     "calibrate",
+    "certify",
     "check_claim",
     "check_gate",
     "cite",

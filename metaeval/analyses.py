@@ -97,6 +97,17 @@ def power(
     return Sheets([plan_sheet(_panel(config, True), asked, measure, differences)])
 
 
+def certify(*metrics: str, protocol: str = "", measure: str = "", runs: int = 300, **settings: Any) -> Sheets:
+    """How often intervals hold the true value and tests reject on data built like these; runs: samples of each."""
+    from metaeval.experiment.certifying import certificate_sheet, check_certificate
+    from metaeval.experiment.comparing.planning import protocol_of
+
+    config = _config(metrics, settings)
+    check_certificate(config, runs)
+    asked = protocol_of(config, measure, protocol)
+    return Sheets([certificate_sheet(_panel(config, bool(metrics), 1), asked, measure, runs)])
+
+
 def decide(*metrics: str, to: Mapping[str, Any] | str | None = None, **settings: Any) -> Sheets:
     """Evaluate scores as three-way decisions; to: another data set (or settings of it) for the thresholds."""
     from metaeval.experiment.deciding import carried_over, decided, decision_sheets, prepare_decisions

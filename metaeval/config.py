@@ -143,6 +143,9 @@ class IntervalConfig(Strict):
     accelerated)."""
     fewest: float = Field(default=6, ge=2)
     """Effective groups that an interval of t or bootstrap-t needs."""
+    certify: bool = Field(default=False, exclude=True)
+    """Simulate under each table, on data built like its own, how often the leading metric's intervals hold the true
+    value (seconds to minutes; no other number depends on it)."""
 
     def drawn(self) -> dict[str, int | float]:
         """The resampling as settings of a sheet, whose intervals are percentiles."""

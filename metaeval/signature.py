@@ -61,6 +61,8 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "estimand": ("what shares are of: this set of answers, or the process that makes such answers", "--estimand"),
     "analysis": ("what is looked at, beyond the protocols", "metaeval compare"),
     "by-part": ("parts that the rows are divided into", "metaeval compare --by"),
+    "samples": ("samples of the simulation", "metaeval certify --runs"),
+    "planned": ("value and correlation inside a group of a metric without scores", "metaeval certify --value, --alike"),
     "partitions": ("partitions into folds, over which values are averaged", ""),
     "gain-resamples": ("resamples of the gain's interval, everything learnt anew in each", ""),
     "gold": ("rating that is the gold", "dataset_options.gold"),

@@ -68,7 +68,7 @@ def compare(
     else:
         mine, theirs = (outcome.replicates for outcome in outcomes)
         moved = tuple(outcome.influence for outcome in outcomes)
-    p_values = _permute(protocol, pair, permutations, resampling.seed, options, keys)
+    p_values = exchange_p_values(protocol, pair, permutations, resampling.seed, options, keys)
     groups = np.unique(one.group[both]).size
     # Rows of a measure may come from one group where those of others do not.
     lone = {key for outcome in outcomes for key, estimate in outcome.estimates.items() if estimate.note == ONE_GROUP}
@@ -108,7 +108,7 @@ def minus(one: Influence | None, other: Influence | None) -> Influence | None:
     return one - other if one and other else None
 
 
-def _permute(
+def exchange_p_values(
     protocol: Protocol,
     pair: tuple[Judgements, Judgements],
     permutations: int,
@@ -116,7 +116,10 @@ def _permute(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> dict[str, float]:
-    """Two-sided p of each measure; NaN where the measure is undefined or there is nothing to exchange."""
+    """Two-sided p of each measure from exchanges of two metrics' scores, group by group, on rows that both scored.
+
+    NaN where the measure is undefined or there is nothing to exchange.
+    """
     normal = {measure.key: measure.normal for measure in protocol.measures}
     one, n_groups = regroup(pair[0])
     pools = int(one.pool.max(initial=-1)) + 1

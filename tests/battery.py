@@ -157,6 +157,8 @@ STEPS: dict[str, str] = {
     "power": f"power overlap rouge --difference 2,5 {QUICK}",
     "power-spearman": f"power overlap ../own-scores/mine-pairs.jsonl --measure spearman {QUICK}",
     "power-graded": f"power FactCC DAE -d frank --split validation --difference 1,2 --data DATA {QUICK}",
+    "certify": f"certify overlap rouge --runs 50 {QUICK}",
+    "certify-plan": f"certify --value 75,97 --alike 0.5 --groups 40 --sizes 1,2,9 --levels 30,70 --runs 50 {QUICK}",
     "decide": f"decide overlap rouge bm25 {QUICK}",
     "decide-to": "decide overlap rouge -u citation --to jsonl -s protocol_options.decision.folds=3 "
     f"-d jsonl --data ../inputs/systems.jsonl --to-unit chunk {QUICK}",
@@ -273,8 +275,8 @@ STEPS: dict[str, str] = {
     "wrong-command": "rnu",
 }
 COMMANDS = (
-    *("", "run", "pairs", "score", "evaluate", "table", "explain", "diff", "compare", "power", "decide", "calibrate"),
-    *("generate", "tables", "figures", "multiverse", "data", "metrics", "store", "cite"),
+    *("", "run", "pairs", "score", "evaluate", "table", "explain", "diff", "compare", "power", "certify", "decide"),
+    *("calibrate", "generate", "tables", "figures", "multiverse", "data", "metrics", "store", "cite"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
     *("store verify", "store compact"),

@@ -106,6 +106,7 @@ ALLOWED = {
         "protocols.contract",
         "protocols.comparison",
         "protocols.contrasts",
+        "protocols.simulation",
     ),
     "metaeval.api": ("metaeval.registry", *FROM_PYTHON),
     "metaeval.analyses": ("metaeval.api", *FROM_PYTHON),

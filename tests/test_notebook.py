@@ -16,7 +16,7 @@ from metaeval.errors import UserError
 
 QUICK = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
 COMMANDS = {
-    *("run", "evaluate", "pairs", "score", "compare", "power", "decide", "calibrate", "tables", "figures"),
+    *("run", "evaluate", "pairs", "score", "compare", "power", "certify", "decide", "calibrate", "tables", "figures"),
     *("multiverse", "explain", "diff", "view", "label", "estimate", "check_claim"),
 }
 """Commands that have a function of their name."""

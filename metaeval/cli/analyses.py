@@ -165,6 +165,76 @@ def power(
     close([panel], "power", [sheet], written)
 
 
+@opt.takes("names", "config dataset split data unit pool results store budget set quiet")
+def certify(
+    given: opt.Given,
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", "-p", help="Protocol, by its headline measure.", metavar="NAME"),
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="Key of the measure: overall, spearman, ndcg@5 ...", metavar="KEY")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Samples of each simulation.", metavar="NUMBER")] = 300,
+    value: Annotated[
+        str | None,
+        typer.Option(help="Plan without scores: values in the table's units, with commas.", metavar="NUMBERS"),
+    ] = None,
+    alike: Annotated[
+        str, typer.Option(help="Plan: correlations of the errors inside a group.", metavar="NUMBERS")
+    ] = "0.3",
+    groups: Annotated[
+        int | None, typer.Option(help="Plan: groups (default: those of the data).", metavar="NUMBER")
+    ] = None,
+    sizes: Annotated[str, typer.Option(help="Plan: rows of the groups, in turn.", metavar="NUMBERS")] = "8",
+    levels: Annotated[
+        str, typer.Option(help="Plan: shares of two or three levels, the highest first.", metavar="NUMBERS")
+    ] = "50,50",
+) -> None:
+    """Simulate how often intervals and tests hold on your data.
+
+    Scores are drawn anew for the same rows, from a normal model of each
+    metric's (docs/inference.md), and each sample's interval and test is made.
+
+    \b
+    Examples:
+      metaeval certify overlap rouge
+      metaeval certify mine.jsonl -d wice --data ../shared/data --runs 1000
+      metaeval certify FactCC DAE -d frank -p correlation
+      metaeval certify --value 75,90 --alike 0.5 -d wice --data ../shared/data
+      metaeval certify --value 90 --groups 60 --sizes 2,8,40 --levels 30,70
+    """
+    from metaeval.experiment.certifying import (
+        certificate_sheet,
+        check_certificate,
+        planned_panel,
+        read_design,
+        read_numbers,
+    )
+    from metaeval.experiment.comparing.planning import protocol_of
+    from metaeval.experiment.metric_scores import load_panel
+
+    run = given.run()
+    check_certificate(run, runs)
+    asked = protocol_of(run, measure or "", protocol or "")
+    if value is None and groups is not None:
+        raise UserError("A plan needs the value that a metric would have: --value 75.")
+    if value is not None:
+        if given.with_metrics:
+            raise UserError("--value is for a plan without scores: leave the metrics out.")
+        design = None if groups is None else read_design(groups, sizes, levels)
+        assumed = read_numbers("value", value), read_numbers("alike", alike)
+        panel = planned_panel(run, design, asked, measure or "", *assumed)
+    else:
+        with scoring_progress(given.quiet) as progress:
+            panel = load_panel(run, given.with_metrics, 1, progress)
+    sheet = certificate_sheet(panel, asked, measure or "", runs)
+    written = write_sheets([sheet], sheet_folder(run.results, "certify", [sheet]))
+    if not given.quiet:
+        show_grids([sheet.grid])
+    close([panel], "certify", [sheet], written)
+
+
 def _label_plans(interval: float, share: float | None, items: int | None) -> None:
     """Print how many labels an interval takes."""
     from metaeval.experiment.labelling.plan import SHARES, labels_needed

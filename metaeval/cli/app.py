@@ -105,7 +105,8 @@ app = typer.Typer(
 )
 for command in (
     *(run.run, run.pairs, run.score, run.evaluate, run.table, explain.explain, explain.diff),
-    *(analyses.compare, analyses.power, analyses.decide, analyses.calibrate, labelling.label, labelling.estimate),
+    *(analyses.compare, analyses.power, analyses.certify, analyses.decide, analyses.calibrate),
+    *(labelling.label, labelling.estimate),
 ):
     app.command(command.__name__)(command)
 app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)

@@ -22,10 +22,11 @@ from metaeval.experiment.columns import (
     scored_columns,
 )
 from metaeval.experiment.doctor import Readiness, State, readiness
-from metaeval.experiment.evaluation import evaluate, find_protocols, named_protocols, readable_protocols
+from metaeval.experiment.evaluation import Asked, evaluate, find_protocols, named_protocols, readable_protocols
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
 from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import (
+    Frame,
     Job,
     RatedSet,
     find_dataset,
@@ -67,7 +68,7 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
 
     Raises `UserError` for anything wrong in the settings or the data, before any scoring where that can be told.
     """
-    find_protocols(config)  # a wrong protocol is refused here, before hours of scoring
+    _check(config)
     check_names(config)
     job = prepare(config, corpus)
     readable_protocols(config, partial(from_job, job))
@@ -81,9 +82,18 @@ def run_scores(config: RunConfig, progress: MetricProgress | None = None) -> Eva
     """
     if find_dataset(config.dataset, config)[0].kind == "corpus":
         return run(config, progress)
-    find_protocols(config)
+    _check(config)
     rated = prepare_ratings(config)
     return evaluate_rated(rated, rated_columns(rated, [*rated.ratings.scores, *dict.fromkeys(config.metrics)]))
+
+
+def _check(config: RunConfig) -> None:
+    """Refuse what can be refused before hours of scoring: a wrong protocol, and a certificate that cannot be made."""
+    find_protocols(config)
+    if config.interval.certify:
+        from metaeval.experiment.certifying import check_certificate
+
+        check_certificate(config)
 
 
 def evaluate_columns(job: Job, columns: Sequence[Column]) -> Evaluated:
@@ -95,7 +105,7 @@ def evaluate_columns(job: Job, columns: Sequence[Column]) -> Evaluated:
     readable, left_out = readable_protocols(job.config, partial(from_job, job))
     n = len(readable)
     results = [evaluate(frame, whole, *asked, job.config, tables=n) for asked, frame in readable]
-    return Evaluated(job, whole, in_family(job.config, results), left_out)
+    return Evaluated(job, whole, _closed(job.config, results, readable, whole), left_out)
 
 
 def evaluate_rated(rated: RatedSet, columns: Sequence[Column], tested: Collection[str] | None = None) -> Evaluated:
@@ -111,7 +121,21 @@ def evaluate_rated(rated: RatedSet, columns: Sequence[Column], tested: Collectio
     whole = [*columns, *rating_controls(rated)] if rated.config.controls else columns
     readable, left_out = readable_protocols(rated.config, lambda _: frame)
     results = [evaluate(frame, whole, *asked, rated.config, tested, len(readable)) for asked, _ in readable]
-    return Evaluated(rated, whole, in_family(rated.config, results), left_out)
+    return Evaluated(rated, whole, _closed(rated.config, results, readable, whole), left_out)
+
+
+def _closed(
+    config: RunConfig, results: list[Result], readable: Sequence[tuple[Asked, Frame]], columns: Sequence[Column]
+) -> list[Result]:
+    """The results with what is only known of them together, and with certificates where the run asks for them."""
+    found = in_family(config, results)
+    if not config.interval.certify:
+        return found
+    from metaeval.experiment.certifying import certified
+
+    return [
+        certified(result, asked, frame, columns, config) for result, (asked, frame) in zip(found, readable, strict=True)
+    ]
 
 
 def in_family(config: RunConfig, results: list[Result]) -> list[Result]:

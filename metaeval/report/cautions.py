@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from metaeval.report.grid import count, plain, share, value_of
 from metaeval.report.measures import LEVELS, data_set, listed, metrics_of, sentence
-from metaeval.report.notes import FEW_GROUPS, effective, plural, values_by_kind, whole_range
+from metaeval.report.notes import FEW_GROUPS, certificate_text, effective, plural, values_by_kind, whole_range
 from metaeval.report.result import FULL_SUPPORT, Result, Row
 
 _CUT = 0.01
@@ -15,14 +15,14 @@ _CUT = 0.01
 
 def cautions(results: Sequence[Result]) -> list[str]:
     """What limits these findings: levels that are missing or say more than is there, few groups, missing scores, inputs
-    that are cut, and warnings.
+    that are cut, warnings, and how often intervals and tests were seen to hold.
     """
     of: dict[str, list[Result]] = {}
     for result in results:
         of.setdefault(data_set(result), []).append(result)
     said: dict[str, list[str]] = {}
     for name, same in of.items():
-        for rule in (_missing_levels, _parts_of_evidence, _few_groups, _unscored, _cut, _warned):
+        for rule in (_missing_levels, _parts_of_evidence, _few_groups, _unscored, _cut, _warned, _certified):
             for text in dict.fromkeys(rule(same)):
                 said.setdefault(text, []).append(name)
     return [f"{listed(names)}: {text}" if len(of) > 1 else sentence(text) for text, names in said.items()]
@@ -65,6 +65,13 @@ def _few_groups(results: Sequence[Result]) -> Iterable[str]:
     few = [one.data.groups for one in resampled if one.interval.resamples and one.data.groups < FEW_GROUPS]
     if few:
         yield f"{count(min(few), 'group')}; below {FEW_GROUPS}, resampled intervals tend to be too narrow."
+
+
+def _certified(results: Sequence[Result]) -> Iterable[str]:
+    """What a simulation found of the first table that has one."""
+    found = next((result for result in results if result.certificate), None)
+    if found:
+        yield f"{certificate_text(found, short=True)}."
 
 
 def _unscored(results: Sequence[Result]) -> Iterable[str]:

@@ -7,6 +7,7 @@ of pairs, resampling, significance, truncation and warnings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count as numbers
@@ -232,6 +233,7 @@ def footer(result: Result) -> tuple[Note, ...]:
         _pairs(rows, plural(result.unit)),
         Note("uncertainty", _interval(result)),
         Note("few groups", _few_groups(result)),
+        Note("certificate", certificate_text(result)),
         *aside_notes(result),
         standing(result),
         Note("truncation", "", _truncation(rows, plural(result.unit))),
@@ -349,7 +351,48 @@ def _few_groups(result: Result) -> str:
         return ""
     named = ", ".join(f"{label} {numbers}" for label, numbers in few.items())
     said = f"{named} effective groups, below {FEW_GROUPS}"
-    return f"{said}: intervals hold the true value less often, and tests err more often, than they say"
+    hint = "" if result.certificate else " ('metaeval certify' simulates how often)"
+    return f"{said}: intervals hold the true value less often, and tests err more often, than they say{hint}"
+
+
+def certificate_text(result: Result, short: bool = False) -> str:
+    """What the simulation on the table's own rows found; "" without one. short: nothing of how it was made."""
+    found = result.certificate
+    if found is None:
+        return ""
+    label = next((column.label for column in result.columns if column.key == found.measure), found.measure)
+    covered = f"{100 * found.level:g} % intervals of {plain(label)} covered {within(found.held, found.given)}"
+    if found.given_likewise < found.given and found.effective is not None:
+        likewise = within(found.held_likewise, found.given_likewise)
+        covered += f", and {likewise} of those with {effective_class(found.effective)} effective groups, as here"
+    rejected = f"; the test rejected {within(found.rejected, found.tested)} of equal metrics" if found.tested else ""
+    beside = f", beside {plain(found.other)}" if found.other and found.tested else ""
+    behind = "" if found.effective is None else f"; effective groups {found.effective:,.0f} of {found.groups:,}"
+    samples = f"{found.given + found.without:,} samples of {plain(found.metric)}{beside}, ± one Monte Carlo error"
+    text = f"on data built like these, {covered}{rejected}{behind}"
+    return text if short else f"{text} ({samples})"
+
+
+def within(hits: int, of: int) -> str:
+    """A simulated share in per cent, with its Monte Carlo error of one standard deviation."""
+    if not of:
+        return "none of 0"
+    near = (hits + 1) / (of + 2)  # an error of none would be none of the share's, and not none of ours
+    return f"{100 * hits / of:.1f} % (± {100 * math.sqrt(near * (1 - near) / of):.1f})"
+
+
+EFFECTIVE = (0, 6, FEW_GROUPS, 60)
+"""Effective groups at which a class of them begins; intervals of one class hold the true value about equally often."""
+
+
+def effective_class(effective: float) -> str:
+    """The class that a number of effective groups lies in, in words."""
+    number = max(place for place, begin in enumerate(EFFECTIVE) if effective >= begin)
+    if number == 0:
+        return f"fewer than {EFFECTIVE[1]}"
+    return (
+        f"{EFFECTIVE[number]} to {EFFECTIVE[number + 1]}" if number + 1 < len(EFFECTIVE) else f"{EFFECTIVE[-1]} or more"
+    )
 
 
 def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:

@@ -184,12 +184,45 @@ class Perfect(_Strict):
     incomplete: int
 
 
+class Certificate(_Strict):
+    """What a simulation on the rows of a table found of one metric's intervals, and of tests between equal metrics.
+
+    metric, other: whose scores were modelled; "" in a plan without scores, and without a second metric. true: mean of
+    the measure over the samples. alike: correlation of two rows of one group and level in the samples. effective:
+    groups behind the metric's own interval; None in a plan. usual: median of those of the samples. given: samples with
+    an interval, of which `held` hold `true`; `below` end below it and `above` begin above it; `without`: samples
+    without one. given_likewise, held_likewise: of those whose effective groups lie in the same of the classes below 6,
+    6 to 30, 30 to 60, and more. tested: samples of two equal metrics; in `rejected` of them, p was at most `alpha`.
+    """
+
+    measure: str
+    metric: str
+    other: str = ""
+    seed: int
+    level: float
+    alpha: float
+    true: float
+    alike: float
+    groups: int
+    effective: float | None
+    usual: float | None
+    given: int
+    held: int
+    given_likewise: int
+    held_likewise: int
+    below: int
+    above: int
+    without: int
+    tested: int
+    rejected: int
+
+
 class Result(_Strict):
     """One protocol's table over one data set and unit of analysis.
 
     ceilings: for each measure that ties in the gold hold below 1, what a perfect metric of each kind (continuous,
     three-level, binary) would reach. perfect: what perfect detectors would reach, None where rows are the texts that
-    annotators judged. published: where the `published` values come from.
+    annotators judged. published: where the `published` values come from. certificate: None unless it was asked for.
     """
 
     schema_: Literal["metaeval-result/2"] = Field(default="metaeval-result/2", alias="schema")
@@ -207,6 +240,7 @@ class Result(_Strict):
     perfect: Perfect | None = None
     significance: Significance | None = None
     published: str = ""
+    certificate: Certificate | None = None
 
     def __repr__(self) -> str:
         """What it is of, in one line: the table is `metaeval.report.cells.lay_out(result)`."""
@@ -221,7 +255,7 @@ class Result(_Strict):
 
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""
-    data = result.model_dump(mode="json", by_alias=True)
+    data = result.model_dump(mode="json", by_alias=True, exclude=None if result.certificate else {"certificate"})
     write_text(path, json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
 
 

@@ -12,7 +12,7 @@ from metaeval import __version__
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 COMMANDS = [
     *("", "run", "pairs", "score", "evaluate", "table", "data", "metrics"),
-    *("explain", "diff", "tables", "figures", "multiverse", "compare", "power", "decide"),
+    *("explain", "diff", "tables", "figures", "multiverse", "compare", "power", "certify", "decide"),
     *("calibrate", "generate", "cite", "cite alce", "cite aliice", "cite agreement", "cite tables"),
     *("cite rewrite", "cite improve", "cite citeeval", "cite scifi", "cite meta", "cite refit"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),

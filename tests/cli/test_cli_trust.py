@@ -85,7 +85,7 @@ READING = {
 """Commands that only read, each with what it is given to read. A new command stands here, or in `RUNNING`."""
 
 RUNNING = {
-    *("run", "pairs", "score", "evaluate", "compare", "power", "decide", "calibrate", "generate", "view"),
+    *("run", "pairs", "score", "evaluate", "compare", "power", "certify", "decide", "calibrate", "generate", "view"),
     *("tables", "figures", "multiverse", "metrics verify", "metrics serve", "data fetch", "data convert"),
     *("store compact", "results rm", "shards merge", "shards verify", "data audit", "check-claim"),
     *("label", "estimate", "gate fit", "gate check"),

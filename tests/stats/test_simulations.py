@@ -18,13 +18,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import rankdata, spearmanr
 
-from benchmarks.coverage import cell
+from benchmarks.coverage import area_of, cell, sample
+from metaeval.stats.influence import t_interval
 from metaeval.stats.pools import ndcg_at, pool_mean
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval, replicate
+from metaeval.stats.simulation import fit_scores
 from protocols import classification, correlation
 from protocols.comparison import compare
 from protocols.contract import Judgements, Protocol, Resampling
+from protocols.simulation import Task, calibrated, class_of
+from protocols.simulation import coverage as simulated_coverage
 
 pytestmark = pytest.mark.slow
 
@@ -205,3 +209,30 @@ def test_a_real_difference_is_mostly_found() -> None:
     # The better metric has three fifths of the other's error.
     found = _rejected("spearman", 200, better=0.4)
     assert found > 80, f"{found:.1f} %"
+
+
+@pytest.mark.parametrize(("alike", "seen"), [(0.9, 30.0), (0.5, 30.0), (0.9, 6.0)])
+def test_a_certificate_knows_where_the_interval_does_not_cover(alike: float, seen: float) -> None:
+    """AUC .97 in 100 Pareto groups, which look like more than they are: see docs/inference.md."""
+    task = Task(classification.PROTOCOL, {}, "auc")
+    held, given, hits, of = 0, 0, 0, 0
+    for run in range(6000):
+        rng = np.random.default_rng([77, run])
+        state = rng.bit_generator.state
+        found, truth = area_of(rng, "pareto", 100, 0.97, alike)
+        effective = found.effective_groups()
+        if class_of(effective) != class_of(seen):
+            continue
+        low, high = t_interval(found, 0.95) or (np.nan, np.nan)
+        held, given = held + (low <= truth <= high), given + 1
+        if given <= 40:
+            rng.bit_generator.state = state
+            score, gold, group = sample(rng, "pareto", 100, 0.97, alike)
+            rows = Judgements(gold, score, group, group, levels=False)
+            model = calibrated(task, rows, fit_scores(score, gold, group), task.value(rows))
+            own = simulated_coverage(task, rows, model, Resampling(), effective).likewise
+            hits, of = hits + own.hits, of + own.of
+    real, certified = 100 * held / given, 100 * hits / of
+    figures = f"held in {real:.1f} % of {given}, certified {certified:.1f} % of {of}"
+    assert real < 92, figures
+    assert certified == pytest.approx(real, abs=2), figures

@@ -48,8 +48,23 @@ def planned(config: RunConfig, key: str, differences: Sequence[float], name: str
     """The protocol to plan for, with the run's options.
 
     key: a measure; "": the protocol's headline. name: the protocol; "": the one that has the measure, or the usual one.
-    Raises `UserError`, before anything is scored, for a name that is not known, a measure of several protocols, a
-    protocol that cannot be planned for, a difference off the measure's scale, and a run without resamples.
+    Raises `UserError`, before anything is scored, as `protocol_of` does, and for a difference off the measure's scale
+    and a run without resamples.
+    """
+    if config.interval.resamples < 2:
+        raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
+    protocol, options = protocol_of(config, key, name)
+    measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
+    for difference in differences:
+        raw_difference(difference, measure)
+    return protocol, options
+
+
+def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
+    """The protocol that has the measure `key`, or this name, with the run's options.
+
+    key: "" for the protocol's headline. name: "" for the one that has the measure, or the usual one. Raises `UserError`
+    for a name that is not known, a measure of several protocols, and a protocol that cannot be planned for.
     """
     among = config.model_copy(update={"protocols": (name,) if name else tuple(registry.names("protocol"))})
     keys = {asked: [one.key for one in protocol.measures] for asked, protocol in named_protocols(among).items()}
@@ -58,14 +73,9 @@ def planned(config: RunConfig, key: str, differences: Sequence[float], name: str
         raise unknown(f"measure of {name}" if name else "measure", key, chain(*keys.values()))
     if len(owners) > 1:
         raise UserError(f"Measure {key!r} belongs to several protocols, {' and '.join(owners)}: name one with -p.")
-    if config.interval.resamples < 2:
-        raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
     protocol, options = find_protocols(config.model_copy(update={"protocols": tuple(owners)}))[0]
     if protocol.no_plan:
         raise UserError(f"Protocol {protocol.name} cannot be planned for: {protocol.no_plan}")
-    measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
-    for difference in differences:
-        raw_difference(difference, measure)
     return protocol, options
 
 

@@ -42,6 +42,7 @@ _OPTION = re.compile(r",(?=\w+=)")
 _ELSEWHERE = {
     "analysis": "compare",
     "by-part": "compare --by",
+    "samples": "certify",
     "calibration": "decide",
     "thresholds-from": "decide --to",
     "target": "calibrate",

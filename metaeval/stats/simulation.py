@@ -1,0 +1,173 @@
+"""Scores drawn like those of a metric: a normal model of their order, with the rows' groups, levels and ties kept.
+
+Scores are brought to normal scores, since the measures read their order. A level of the gold has a mean and a standard
+deviation of its own. What a row differs by is the sum of three normal parts: its group's, that of its level in its
+group, and its own; the shares of the three are fitted by maximum likelihood. A draw is put into the order of the
+scores that it is modelled on, so that it has their ties.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from scipy.special import ndtri
+from metaeval.stats.ties import midranks
+
+from metaeval.stats.arrays import Floats, Ints, group_totals
+
+MOST_LEVELS = 10
+"""Gold values up to which each has a mean of its own; with more, scores run along the normal scores of the gold."""
+
+_STEPS = np.array([0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 0.99])
+SHARES = tuple((group, cell) for group, cell in product(_STEPS.tolist(), repeat=2) if group + cell <= 0.99)
+"""Shares of group and of level in group that are tried; of equal likelihood the smallest wins."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreModel:
+    """Normal scores of n rows: `mean` + `spread` x (group part + part of the level in the group + own part).
+
+    mean, spread: (n,). group: (n,) codes below n_groups. cell: (n,) codes of level and group. shares: of the variance,
+    the group's and that of the level in the group. values: (m,) in ascending order, whose ties a draw takes over; empty
+    for none.
+    """
+
+    mean: Floats
+    spread: Floats
+    group: Ints
+    cell: Ints
+    shares: tuple[float, float]
+    values: Floats
+
+    @property
+    def alike(self) -> float:
+        """Correlation of two rows of one group and level."""
+        return sum(self.shares)
+
+    def apart(self, factor: float) -> ScoreModel:
+        """The same with the means `factor` times as far apart."""
+        return replace(self, mean=self.mean * factor)
+
+    def of_rows(self, rows: Ints, group: Ints) -> ScoreModel:
+        """The model of rows (k,) taken from these, in groups (k,) of their own; a group may be taken several times."""
+        known = int(self.cell.max(initial=0)) + 1
+        cell = np.unique(group * known + self.cell[rows], return_inverse=True)[1].astype(np.int64)
+        return replace(self, mean=self.mean[rows], spread=self.spread[rows], group=group, cell=cell)
+
+
+def fit_scores(score: Floats, gold: Floats, group: Ints) -> ScoreModel:
+    """The model of a metric's scores (n,), none of them NaN; gold: (n,), group: (n,) codes."""
+    normal = _normal_scores(score)
+    level, number = _levels(gold)
+    if number > MOST_LEVELS:
+        graded = _normal_scores(gold)
+        mean = graded * ((graded * normal).sum() / (graded * graded).sum())
+        spread = np.full(score.size, (normal - mean).std())
+        level = np.zeros_like(level)
+    else:
+        rows = np.bincount(level)
+        mean = (np.bincount(level, normal) / rows)[level]
+        spread = np.sqrt(np.bincount(level, (normal - mean) ** 2) / rows)[level]
+    cell = np.unique(group * (int(level.max(initial=0)) + 1) + level, return_inverse=True)[1].astype(np.int64)
+    plain = ScoreModel(mean, spread, group, cell, (0.0, 0.0), np.sort(score))
+    return replace(plain, shares=_fitted_shares(_rest(normal, plain), group, cell))
+
+
+def planned_scores(gold: Floats, group: Ints, alike: float) -> ScoreModel:
+    """The model of a metric whose scores nobody has: levels one apart, `alike` the correlation inside a group."""
+    level, number = _levels(gold)
+    mean = _normal_scores(gold) if number > MOST_LEVELS else level.astype(np.float64)
+    cell = np.unique(group * number + level, return_inverse=True)[1].astype(np.int64)
+    return ScoreModel(mean - mean.mean(), np.ones(gold.size), group, cell, (alike, 0.0), np.zeros(0))
+
+
+def draw(
+    rng: np.random.Generator, models: Sequence[ScoreModel], correlation: float = 0.0, sign: float = 1.0
+) -> list[Floats]:
+    """Scores (n,) of one model, or of two of the same rows; correlation: of each part of the one with the other's.
+
+    sign: 1, or -1 for the mirror image of a draw: the mean of the two varies little.
+    """
+    parts: list[Floats] = []
+    found = []
+    for model in models:
+        sizes = (int(model.group.max(initial=-1)) + 1, int(model.cell.max(initial=-1)) + 1, model.mean.size)
+        own = [sign * rng.normal(size=size) for size in sizes]
+        if parts:
+            other = math.sqrt(1 - correlation**2)
+            own = [correlation * theirs + other * mine for theirs, mine in zip(parts, own, strict=True)]
+        parts = own
+        of_group, of_cell = map(math.sqrt, model.shares)
+        apart = of_group * parts[0][model.group] + of_cell * parts[1][model.cell]
+        apart += math.sqrt(max(1 - model.alike, 0)) * parts[2]
+        found.append(_with_ties(model.mean + model.spread * apart, model.values))
+    return found
+
+
+def correlation_of(one: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> float:
+    """The correlation of the parts of two models under which what their scores (n,) err by correlates as it does."""
+    first, second = (_rest(_normal_scores(score), model) for score, model in (one, other))
+    both = math.sqrt(float((first**2).sum() * (second**2).sum()))
+    if not both > 0:
+        return 0.0
+    mine, theirs = ((*model.shares, 1 - model.alike) for _, model in (one, other))
+    most = sum(math.sqrt(max(a * b, 0)) for a, b in zip(mine, theirs, strict=True))
+    return float(np.clip((first * second).sum() / both / most, -_MOST_ALIKE, _MOST_ALIKE)) if most > 0 else 0.0
+
+
+_MOST_ALIKE = 0.999
+
+
+def _rest(normal: Floats, model: ScoreModel) -> Floats:
+    spread = model.spread
+    return np.divide(normal - model.mean, spread, out=np.zeros_like(normal), where=spread > _NO_SPREAD)
+
+
+_NO_SPREAD = 1e-9
+
+
+def _with_ties(score: Floats, values: Floats) -> Floats:
+    """The score of rank i of n becomes the value at the same share of `values`."""
+    if not values.size:
+        return score
+    found = np.empty(score.size)
+    found[np.argsort(score)] = values[(np.arange(score.size) * values.size) // max(score.size, 1)]
+    return found
+
+
+def _normal_scores(values: Floats) -> Floats:
+    return np.asarray(ndtri((midranks(values) - 0.5) / max(values.size, 1)), dtype=np.float64)
+
+
+def _levels(gold: Floats) -> tuple[Ints, int]:
+    values, level = np.unique(gold, return_inverse=True)
+    return level.astype(np.int64), int(values.size)
+
+
+def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]:
+    """The shares of `SHARES` under which `rest` (n,) is likeliest, whose variance is free."""
+    n_groups, n_cells = int(group.max(initial=-1)) + 1, int(cell.max(initial=-1)) + 1
+    group_of = np.zeros(n_cells, dtype=np.int64)
+    group_of[cell] = group
+    rows, total = np.bincount(cell, minlength=n_cells).astype(np.float64), group_totals(rest, cell, n_cells)
+    square = float((rest**2).sum())
+    best, found = -math.inf, SHARES[0]
+    if not square:
+        return found
+    for of_group, of_cell in SHARES:
+        own = 1 - of_group - of_cell
+        # Of rows alike in both, and of those alike in the group alone, as nested blocks of one covariance matrix.
+        inner = own + rows * of_cell
+        weight = group_totals(rows / inner, group_of, n_groups)
+        mean = group_totals(total / inner, group_of, n_groups)
+        misfit = (square - (total**2 * of_cell / inner).sum()) / own
+        misfit -= (of_group * mean**2 / (1 + of_group * weight)).sum()
+        size = rest.size * math.log(own) + np.log(inner / own).sum() + np.log1p(of_group * weight).sum()
+        likelihood = -rest.size * math.log(max(misfit, 1e-300)) - size
+        if likelihood > best + 1e-9:
+            best, found = likelihood, (of_group, of_cell)
+    return found

@@ -1,0 +1,100 @@
+"""certify as typed, and the certificate of a run: what is printed, what is written, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval.report.result import load_result
+from metaeval.report.sheet import load_sheet
+
+pytestmark = pytest.mark.usefixtures("scored")
+FEW = ("--runs", "50")
+
+
+def said(ended):
+    return " ".join(ended.out.split())
+
+
+def test_metrics_with_scores_are_certified_on_their_own_rows(cli):
+    ended = cli("certify", "overlap", "rouge", *FEW)
+
+    assert ended.code == 0
+    sheet = load_sheet(Path("results/latest/certificate-overall.json"))
+    assert [record["metric"] for record in sheet.records] == ["overlap", "rouge"]
+    assert [record["other"] for record in sheet.records] == ["rouge", "overlap"]
+    for record in sheet.records:
+        assert record["given"] + record["without"] >= 50
+        assert record["given"] - record["held"] == record["below"] + record["above"]
+        assert (record["groups"], record["tested"]) == (28, 50)
+    assert "of 28" in ended.out
+    assert "one Monte Carlo error" in said(ended)
+    assert "docs/inference.md" in said(ended)
+    explained = said(cli("explain", "results/latest/certificate-overall.json", "overlap"))
+    assert "With samples, 'metaeval certify' makes the number" in explained
+
+
+def test_a_plan_needs_no_scores(cli):
+    typed = ("--value", "75,90", "--alike", "0.5", "--groups", "40", "--sizes", "2,8", "--levels", "30,70")
+    ended = cli("certify", *typed, *FEW)
+
+    assert ended.code == 0
+    sheet = load_sheet(Path("results/latest/certificate-auc.json"))
+    assert [record["value"] for record in sheet.records] == [0.75, 0.9]
+    assert sheet.data.groups == 40
+    assert sheet.data.levels == {"0": 140, "1": 60}  # 20 groups of 2 and 20 of 8 rows
+    assert [record["true"] for record in sheet.records] == pytest.approx([0.75, 0.9], abs=0.02)
+    assert "median of the samples" in said(ended)
+
+
+def test_a_plan_of_three_levels_or_on_a_data_set(cli):
+    cli("certify", "--value", "80", "--groups", "12", "--levels", "20,30,50", "-q", *FEW)
+    sheet = load_sheet(Path("results/latest/certificate-overall.json"))
+    assert (sheet.settings["unit"], sheet.data.groups) == ("rating", 12)
+    cli("certify", "--value", "0.4", "-p", "correlation", "-q", *FEW)
+    (record,) = load_sheet(Path("results/latest/certificate-spearman.json")).records
+    assert (record["groups"], record["value"]) == (28, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("--value", "75", "overlap"), "leave the metrics out"),
+        (("--value", "0.75"), "above 50 and below 100"),
+        (("--value", "much"), "--value takes numbers with commas"),
+        (("--value", "75", "--alike", "1"), "from 0 to below 1"),
+        (("--groups", "30"), "--value 75"),
+        (("--groups", "1", "--value", "75"), "2 to 1,000,000 groups"),
+        (("--groups", "9", "--value", "75", "--sizes", "0.5"), "whole numbers"),
+        (("--groups", "9", "--value", "75", "--levels", "100"), "two or three shares"),
+        (("overlap", "--runs", "3"), "50 to 100,000"),
+        (("overlap", "-s", "interval.method=bca"), "interval.method is bca"),
+        (("overlap", "-s", "interval.resamples=0"), "there are none"),
+        (("overlap", "--measure", "overal"), "Did you mean 'overall'"),
+    ],
+)
+def test_a_wrong_certificate_is_one_sentence(refused, args, told):
+    assert told in refused("certify", *args)
+
+
+def test_a_run_has_a_certificate_where_it_asks_for_one_and_the_same_numbers(cli, refused):
+    typed = ("run", "-m", "overlap,rouge", "-p", "classification", "-s", "controls=false")
+    ended = cli(*typed)
+    plain = json.loads(Path("results/latest/classification.json").read_text())
+    assert "certificate" not in plain
+    assert "On data built like these" not in said(ended)
+    assert "metaeval certify" in Path("results/latest/classification.txt").read_text()
+
+    ended = cli(*typed, "-s", "interval.certify=true")
+    data = json.loads(Path("results/latest/classification.json").read_text())
+    found = load_result(Path("results/latest/classification.json")).certificate
+    assert found is not None
+    assert (found.metric, found.other, found.given) == ("overlap", "rouge", 300)
+    assert data | {"certificate": None} == plain | {"certificate": None}
+    assert f"{100 * found.held / found.given:.1f} % (± " in said(ended)
+    text = " ".join(Path("results/latest/classification.txt").read_text().split())
+    assert "on data built like these, 95 % intervals of Overall covered" in text
+    assert "300 samples of overlap, beside rouge" in text
+    assert "interval.method is percentile" in refused(
+        *typed, "-s", "interval.certify=true", "-s", "interval.method=percentile"
+    )

@@ -1,0 +1,83 @@
+"""Scores drawn like those of a metric: what is fitted, and what a draw keeps."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from metaeval.stats.simulation import SHARES, _fitted_shares, correlation_of, draw, fit_scores, planned_scores
+
+
+def rows(groups=400, shares=(0.3, 0.2), seed=3, size=6):
+    """Score, gold and group: levels 1 apart, errors that a group, and a level in it, share."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(groups), size)
+    gold = (rng.random(group.size) < 0.5) * 1.0
+    cell = group * 2 + gold.astype(np.int64)
+    parts = rng.normal(size=groups)[group], rng.normal(size=2 * groups)[cell], rng.normal(size=group.size)
+    weights = np.sqrt([*shares, 1 - sum(shares)])
+    return gold + sum(weight * part for weight, part in zip(weights, parts, strict=True)), gold, group
+
+
+def test_the_shares_are_the_likeliest_of_a_normal_distribution():
+    score, gold, group = rows(groups=12, size=4)
+    rest = score - np.where(gold == 1, score[gold == 1].mean(), score[gold == 0].mean())
+    cell = np.unique(group * 2 + gold.astype(np.int64), return_inverse=True)[1]
+
+    def likelihood(shares):
+        same_group, same_cell = group[:, None] == group, cell[:, None] == cell
+        covariance = shares[0] * same_group + shares[1] * same_cell + (1 - sum(shares)) * np.eye(rest.size)
+        # The variance that makes these values likeliest, in closed form.
+        variance = rest @ np.linalg.solve(covariance, rest) / rest.size
+        return multivariate_normal(cov=variance * covariance).logpdf(rest)
+
+    assert _fitted_shares(rest, group, cell) == max(SHARES, key=likelihood)
+
+
+@pytest.mark.parametrize("shares", [(0.0, 0.0), (0.5, 0.0), (0.0, 0.4), (0.2, 0.3)])
+def test_what_a_draw_is_made_with_is_found_again(shares):
+    score, gold, group = rows(shares=shares)
+    model = fit_scores(score, gold, group)
+    again = fit_scores(draw(np.random.default_rng(5), [model])[0], gold, group)
+
+    for found in (model, again):
+        assert found.shares == pytest.approx(shares, abs=0.11)
+        assert found.alike == pytest.approx(sum(shares), abs=0.11)
+
+
+def test_a_draw_has_the_same_scores_and_so_the_same_ties():
+    score, gold, group = rows()
+    tied = np.round(score)
+    model = fit_scores(tied, gold, group)
+    drawn = draw(np.random.default_rng(1), [model])[0]
+
+    assert np.array_equal(np.sort(drawn), np.sort(tied))
+    assert not np.array_equal(drawn, tied)
+    # Rows taken twice have every score twice.
+    twice = model.of_rows(np.tile(np.arange(gold.size), 2), np.concatenate((group, group + group.max() + 1)))
+    assert np.array_equal(np.sort(draw(np.random.default_rng(1), [twice])[0]), np.repeat(np.sort(tied), 2))
+    assert np.unique(twice.cell).size == 2 * np.unique(model.cell).size
+
+
+def test_two_metrics_err_together_as_theirs_do():
+    score, gold, group = rows()
+    other = 0.7 * score + 0.5 * np.random.default_rng(8).normal(size=gold.size)
+    models = [fit_scores(one, gold, group) for one in (score, other)]
+    asked = correlation_of((score, models[0]), (other, models[1]))
+    drawn = draw(np.random.default_rng(2), models, asked)
+    again = [fit_scores(one, gold, group) for one in drawn]
+
+    assert 0.5 < asked < 0.95
+    assert correlation_of((drawn[0], again[0]), (drawn[1], again[1])) == pytest.approx(asked, abs=0.06)
+
+
+def test_many_gold_values_are_a_slope_and_a_plan_has_no_ties():
+    rng = np.random.default_rng(4)
+    gold, group = rng.normal(size=600), np.repeat(np.arange(100), 6)
+    model = fit_scores(gold + rng.normal(size=600), gold, group)
+    assert np.corrcoef(model.mean, gold)[0, 1] > 0.99
+    plan = planned_scores((gold > 0) * 1.0, group, 0.4)
+    assert plan.alike == 0.4
+    assert np.unique(draw(rng, [plan])[0]).size == 600
+    constant = fit_scores(np.zeros(600), gold, group)
+    assert constant.shares == (0.0, 0.0)
+    assert not draw(rng, [constant])[0].any()
