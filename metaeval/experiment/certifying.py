@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -201,7 +201,7 @@ def designed_rows(design: Design, config: RunConfig) -> RatedSet:
         Rating(id=f"r{number:07}", group=f"g{of:07}", gold=float(level))
         for number, (of, level) in enumerate(zip(group.tolist(), gold.tolist(), strict=True))
     ]
-    return prepare_ratings(config, Ratings(DESIGN, tuple(rows)))
+    return prepare_ratings(config, Ratings("plan", tuple(rows), levels=len(design.levels) == 3))
 
 
 def planned_panel(
@@ -294,18 +294,7 @@ def certificate_sheet(panel: Panel, asked: Asked, key: str, runs: int) -> Sheet:
 
 
 def _frame(source: Job | RatedSet, protocol: Protocol) -> Frame:
-    if not isinstance(source, RatedSet):
-        return from_job(source, protocol)
-    frame = from_ratings(source)
-    # A design of three levels is one of judged pairs.
-    return replace(frame, unit="citation") if _designed(source) and np.unique(frame.gold).size == 3 else frame
-
-
-def _designed(source: RatedSet) -> bool:
-    return source.split == "given" and source.name == DESIGN
-
-
-DESIGN = "plan"
+    return from_ratings(source) if isinstance(source, RatedSet) else from_job(source, protocol)
 
 
 def _source(config: RunConfig) -> Job | RatedSet:

@@ -15,9 +15,9 @@ from itertools import product
 
 import numpy as np
 from scipy.special import ndtri
-from metaeval.stats.ties import midranks
 
 from metaeval.stats.arrays import Floats, Ints, group_totals
+from metaeval.stats.ties import midranks
 
 MOST_LEVELS = 10
 """Gold values up to which each has a mean of its own; with more, scores run along the normal scores of the gold."""
