@@ -1,0 +1,181 @@
+"""System-level and input-level correlations, two-way resampling of systems and inputs, and soft pairwise accuracy.
+
+A table of cells (S, N) holds what each of S systems has on each of N inputs, NaN where it has nothing. Deutsch, Dror,
+Roth, "A Statistical Analysis of Summarization Evaluation Metrics using Resampling Methods" (2021); Thompson, Mathur,
+Deutsch, Khayrallah, "Improving Statistical Significance in Human Evaluation of Automatic Metrics via Soft Pairwise
+Accuracy" (2024).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from metaeval.stats.arrays import STRIP_FLOATS, Floats, Ints, Weights, group_totals, ratio, weighted_sums
+from metaeval.stats.resampling import Draws, Prepared
+
+COEFFICIENTS = ("pearson", "spearman", "kendall")
+
+SIGNS = 1000
+"""Exchanges of two systems' texts that a soft accuracy's p-values rest on, as in the paper's own program."""
+
+
+def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
+    """The mean of `values` (n,) of each system on each input, (S, N), both in ascending order of their codes (n,)."""
+    _, row = np.unique(system, return_inverse=True)
+    _, column = np.unique(pool, return_inverse=True)
+    shape = (int(row.max(initial=-1)) + 1, int(column.max(initial=-1)) + 1)
+    place, size = row * shape[1] + column, shape[0] * shape[1]
+    count = np.bincount(place, minlength=size)
+    return ratio(np.bincount(place, weights=values, minlength=size), count).reshape(shape)
+
+
+def coefficients(x: Floats, y: Floats) -> Floats:
+    """Pearson's r, Spearman's rho and Kendall's tau-b of each column of x and y (S, N); (3, N).
+
+    Cells without a value in either are left out. NaN where a column has fewer than two others, or is constant but for
+    rounding.
+    """
+    width = max(1, STRIP_FLOATS // max(x.shape[0] ** 2, 1))
+    strips = [slice(at, at + width) for at in range(0, x.shape[1], width)]
+    return np.concatenate([np.empty((3, 0)), *(_coefficients(x[:, one], y[:, one]) for one in strips)], axis=1)
+
+
+def _coefficients(x: Floats, y: Floats) -> Floats:
+    there = ~(np.isnan(x) | np.isnan(y))
+    x, y = (_scaled(np.where(there, one, 0.0)) for one in (x, y))
+    both = there[:, None] & there[None]
+    # Equal means differ in their last digit, which must not order them.
+    rounded = [np.round(one, 12) for one in (x, y)]
+    above = [np.where(both, np.sign(one[:, None] - one[None]), 0.0) for one in rounded]
+    number = there.sum(axis=0)
+    # The rank of a value less the mean rank is half of how many it is above, less those it is below.
+    ranks = [one.sum(axis=1) for one in above]
+    kendall = _cosine(above[0].reshape(-1, x.shape[1]), above[1].reshape(-1, x.shape[1]))
+    mean = [ratio(one.sum(axis=0), number) for one in (x, y)]
+    centred = [np.where(there, one - of, 0.0) for one, of in zip((x, y), mean, strict=True)]
+    constant = ~(above[0].any(axis=(0, 1)) & above[1].any(axis=(0, 1)))
+    return np.where(constant, np.nan, np.stack((_cosine(*centred), _cosine(*ranks), kendall)))
+
+
+def _scaled(values: Floats) -> Floats:
+    """Columns in units of their largest value."""
+    largest = np.abs(values).max(axis=0, initial=0.0)
+    return np.asarray(values / np.where(largest > 0, largest, 1.0))
+
+
+def _cosine(x: Floats, y: Floats) -> Floats:
+    return np.clip(ratio((x * y).sum(axis=0), np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))), -1.0, 1.0)
+
+
+def input_level(x: Floats, y: Floats) -> Floats:
+    """The coefficients of each input (3, N), whose mean over inputs is called summary-level correlation."""
+    return coefficients(x, y)
+
+
+def system_level(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
+    """The coefficients of the systems' means over inputs, under group weights: (3, R).
+
+    x, y: cells (S, N) with values in the same places; group: (N,) of the inputs. Undefined where a system has none.
+    """
+    moments = _moments(x, y, group, n_groups)
+
+    def evaluate(tile: Weights) -> Floats:
+        return coefficients(*_means(weighted_sums(moments, tile), x.shape[0]))
+
+    return Prepared(evaluate, int(np.unique(group).size))
+
+
+def _moments(x: Floats, y: Floats, group: Ints, n_groups: int) -> Floats:
+    there = ~np.isnan(x)
+    rows = [*there.astype(np.float64), *np.where(there, x, 0.0), *np.where(there, y, 0.0)]
+    return np.stack([group_totals(row, group, n_groups) for row in rows], axis=1)
+
+
+def _means(sums: Floats, systems: int) -> tuple[Floats, Floats]:
+    """The systems' means, (S, R) each, NaN in every row of a column where one of them has no input."""
+    count, first, second = (sums[at * systems : (at + 1) * systems] for at in range(3))
+    count = np.where((count > 0).all(axis=0), count, 0.0)
+    return ratio(first, count), ratio(second, count)
+
+
+def two_way(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> tuple[Floats, Floats]:
+    """System-level and input-level coefficients of resamples of systems and inputs, (3, R) each.
+
+    A system that is drawn twice counts as two. draws: of groups of inputs, whose first is the input itself and draws
+    no systems either; inputs: whether inputs are resampled too, or systems alone. Deutsch et al. (2021), section 4.
+    """
+    generator = np.random.default_rng([seed, 2])
+    moments = _moments(x, y, group, draws.n_groups)
+    by_system: list[Floats] = []
+    by_input: list[Floats] = []
+    for tile in draws:
+        tile = tile if inputs else np.ones_like(tile)
+        first, second = _means(weighted_sums(moments, tile), x.shape[0])
+        chosen = generator.integers(x.shape[0], size=(x.shape[0], tile.shape[1]))
+        if not by_system:
+            chosen[:, 0] = np.arange(x.shape[0])
+        by_system.append(coefficients(*(np.take_along_axis(one, chosen, axis=0) for one in (first, second))))
+        for number in range(tile.shape[1]):
+            drawn = chosen[:, number]
+            values = coefficients(x[drawn], y[drawn])
+            weight = np.where(np.isnan(values), 0.0, tile[group, number].astype(np.float64))
+            by_input.append(ratio((np.nan_to_num(values) * weight).sum(axis=1), weight.sum(axis=1)))
+    return np.concatenate(by_system, axis=1), np.stack(by_input, axis=1)
+
+
+def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
+    """1 less the mean difference of the p-values that x and y give to each two systems, under group weights: (R,).
+
+    p: share of exchanges of the two systems' texts, input by input, whose difference of sums is at least the one seen.
+    x, y, group: as in `system_level`. Undefined where no two systems share an input.
+    """
+    one, other = np.triu_indices(x.shape[0], 1)
+    # Inputs that both have, of the pairs that share one; (N, P).
+    apart = [np.nan_to_num(values[one] - values[other]).T for values in (x, y)]
+    shared = (~np.isnan(x[one] - x[other])).T
+    use = shared.any(axis=0)
+    apart, signs = [values[:, use] for values in apart], _signs(x.shape[1])
+
+    def of(weight: Floats) -> float:
+        found = [_p_values(signs, values, weight) for values in apart]
+        return float(1 - np.abs(found[0] - found[1]).mean()) if use.any() else np.nan
+
+    def evaluate(tile: Weights) -> Floats:
+        return np.array([of(column[group].astype(np.float64)) for column in tile.T])
+
+    def left_out() -> Floats:
+        if not use.any():
+            return np.full(n_groups, np.nan)
+        whole = [(signs @ values, values.sum(axis=0)) for values in apart]
+        found = np.empty(n_groups)
+        order = np.argsort(group, kind="stable")
+        ends = np.searchsorted(group[order], np.arange(n_groups + 1))
+        for number in range(n_groups):
+            rows = order[ends[number] : ends[number + 1]]
+            p = [
+                _share(null - signs[:, rows] @ values[rows], seen - values[rows].sum(axis=0))
+                for (null, seen), values in zip(whole, apart, strict=True)
+            ]
+            found[number] = 1 - np.abs(p[0] - p[1]).mean()
+        return found
+
+    return Prepared(evaluate, int(np.unique(group).size), left_out)
+
+
+def _p_values(signs: Floats, apart: Floats, weight: Floats) -> Floats:
+    weighted = apart * weight[:, None]
+    return _share(signs @ weighted, weighted.sum(axis=0))
+
+
+def _share(null: Floats, seen: Floats) -> Floats:
+    """Share of exchanges (E, P) that are at least what was seen (P,), but for rounding."""
+    slack = 1e-9 * np.maximum(np.abs(null).max(axis=0), np.abs(seen))
+    return np.asarray((null >= seen - slack).mean(axis=0))
+
+
+@lru_cache(maxsize=4)
+def _signs(inputs: int) -> Floats:
+    """Which inputs are exchanged, as 1 and -1; (E, N). The same for every metric, and for the gold."""
+    return np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, inputs))

@@ -1,0 +1,187 @@
+"""Correlation of systems' means, and of the systems' texts on each input: system-level and summary-level."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.stats.pools import pool_mean
+from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
+from metaeval.stats.systems import (
+    COEFFICIENTS,
+    cells,
+    input_level,
+    soft_pairwise_accuracy,
+    system_level,
+    two_way,
+)
+from protocols.contract import (
+    Estimate,
+    Floats,
+    Influences,
+    Judgements,
+    Measure,
+    Option,
+    Outcome,
+    Protocol,
+    Replicates,
+    Resampling,
+)
+from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
+
+BY_SYSTEM = tuple(f"sys_{name}" for name in COEFFICIENTS)
+BY_INPUT = tuple(f"input_{name}" for name in COEFFICIENTS)
+KEYS = (*BY_SYSTEM, "spa", *BY_INPUT)
+STEPS = ("sys_spearman", "sys_kendall")
+"""Measures that change only where two systems change places, so that the jackknife says nothing of them."""
+SAID = {
+    "inputs": "Intervals of System Spearman and System Kendall are percentiles of {} resamples of inputs, and the two "
+    "are not held against controls.",
+    "both": "Intervals are percentiles of {} resamples of systems and inputs; tests hold the systems fixed.",
+    "systems": "Intervals are percentiles of {} resamples of systems; tests hold the systems fixed.",
+}
+FEWEST = 3
+"""Systems below which their correlation is 1 or -1 whatever the scores."""
+
+
+def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
+    """Pearson, Spearman and Kendall of the systems' means, and of the systems on each input, averaged over inputs.
+
+    Beside them soft pairwise accuracy. A system's several rows of one input count with their mean. Inputs whose
+    coefficient is undefined (one row, or a constant) are left out of the average. By default systems are held fixed,
+    and intervals are those of other inputs; Spearman and Kendall of systems, which no single group moves, have
+    percentile intervals. With the option `resample` systems, or systems and inputs, are drawn for percentile intervals.
+    Raises ValueError on an infinite score or a level not finite.
+    """
+    judgements, n_groups = opened(judgements, resampling)
+    missing = np.isnan(judgements.score)
+    used = judgements.rows(~missing)
+    undefined = NO_SCORES if missing.all() else _blind(used) or "constant score or gold"
+    groups = np.unique(used.group).size
+    found = outcome(
+        *(judgements, used, missing, partial(replicates, used, n_groups, options=options, keys=KEYS)),
+        *({key: Qualities(groups, undefined) for key in KEYS}, n_groups, resampling),
+        influence=partial(influence, used, n_groups, options, KEYS),
+    )
+    what = options.get("resample", "inputs")
+    if not resampling.n or _blind(used) or groups < 2 or (what == "inputs" and not resampling.studentised):
+        return found
+    drawn = _drawn(used, n_groups, resampling, what)
+    estimates = {
+        **found.estimates,
+        **{key: _between(found.estimates[key], drawn[key], resampling.level) for key in drawn},
+    }
+    if what != "inputs":
+        estimates["spa"] = replace(estimates["spa"], low=None, high=None, effective=None)
+    return replace(found, estimates=estimates, warnings=(*found.warnings, SAID[what].format(f"{resampling.n:,}")))
+
+
+def _drawn(used: Judgements, n_groups: int, resampling: Resampling, what: str) -> dict[str, Floats]:
+    """Resampled values of the measures whose intervals are made of them, (n,) each."""
+    score, gold, group = _cells(used)
+    draws = bootstrap(n_groups, resampling.n, resampling.seed)
+    if what == "inputs":
+        values = replicate(system_level(score, gold, group, n_groups), draws)
+        return {key: row[1:] for key, row in zip(BY_SYSTEM, values, strict=True) if key in STEPS}
+    values = np.concatenate(two_way(score, gold, group, draws, resampling.seed, inputs=what == "both"))
+    return {key: row[1:] for key, row in zip((*BY_SYSTEM, *BY_INPUT), values, strict=True)}
+
+
+def _between(estimate: Estimate, drawn: Floats, level: float) -> Estimate:
+    if estimate.value is None:
+        return estimate
+    ends = percentile_interval(drawn, level)
+    low, high = ends or (None, None)
+    note = "" if ends else "no interval: undefined in most resamples"
+    return replace(estimate, low=low, high=high, effective=None, note=note)
+
+
+def replicates(
+    rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
+) -> Replicates:
+    """The measures under every weighting of the groups of inputs; rows without a score are not allowed here."""
+    if _blind(rows):
+        return {key: np.full(draws.n, np.nan) for key in keys}
+    score, gold, group = _cells(rows)
+    found: dict[str, Floats] = {}
+    if any(key in BY_SYSTEM for key in keys):
+        found |= dict(zip(BY_SYSTEM, replicate(system_level(score, gold, group, n_groups), draws), strict=True))
+    if any(key in BY_INPUT for key in keys):
+        values = input_level(score, gold)
+        found |= dict(zip(BY_INPUT, replicate(pool_mean(values, group, n_groups), draws), strict=True))
+    if "spa" in keys:
+        found["spa"] = replicate(soft_pairwise_accuracy(score, gold, group, n_groups), draws)
+    return {key: found[key] for key in keys}
+
+
+def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
+    """What each group of inputs contributes to the measures but `STEPS`; every row must have a score."""
+    if _blind(rows):
+        return dict.fromkeys(keys)
+    smooth = [key for key in keys if key not in STEPS]
+    run = partial(replicates, rows, n_groups, options=options, keys=smooth)
+    found = jackknifed(run, _cells(rows)[2], n_groups, lambda key: (0.0 if key == "spa" else -1.0, 1.0))
+    return {**dict.fromkeys(keys), **found}
+
+
+def _cells(rows: Judgements) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Scores and gold by system and input, and the groups of the inputs."""
+    assert rows.system is not None  # `_blind` has told
+    _, first = np.unique(rows.pool, return_index=True)
+    score, gold = (cells(values, rows.system, rows.pool) for values in (rows.score, rows.gold))
+    return score, gold, rows.group[first]
+
+
+def _blind(judgements: Judgements) -> str:
+    if judgements.system is None:
+        return "the systems are not known"
+    systems = np.unique(judgements.system).size
+    return f"{systems} systems are compared, and {FEWEST} are needed" if systems < FEWEST else ""
+
+
+_measure = partial(Measure, blind=_blind, chance=0.0)
+
+PROTOCOL = Protocol(
+    name="systems",
+    title="Correlation of systems, and of the systems on each input",
+    about="how the score orders systems: correlation of their means, and on each input, averaged over inputs",
+    measures=(
+        _measure(
+            *("sys_pearson", "System Pearson"),
+            normal="z",
+            about="Pearson's r of the systems' means",
+            ability="follow the systems' mean ratings",
+        ),
+        _measure("sys_spearman", "System Spearman", normal="z", about="Spearman's rho of the systems' means"),
+        _measure("sys_kendall", "System Kendall", normal="z", about="Kendall's tau-b of the systems' means"),
+        Measure(
+            *("spa", "Soft accuracy"),
+            normal="",
+            about="agreement of the p-values that scores and gold give to each two systems",
+            blind=_blind,
+        ),
+        _measure("input_pearson", "Input Pearson", normal="z", about="mean over inputs of Pearson's r of the systems"),
+        _measure("input_spearman", "Input Spearman", about="mean over inputs of Spearman's rho of the systems"),
+        _measure("input_kendall", "Input Kendall", about="mean over inputs of Kendall's tau-b of the systems"),
+    ),
+    headline="sys_pearson",
+    shown=lambda judgements: KEYS,
+    evaluate=evaluate,
+    replicate=replicates,
+    options={
+        "resample": Option(
+            "what intervals are about",
+            {
+                "inputs": "intervals are those of other inputs, for these very systems",
+                "both": "intervals are percentiles of resampled systems and inputs",
+                "systems": "intervals are percentiles of resampled systems, on these very inputs",
+            },
+        )
+    },
+    usual=False,
+    influence=influence,
+)

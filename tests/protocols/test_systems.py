@@ -1,0 +1,149 @@
+"""System- and input-level correlations, and soft pairwise accuracy, against their definitions written out.
+
+nlpstats 0.0.1 (github.com/danieldeutsch/nlpstats, by the first author of Deutsch et al. 2021) computes the same:
+`system_level` takes scipy's coefficient of `nanmean` over inputs, `input_level` the mean of scipy's coefficients of the
+inputs that have one, and its bootstrap draws rows of the table (systems), columns (inputs), or both.
+"""
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, pearsonr, spearmanr
+
+from metaeval.corpus.loading import load_dataset
+from metaeval.registry import find
+from metaeval.stats.resampling import bootstrap
+from metaeval.stats.systems import _signs, cells, coefficients, soft_pairwise_accuracy, two_way
+from protocols.contract import Judgements, Resampling
+from protocols.systems import BY_INPUT, BY_SYSTEM, PROTOCOL, STEPS
+
+SCIPY = (pearsonr, spearmanr, kendalltau)
+RNG = np.random.default_rng(3)
+S, N = 6, 40
+GOLD = np.round(np.linspace(0, 1, S)[:, None] + RNG.normal(size=(S, N)), 1)
+SCORE = np.round(GOLD + RNG.normal(size=(S, N)), 1)
+THERE = RNG.random((S, N)) < 0.8
+
+
+def rows(score=SCORE, gold=GOLD, there=THERE):
+    system, column = np.nonzero(there)
+    return Judgements(gold[there], score[there], column, column, system)
+
+
+def coefficient(of, x, y):
+    known = ~np.isnan(x + y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return of(x[known], y[known])[0] if known.sum() > 1 else np.nan
+
+
+def system_level(x, y):
+    return [coefficient(of, np.nanmean(x, axis=1), np.nanmean(y, axis=1)) for of in SCIPY]
+
+
+def input_level(x, y):
+    return [np.nanmean([coefficient(of, x[:, j], y[:, j]) for j in range(x.shape[1])]) for of in SCIPY]
+
+
+def table(values, there=THERE):
+    return np.where(there, values, np.nan)
+
+
+def test_both_levels_have_the_values_of_scipy():
+    found = PROTOCOL.evaluate(rows(), Resampling(0), {}).estimates
+    x, y = table(SCORE), table(GOLD)
+    expected = dict(zip((*BY_SYSTEM, *BY_INPUT), system_level(x, y) + input_level(x, y), strict=True))
+    assert {key: found[key].value for key in expected} == pytest.approx(expected, abs=1e-12)
+
+
+def test_means_that_are_equal_but_for_rounding_are_ties():
+    # 0.1 + 0.2 and 0.3 + 0.0 have means that differ in the last digit.
+    x = np.array([[0.1, 0.2], [0.3, 0.0], [0.5, 0.6]]).mean(axis=1, keepdims=True)
+    y = np.array([[1.0], [2.0], [3.0]])
+    assert coefficients(x, y)[2, 0] == pytest.approx(kendalltau([0, 0, 1], [1, 2, 3])[0], abs=1e-12)
+    assert np.isnan(coefficients(np.array([[0.1], [np.nextafter(0.1, 1)], [0.1]]), y)).all()
+
+
+# The resampling of nlpstats with the very rows and columns that were drawn here.
+@pytest.mark.parametrize("inputs", [True, False])
+def test_two_way_resamples_are_those_of_the_table_drawn_twice(inputs):
+    x, y, draws = table(SCORE), table(GOLD), bootstrap(N, 30, 0)
+    by_system, by_input = two_way(x, y, np.arange(N), draws, 7, inputs)
+    assert by_system[:, 0] == pytest.approx(system_level(x, y), abs=1e-12)
+    generator = np.random.default_rng([7, 2])
+    (weights,) = list(draws)
+    chosen = generator.integers(S, size=(S, weights.shape[1]))
+    for number in range(1, 8):
+        drawn = chosen[:, number]
+        columns = np.repeat(np.arange(N), weights[:, number] if inputs else 1)
+        twice = x[drawn][:, columns], y[drawn][:, columns]
+        assert by_system[:, number] == pytest.approx(system_level(*twice), abs=1e-12, nan_ok=True)
+        assert by_input[:, number] == pytest.approx(input_level(*twice), abs=1e-12, nan_ok=True)
+
+
+def test_intervals_widen_when_systems_are_drawn_too():
+    found = {
+        what: PROTOCOL.evaluate(rows(), Resampling(200), {"resample": what}) for what in ("inputs", "both", "systems")
+    }
+    for key in (*BY_SYSTEM, *BY_INPUT):
+        width = {what: one.estimates[key].high - one.estimates[key].low for what, one in found.items()}
+        assert width["both"] > width["inputs"] > 0
+    assert "resamples of systems and inputs; tests hold the systems fixed." in found["both"].warnings[-1]
+    assert {key for key, one in found["inputs"].influence.items() if one is None} == set(STEPS)
+
+
+def soft(x, y):
+    """Thompson et al. (2024), each pair by itself: p of x and of y by the same exchanges of texts."""
+    apart, signs = [], _signs(x.shape[1])
+    for i in range(S):
+        for j in range(i + 1, S):
+            p = []
+            for values in (x, y):
+                difference = np.nan_to_num(values[i] - values[j])
+                exchanged = [(one * difference).sum() for one in signs]
+                p.append(np.mean([null >= difference.sum() - 1e-9 for null in exchanged]))
+            apart.append(abs(p[0] - p[1]))
+    return 1 - np.mean(apart)
+
+
+def test_soft_accuracy_is_the_mean_agreement_of_p_values():
+    found = PROTOCOL.evaluate(rows(), Resampling(), {}).estimates["spa"]
+    assert found.value == pytest.approx(soft(table(SCORE), table(GOLD)), abs=1e-12)
+    assert found.low < found.value < found.high
+
+
+def test_one_pass_without_each_input_is_what_it_is_without_it():
+    given, weights = rows(), np.ones((N, 3), dtype=np.uint8)
+    weights[[2, 7, 11], [0, 1, 2]] = 0
+    prepared = soft_pairwise_accuracy(table(SCORE), table(GOLD), np.arange(N), N)
+    assert prepared.left_out()[[2, 7, 11]] == pytest.approx(prepared.evaluate(weights), abs=1e-12)
+    assert cells(given.score, given.system, given.pool)[THERE] == pytest.approx(SCORE[THERE], abs=1e-12)
+
+
+def test_systems_have_to_be_known_and_three():
+    given = rows()
+    for few, says in (
+        (replace(given, system=None), "not known"),
+        (given.rows(given.system < 2), "2 systems are compared"),
+    ):
+        estimate = PROTOCOL.evaluate(few, Resampling(20), {}).estimates["sys_pearson"]
+        assert (estimate.value, says in estimate.note) == (None, True)
+
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+def test_published_scores_have_the_values_of_nlpstats():
+    ratings = load_dataset(find("dataset", "xsum_hallucination"), "all", DATA)
+    system, pool, gold = ([getattr(row, name) for row in ratings.rows] for name in ("system", "group", "gold"))
+    score = [ratings.scores["Entailment"][row.id] for row in ratings.rows]
+    codes = [np.unique(names, return_inverse=True)[1] for names in (pool, system)]
+    given = Judgements(np.array(gold), np.array(score), codes[0], codes[0], codes[1])
+    found = PROTOCOL.evaluate(given, Resampling(0), {}).estimates
+    # nlpstats 0.0.1 on the same table of 4 systems and 498 articles.
+    expected = (0.97671, 1.0, 1.0, 0.252025, 0.242616, 0.210233)
+    assert [found[key].value for key in (*BY_SYSTEM, *BY_INPUT)] == pytest.approx(expected, abs=5e-7)
