@@ -284,12 +284,27 @@ def diff(one: str | Path, other: str | Path, metric: str | None = None) -> dict[
 
 
 def view(
-    *jobs: str, output: str | Path = "view.html", results: str | Path = "results", data: str | Path | None = None
+    *jobs: str,
+    output: str | Path = "view.html",
+    results: str | Path = "results",
+    data: str | Path | None = None,
+    max_pairs: int = 5000,
+    explain: str | Sequence[str] = (),
+    trust_config: bool = False,
 ) -> Path:
-    """Write a page to look at the pairs of jobs on (by default the latest); its path."""
+    """Write a page to look at the pairs of jobs on (by default the latest); its path.
+
+    max_pairs: pairs of a job on the page, above which statements are drawn. explain: metrics that read a model and are
+    to explain their scores too. trust_config: the jobs' manifests may name code and addresses.
+    """
     from metaeval.experiment.viewing import View, write_view
 
-    write_view(jobs or ("latest",), Path(results), Path(output), View(None if data is None else Path(data)))
+    if max_pairs < 1:
+        raise UserError(f"max_pairs is {max_pairs}: a page has at least 1 pair.")
+    asked = tuple([explain] if isinstance(explain, str) else explain)
+    with notebook_progress() as progress:
+        wanted = View(None if data is None else Path(data), max_pairs, asked, trust_config, progress)
+        write_view(jobs or ("latest",), Path(results), Path(output), wanted)
     return Path(output)
 
 

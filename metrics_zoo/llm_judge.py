@@ -197,6 +197,15 @@ class _LLMJudge(Metric):
             asked += [replace(one, attempt=1) for one, reply in replies if reply and self._read(reply) is None]
         return {key.hex(): one.content for one in asked if kept(key := one.key(name)) is None}
 
+    def replies(self, source: str, statement: str) -> list[str]:
+        """The texts of the replies in the reply store: of each sample, and of what was asked again."""
+        if not (_has_words((source, statement)) and replies_path(self.options.replies).is_file()):
+            return []
+        first = self._requests([(source, statement)])
+        asked = [one for request in first for one in (request, replace(request, attempt=1))]
+        kept = [self._store.find(one.key(self.options.server_name)) for one in asked]
+        return [reply.content for reply in kept if reply is not None]
+
     def usage(self) -> Mapping[str, int | float]:
         """Requests, attempts, retries, tokens, money and unparsed replies of this object so far."""
         return self._session.ledger.usage() if self._started else {}

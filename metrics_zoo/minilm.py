@@ -124,10 +124,16 @@ class MiniLMBERTScore(_MiniLM):
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Each token of the statement with its best match in the source, by their cosine."""
-        found = self._texts.read([source, statement])
-        if min(item.tokens for item in found.values()) <= _SPECIAL:
-            return []
-        return align_tokens(self.encoder, _token_vectors(found), source, statement)
+        return self.explain_all([(source, statement)])[0]
+
+    def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
+        """The same of several pairs, whose texts are encoded together."""
+        found = self._texts.read(text for pair in pairs for text in pair)
+        vectors = _token_vectors(found)
+        return [
+            align_tokens(self.encoder, vectors, *pair) if min(found[text].tokens for text in pair) > _SPECIAL else []
+            for pair in pairs
+        ]
 
 
 class MiniLMCosine(_MiniLM):

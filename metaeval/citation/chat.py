@@ -210,6 +210,11 @@ def cost_of(spent: Spent, options: ChatOptions) -> float | None:
     return Prices(options.price_in, options.price_out).cost(spent.tokens_in, spent.tokens_out)
 
 
+def reply_texts(answers: Iterable[Answer]) -> list[str]:
+    """What was said in the replies among some answers, be it in form or not."""
+    return [answer.content for answer in answers if isinstance(answer, Reply)]
+
+
 def spent_on(answers: Iterable[Answer]) -> Spent:
     """Tokens of the replies among some answers, be they asked for in this run or kept from another."""
     replies = [answer for answer in answers if isinstance(answer, Reply)]

@@ -9,6 +9,7 @@ import typer
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say
+from metaeval.cli.progress import scoring_progress
 
 
 @opt.takes("results data trust_config")
@@ -46,8 +47,10 @@ def view(
 
     config = given.run()
     asked = tuple(name.strip() for name in explain.split(",") if name.strip())
-    wanted = View(config.data, max_pairs, asked, config.trust_config)
-    for line in write_view(jobs or ["latest"], config.results, output, wanted):
+    with scoring_progress(quiet=False) as progress:
+        wanted = View(config.data, max_pairs, asked, config.trust_config, progress)
+        said = write_view(jobs or ["latest"], config.results, output, wanted)
+    for line in said:
         say(line)
     size = f"{output.stat().st_size / 1e6:.1f} MB"
     say(f"Written: {output} ({size}). The texts are in it: share it where you may share them.")

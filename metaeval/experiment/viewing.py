@@ -27,7 +27,7 @@ from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.evaluation import named_protocols, readings_of
 from metaeval.experiment.job_folder import PAIRS, find_job, read_pairs
 from metaeval.experiment.manifest import NAME, Kept, check, settings_of
-from metaeval.experiment.metrics import load_metric, plug_in
+from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, prepare
 from metaeval.experiment.verdicts import find_cutoff
 from metaeval.files import write_text
@@ -38,8 +38,9 @@ from metaeval.report.findings import findings
 from metaeval.report.grid import Cell, Grid
 from metaeval.report.headline import headline_grid
 from metaeval.report.result import SCHEMAS, load_result, read_versioned
-from metaeval.scoring.contract import Metric
+from metaeval.scoring.contract import Metric, Span
 from metaeval.scoring.engine import context_of
+from metaeval.scoring.plan import longest_first
 from metaeval.trust import check_file
 
 _log = logging.getLogger("metaeval")
@@ -47,6 +48,7 @@ _log = logging.getLogger("metaeval")
 _UNTOLD = frozenset({"constant", "oracle", "inverted oracle"})
 """Controls that say nothing of single pairs."""
 
+_TOGETHER = 32  # pairs that a metric explains at a time
 _DIGITS = 6  # significant digits of a score on the page
 
 
@@ -56,12 +58,14 @@ class View:
 
     data: in place of the folder that the job's manifest names. most: pairs of a page, above which statements are drawn.
     explain: metrics that explain their scores though it takes a model. trust: the manifest may name code and programs.
+    progress: is told how far they are.
     """
 
     data: Path | None = None
     most: int = 5000
     explain: tuple[str, ...] = ()
     trust: bool = False
+    progress: MetricProgress | None = None
 
 
 def write_view(names: Sequence[str], results: Path, path: Path, view: View) -> list[str]:
@@ -94,7 +98,7 @@ def _folder_of(name: str, results: Path) -> Path:
 
 
 def show_job(folder: Path, view: View) -> dict[str, Any]:
-    """The blocks of a job: `job`, and under `spans-N` what its N-th metric explains.
+    """The blocks of a job: `job`, and under `spans-N` and `replies-N` what its N-th metric explains, and was replied.
 
     Raises `UserError` as `write_view` does.
     """
@@ -115,12 +119,14 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     tables = [load_result(path) for path in sorted(folder.glob("*.json")) if _is_table(path)]
     readings = readings_of(named_protocols(job.config).values())
     headline = [headline_grid(tables, readings)] if tables else []
-    metrics, spans = [], {}
+    metrics: list[dict[str, Any]] = []
+    spans: dict[str, Any] = {}
     for number, name in enumerate(names):
         if name in _UNTOLD:
             continue
         metric = _metric_of(name, job.config)
         explained = _explained(metric, name, job, chosen, view)
+        replied = _replied(metric, job, chosen)
         metrics.append(
             {
                 **_described(name, metric, name in head["controls"]),
@@ -128,8 +134,11 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
                 "missing": _by_row(kept[row.id].get("missing", {}).get(name) for row in chosen),
                 "cut": _by_row(kept[row.id].get("cut", {}).get(name) for row in chosen),
                 "spans": explained is not None,
+                "replies": replied is not None,
             }
         )
+        if replied is not None:
+            spans[f"replies-{len(metrics) - 1}"] = replied
         if explained is not None:
             spans[f"spans-{len(metrics) - 1}"] = explained
     about = {
@@ -368,18 +377,33 @@ def _explained(
     shown = [job.texts[number] for row in rows for number in row.members]
     context = context_of(set(job.texts if metric.corpus_dependent else shown))
     found: dict[tuple[str, str], list[int]] = {}
+    pairs = sorted(dict.fromkeys(shown), key=lambda pair: longest_first(pair[0]))  # those of a source together
+    tell = view.progress if metric.card.modules else None
     with plug_in(name):
         metric.prepare(context.sources, context.statements)
-        for source, statement in dict.fromkeys(shown):
-            found[source, statement] = [
-                number
-                for span in metric.explain(source, statement)
-                for number in (
-                    *(int(span.side == "source"), span.start, span.end - span.start),
-                    *(round(100 * span.weight), -1 if span.link is None else span.link),
-                )
-            ]
+        for first in range(0, len(pairs), _TOGETHER):
+            if tell:
+                tell(f"explaining {name}", first, len(pairs))
+            some = pairs[first : first + _TOGETHER]
+            for pair, spans in zip(some, metric.explain_all(some), strict=True):
+                found[pair] = [number for span in spans for number in _numbers(span)]
+    if tell:
+        tell(f"explaining {name}", len(pairs), len(pairs))
     return [[found[job.texts[number]] for number in row.members] for row in rows]
+
+
+def _numbers(span: Span) -> tuple[int, ...]:
+    place = (int(span.side == "source"), span.start, span.end - span.start)
+    return (*place, round(100 * span.weight), -1 if span.link is None else span.link)
+
+
+def _replied(metric: Metric | None, job: Job, rows: Sequence[UnitRow]) -> list[list[str]] | None:
+    """Of each row, what a model replied about its chunks; None where no reply is kept."""
+    if metric is None or type(metric).replies is Metric.replies:
+        return None
+    texts = [[job.texts[number] for number in row.members] for row in rows]
+    found = {pair: metric.replies(*pair) for pair in dict.fromkeys(pair for own in texts for pair in own)}
+    return [[reply for pair in own for reply in found[pair]] for own in texts] if any(found.values()) else None
 
 
 def _rounded(score: float | None) -> float | None:

@@ -210,6 +210,14 @@ class Metric(ABC):
         """
         raise NotImplementedError(f"{self.card.name} does not explain its scores")
 
+    def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
+        """`explain` of some (source, statement); a metric whose model takes several at once overrides it."""
+        return [self.explain(*pair) for pair in pairs]
+
+    def replies(self, source: str, statement: str) -> list[str]:
+        """What a model elsewhere replied about a pair, as texts; none where nothing is kept. Nothing is asked."""
+        return []
+
     @classmethod
     def explains(cls) -> bool:
         """Whether the metric has an `explain` of its own."""

@@ -69,7 +69,7 @@ def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(
     suffixes = ("json", "txt", "md", "tex", "csv")
     assert set(first) == {
         *(f"{name}.{suffix}" for name in ("citeeval", "judging", "autoais") for suffix in suffixes),
-        *(f"per-{name}.{suffix}" for name in ("answers", "statements") for suffix in ("csv", "jsonl")),
+        *(f"per-{name}.{suffix}" for name in ("answers", "statements", "replies") for suffix in ("csv", "jsonl")),
     }
     records = json.loads(first["citeeval.json"])["records"]
     values = {(record["system"], record["measure"]): record["value"] for record in records}

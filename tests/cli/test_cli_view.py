@@ -261,6 +261,64 @@ def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, tmp_path
     assert "answers.jsonl, whose answers were judged, is not here: give the file with --data." in ended.err
 
 
+def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(
+    open_page, fake, hostile, cli, own_environment, tmp_path
+):
+    passages = [{"title": "Oder", "text": "The Oder is long."}, {"title": "Rhine", "text": "The Rhine is deep."}]
+    text = "The Oder is long [1]. The Rhine is shallow and cold [2]. Nobody swims."
+    answer = {"id": "a", "system": "s", "question": "Rivers?", "text": text, "passages": passages}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
+    assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", "-q").code == 0
+    assert cli("view").code == 0
+    page = open_page(tmp_path / "view.html")
+    body = page.locator(".reader .text").nth(1)
+    assert body.inner_text() == text
+    rows = [json.loads(line) for line in next(tmp_path.rglob("per-facts-overlap.jsonl")).read_text().splitlines()]
+    verdicts = page.locator(".claims tbody tr td:nth-of-type(2) > span").all_inner_texts()
+    expected = {None: "○ without a citation", True: "✓ supported", False: "✗ not supported"}
+    assert verdicts == [expected[None if row["value"] is None else row["value"] >= 0.5] for row in rows]
+    assert {verdict[0] for verdict in verdicts} == {"✓", "✗", "○"}
+    body.locator(".mark").nth(1).click()
+    assert page.locator("#passage-2 .text").inner_text() == passages[1]["text"]
+
+    def judge(body):
+        if "cites=" not in body["messages"][0]["content"].rpartition("</passages>")[2]:
+            entries = [{"id": n, "thinking": hostile.TOGETHER, "context": "retrieval"} for n in (1, 2, 3)]
+        else:
+            edits = [{"action": "delete", "citation": 2, "reason": "misleading"}]
+            entries = [{"id": n, "thinking": "", "edits": edits if n == 2 else [], "rating": 7 - 3 * n} for n in (1, 2)]
+        return json.dumps({"statements": entries})
+
+    with fake.ChatServer(answer=judge) as server:
+        asked = ("--model", "tiny", "--base-url", server.url, "-s", "backoff=0.01", "--nli", "overlap")
+        assert cli("cite", "citeeval", "answers.jsonl", *asked, "-q").code == 0
+    assert cli("view").code == 0
+    page = open_page(tmp_path / "view.html")
+    assert page.get_by_label("Verdicts of").locator("option").all_inner_texts() == ["CiteEval", "AutoAIS, overlap"]
+    cells = page.locator(".claims tbody tr").nth(1).locator("td").all_inner_texts()
+    assert cells[0] == "[2]"
+    assert "✗ not supported" in cells[1]
+    assert "1 stars" in cells[1]
+    replies = page.locator(".reply")
+    assert replies.count() == 2
+    assert '"rating": 4' in "".join(replies.all_text_contents())
+    hostile.check_stream(page.locator("body").inner_text().replace("\nforged line", ""))
+
+
+def test_a_judges_replies_stand_beside_its_scores(open_page, fake, cli, own_environment, write_corpus, tmp_path):
+    with fake.ChatServer(answer=lambda body: f"<b>Because</b>.\n{fake.judge(body)}") as server:
+        asked = ("-s", f"metric_options.llm-discrete.base_url={server.url}", "-s", "chunk.size=7")
+        assert cli("run", "-m", "llm-discrete", *QUICK, *asked, "-d", "jsonl", "--data", write_corpus()).code == 0
+    ended = cli("view", "--trust-config")  # the manifest names an address, which is not asked
+    assert ended.code == 0, ended.err
+    page = open_page(tmp_path / "view.html", "view=pairs")
+    reply = page.locator(".reply")
+    reply.wait_for()
+    level = page.locator(".score b").first.inner_text()
+    assert reply.inner_text().startswith("<b>Because</b>.\nThe citation holds ")
+    assert float(reply.inner_text().rpartition("Prediction: ")[2]) == float(level)
+
+
 def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(open_page, mini, cli, tmp_path):
     rows = mini[2]
     ended = cli("view", next(mini[0].parent.glob("mini-*")), "--max-pairs", 40, "-o", "few.html")
@@ -269,6 +327,39 @@ def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(op
     shown = count(page)
     assert 20 <= shown <= 40
     assert f"{shown} of {len(rows):,} pairs are shown" in page.get_by_role("note").inner_text()
+
+
+def test_python_writes_the_page_that_the_command_writes(mini, cli, refused, tmp_path):
+    import metaeval
+    from metaeval.errors import UserError
+
+    job = next(mini[0].parent.glob("mini-*"))
+    ended = cli("view", job, "--max-pairs", 40, "--explain", "overlap", "-o", "typed.html")
+    assert ended.code == 0, ended.err
+    path = metaeval.view(str(job), output=tmp_path / "made.html", max_pairs=40, explain="overlap")
+    assert path.read_bytes() == (tmp_path / "typed.html").read_bytes()
+    with pytest.raises(UserError, match="max_pairs is 0"):
+        metaeval.view(str(job), max_pairs=0)
+    assert "Unknown metric of the job 'half'" in refused("view", job, "--explain", "half")
+
+
+def test_a_model_explains_pairs_together_as_it_does_alone_and_says_how_far_it_is(cli, write_corpus, tmp_path):
+    pytest.importorskip("torch", reason="needs the extra 'models'")
+    from metaeval.experiment.viewing import View, write_view
+    from metrics_zoo.minilm import MiniLMBERTScore
+
+    told = []
+    data = ("-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7")
+    assert cli("run", "-m", "minilm-bertscore", *QUICK, *data).code == 0
+    wanted = View(explain=("minilm-bertscore",), progress=lambda *given: told.append(given))
+    write_view(["latest"], tmp_path / "results", tmp_path / "view.html", wanted)
+    assert told == [("explaining minilm-bertscore", 0, 27), ("explaining minilm-bertscore", 27, 27)]
+    metric = MiniLMBERTScore()
+    pairs = [("The river was quiet.", "It was loud."), ("Ships carry coal to the sea.", "Coal."), ("-", "")]
+    for together, (source, statement) in zip(metric.explain_all(pairs), pairs, strict=True):
+        alone = metric.explain(source, statement)
+        assert [span[:3] for span in together] == [span[:3] for span in alone]
+        assert [span.weight for span in together] == pytest.approx([span.weight for span in alone], abs=1e-5)
 
 
 OWN = """

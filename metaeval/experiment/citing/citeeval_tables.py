@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 
-from metaeval.citation.chat import Spent, spent_on
+from metaeval.citation.chat import Spent, reply_texts, spent_on
 from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint
 from metaeval.citation.citeeval.evaluate import Measure as Key
 from metaeval.citation.citeeval.evaluate import bounds, counts, estimates, unread_marks
@@ -94,6 +94,7 @@ def _judge(rated: Rated, backends: MakeBackends) -> Layout:
         [
             RowTable("answers", answer_rows(rated, scored), words=True),
             RowTable("statements", statement_rows(rated, scored)),
+            RowTable("replies", reply_rows(rated), columns=("answer", "system", "reply")),
         ],
     )
 
@@ -204,6 +205,15 @@ def statement_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
         }
         for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True))
         for place, one in enumerate(result.statements)
+    ]
+
+
+def reply_rows(rated: Rated) -> list[Record]:
+    """One row per reply of the judge: what it said of an answer, in the order of asking."""
+    return [
+        {"answer": answer.id, "system": answer.system, "reply": text}
+        for answer, replies in zip(rated.reading.run.answers, rated.found.replies, strict=True)
+        for text in reply_texts(replies)
     ]
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import gather
+from metaeval.citation.sentences import find_marks
 from metaeval.errors import UserError
 from metaeval.experiment.manifest import NAME, read_manifest
 from metaeval.files import safe_name, sha256_file
 from metaeval.reading import json_objects, read_text
 
-_STEM = "per-citations-"
+_SUPPORTED = 0.5
+"""Value from which a fact or a statement has the colour of support, where a pipeline gives degrees."""
+
 _FIELDS = (
     *("claim", "sentence_start", "sentence_end", "citation", "start", "end"),
     *("joint", "alone", "rest", "score", "recall", "precision", "state", "reason", "cut"),
@@ -34,11 +38,15 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
     """
     made = read_manifest(folder)
     command = str(made.get("command"))
-    files = {path.stem.removeprefix(_STEM): path for path in sorted(folder.glob(f"{_STEM}*.jsonl"))}
-    if not files:
-        raise UserError(f"{folder} holds no verdicts on single citations; 'cite alce' and 'cite aliice' write them.")
+    lines, degrees = _verdicts(folder)
+    if not lines:
+        raise UserError(
+            f"{folder} holds no verdicts on single citations; 'cite alce', 'cite aliice', 'cite scifi' and 'cite "
+            "citeeval' write them."
+        )
     answers, notes = judged_answers(folder, made, given)
-    lines = {name: [line for _, line in json_objects(path, "")] for name, path in files.items()}
+    if degrees:
+        notes.append(f"A value of {_SUPPORTED} or more has the colour of support; the value itself stands beside it.")
     judged = {line["answer"] for own in lines.values() for line in own}
     known = {answer.id for answer in answers}
     if not judged <= known:
@@ -49,6 +57,9 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
     names = {safe_name(str(name)): str(name) for name in made["config"]["metrics"]}
     passages = {(one.title, one.text): None for answer in shown for one in answer.passages}
     numbers = {passage: number for number, passage in enumerate(passages)}
+    replies: dict[str, list[str]] = {}
+    for line in _rows(folder / "per-replies.jsonl") if (folder / "per-replies.jsonl").is_file() else ():
+        replies.setdefault(str(line["answer"]), []).append(str(line["reply"]))
     return {
         "kind": "answers",
         "title": f"{', '.join(dict.fromkeys(name.partition('/')[0] for name in made['data']))}: {command}",
@@ -62,6 +73,8 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
                 **{"id": answer.id, "system": answer.system, "question": answer.question, "text": answer.text},
                 "passages": [numbers[one.title, one.text] for one in answer.passages],
                 "first": answer.first,
+                "marks": [[mark.start, mark.end, mark.number] for mark in find_marks(answer.text, first=answer.first)],
+                "replies": replies.get(answer.id, []),
             }
             for answer in shown
         ],
@@ -70,6 +83,74 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
             for name, own in lines.items()
         ],
     }
+
+
+def _rows(path: Path) -> list[Mapping[str, Any]]:
+    return [line for _, line in json_objects(path, "")]
+
+
+def _verdicts(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]:
+    """The lines of each backend, with the fields of ALCE's and ALiiCE's; and whether their verdicts are degrees."""
+
+    def files(stem: str) -> dict[str, list[Mapping[str, Any]]]:
+        return {path.stem.removeprefix(stem): _rows(path) for path in sorted(folder.glob(f"{stem}*.jsonl"))}
+
+    if cited := files("per-citations-"):
+        return cited, False
+    if facts := files("per-facts-"):
+        return {name: [line for row in rows for line in _of_fact(row)] for name, rows in facts.items()}, True
+    if not (statements := [row for rows in files("per-statements").values() for row in rows]):
+        return {}, True
+    found = {"CiteEval": [line for row in statements for line in _of_statement(row, "auto", _edits(row))]}
+    for column, name in _judges(statements[0]):
+        found[name] = [line for row in statements for line in _of_statement(row, column, "")]
+    return found, True
+
+
+def _of_fact(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A fact of SCiFi's, held against one citation of those that its sentence gives it."""
+    said = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
+    for number in _numbers(row):
+        held = row["passage"] is not None and number == row["passage"]
+        yield {**row, **said, "citation": number, "cut": row["cut"] and held}
+
+
+def _numbers(row: Mapping[str, Any]) -> list[int] | list[None]:
+    """The passages that a row cites; a None where there are none, so that it has a line all the same."""
+    return [int(number) for number in str(row["citations"]).split()] or [None]
+
+
+def _recall(value: float | None) -> float | None:
+    return None if value is None else float(value >= _SUPPORTED)
+
+
+_COLUMN = re.compile(
+    r"autoais_recall_(?P<autoais>.+)|lqac_(?P<lqac>recall)|attrscore_strict_(?!least_|most_)(?P<attr>.+)"
+)
+
+
+def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The columns of CiteEval's rows that hold a baseline's verdict on a statement, and what it is called."""
+    for column in row:
+        if found := _COLUMN.fullmatch(column):
+            named = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(str(found.lastgroup), "LQAC")
+            yield column, named if found["lqac"] else f"{named}, {found[str(found.lastgroup)]}"
+
+
+def _of_statement(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
+    """A statement of CiteEval's, as a claim with its citations."""
+    recall, numbers = _recall(row[column]), _numbers(row)
+    where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}
+    said = {"claim": row["text"], "score": row[column], "recall": recall}
+    said["state"] = "uncited" if numbers == [None] and not recall else str(row["state"])
+    said["reason"] = reason or ("" if recall is not None else "no verdict")
+    yield from ({**where, **said, "citation": number} for number in numbers)
+
+
+def _edits(row: Mapping[str, Any]) -> str:
+    """What the judge said of a statement."""
+    stars = "" if row["stars"] is None else f"{row['stars']} stars"
+    return ", ".join(filter(None, [stars, row["edits"], f"context: {row['context']}" if row["context"] else ""]))
 
 
 def judged_answers(folder: Path, made: Mapping[str, Any], given: Path | None) -> tuple[list[Answer], list[str]]:

@@ -24,7 +24,17 @@ import { printed } from "./model.js";
  * @property {boolean} cut
  */
 
-/** @typedef {{id: string, system: string, question: string, text: string, passages: number[], first: number}} Answer */
+/**
+ * @typedef {object} Answer
+ * @property {string} id
+ * @property {string} system
+ * @property {string} question
+ * @property {string} text
+ * @property {number[]} passages
+ * @property {number} first the number that the first passage goes by
+ * @property {[number, number, number | null][]} marks start, end and passage of each mark
+ * @property {string[]} replies what the judge answered, as text
+ */
 
 /**
  * @typedef {object} Cited
@@ -153,15 +163,17 @@ function read(job, answer, lines, at) {
     h("header", {}, h("b", {}, answer.system), h("code", {}, answer.id)),
     answer.question && [h("h3", {}, "Question"), h("p", { class: "text", dir: "auto" }, answer.question)],
     h("h3", {}, "Answer"),
-    h("p", { class: "text", dir: "auto" }, coloured(answer.text, own, claims)),
+    h("p", { class: "text", dir: "auto" }, coloured(answer, own, claims)),
     h(
       "div",
       { class: "legend soft" },
       h("span", { class: "claim-supported" }, "✓ supported"),
       h("span", { class: "claim-not" }, "✗ not supported"),
       h("span", { class: "claim-uncited" }, "○ without a citation"),
-      h("span", { class: "mark precise" }, "[1]"), " needed",
-      h("span", { class: "mark imprecise" }, "[1]"), " not precise",
+      own.some((line) => line.precision !== null) && [
+        h("span", { class: "mark precise" }, "[1]"), " needed",
+        h("span", { class: "mark imprecise" }, "[1]"), " not precise",
+      ],
     ),
     h("h3", {}, "Claims"),
     h(
@@ -184,13 +196,17 @@ function read(job, answer, lines, at) {
               h("td", {}, cites.map((one) => `[${Number(one) - 1 + answer.first}]`).join(" ")),
               verdicts.map((verdict, which) => {
                 const first = all[which][number]?.[0];
-                return h("td", {}, h("span", { class: `claim-${verdict}` }, CLAIM[verdict].join(" ")), first && h("small", {}, first.score === null ? first.reason : printed(first.score), first.cut && ", cut"));
+                return h("td", {}, h("span", { class: `claim-${verdict}` }, CLAIM[verdict].join(" ")), first && h("small", {}, first.score === null ? first.reason : [printed(first.score), first.reason && `, ${first.reason}`], claim.some((_, line) => all[which][number][line]?.cut) && ", cut"));
               }),
             );
           }),
         ),
       ),
     ),
+    answer.replies.length > 0 && [
+      h("h3", {}, "What the judge replied"),
+      answer.replies.map((reply, number) => h("details", { open: answer.replies.length === 1 }, h("summary", {}, `reply ${number + 1} of ${answer.replies.length}`), h("pre", { class: "reply" }, reply))),
+    ],
     h("h3", {}, "Passages"),
     answer.passages.map((passage, number) =>
       h(
@@ -203,9 +219,9 @@ function read(job, answer, lines, at) {
   ];
 }
 
-/** The answer's text: each sentence by the verdict on its claims, each mark by whether it is needed. @param {string} text @param {Line[]} lines @param {Line[][]} claims */
-function coloured(text, lines, claims) {
-  const letters = Array.from(text);
+/** The answer's text: each sentence by the verdict on its claims, each mark by whether it is needed. @param {Answer} answer @param {Line[]} lines @param {Line[][]} claims */
+function coloured(answer, lines, claims) {
+  const letters = Array.from(answer.text);
   /** @type {{start: number, end: number, verdicts: (keyof typeof CLAIM)[]}[]} */
   const sentences = [];
   for (const claim of claims) {
@@ -215,7 +231,10 @@ function coloured(text, lines, claims) {
     if (known) known.verdicts.push(verdictOf(claim));
     else sentences.push({ start, end, verdicts: [verdictOf(claim)] });
   }
-  const marks = lines.filter((line) => line.start !== null);
+  /** @type {Pick<Line, "start" | "end" | "citation" | "precision" | "state">[]} */
+  let marks = lines.filter((line) => line.start !== null);
+  // A pipeline that judges facts or statements says nothing of a single mark: it leads to its passage all the same.
+  if (!marks.length) marks = answer.marks.map(([start, end, citation]) => ({ start, end, citation, precision: null, state: "cited" }));
   const ends = new Set([0, letters.length]);
   for (const { start, end } of [...sentences, ...marks]) ends.add(Number(start)).add(Number(end));
   const order = [...ends].filter((end) => end <= letters.length).sort((one, other) => one - other);

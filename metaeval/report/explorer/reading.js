@@ -16,23 +16,28 @@ const MOST_NEIGHBOURS = 40;
 export function makeReading(app) {
   const element = h("article", { class: "reader", "aria-label": "The pair that is read", tabindex: -1 });
   linkOnHover(element);
-  /** @type {Map<number, number[][][]>} what a metric explains, by its place; unpacked when first asked for */
-  const spans = new Map();
-  /** @type {Set<number>} */
+  /** @type {Map<string, any[]>} blocks of a metric's, with an entry a row; each is unpacked when first asked for */
+  const unpacked = new Map();
+  /** @type {Set<string>} */
   const asked = new Set();
 
-  const explained = (/** @type {Metric | undefined} */ metric, /** @type {number} */ row) => {
-    if (!metric?.spans) return null;
-    const found = spans.get(metric.index);
-    if (!found && !asked.has(metric.index)) {
-      asked.add(metric.index);
-      unpack(`spans-${metric.index}-${app.job.number}`).then((whole) => {
-        spans.set(metric.index, whole);
+  const ofRow = (/** @type {string} */ name, /** @type {number} */ row) => {
+    const found = unpacked.get(name);
+    if (!found && !asked.has(name)) {
+      asked.add(name);
+      unpack(name).then((whole) => {
+        unpacked.set(name, whole);
         update();
       });
     }
     return found?.[row] ?? null;
   };
+  /** @returns {number[][] | null} what the metric looked at */
+  const explained = (/** @type {Metric | undefined} */ metric, /** @type {number} */ row) =>
+    metric?.spans ? ofRow(`spans-${metric.index}-${app.job.number}`, row) : null;
+  /** @returns {string[]} what a judge replied */
+  const replied = (/** @type {Metric} */ metric, /** @type {number} */ row) =>
+    (metric.replies && ofRow(`replies-${metric.index}-${app.job.number}`, row)) || [];
 
   const update = () => {
     const { job } = app;
@@ -60,6 +65,11 @@ export function makeReading(app) {
       legend(app, explaining, shown, rows.evidence[row].some((one) => one.length > 0), rows.unplaced[row]),
       h("h3", {}, "Scores"),
       h("div", { class: "scores" }, job.metrics.filter((metric) => !metric.control).map((metric) => scoreLine(app, metric, row))),
+      job.metrics.flatMap((metric) =>
+        replied(metric, row).map((text, place, all) =>
+          h("details", { open: true }, h("summary", {}, `${metric.name} replied`, all.length > 1 && ` (${place + 1} of ${all.length})`), h("pre", { class: "reply" }, text)),
+        ),
+      ),
       h("details", {}, h("summary", {}, "Controls"), h("div", { class: "scores" }, job.metrics.filter((metric) => metric.control).map((metric) => scoreLine(app, metric, row)))),
       neighbours(app, row),
     );
