@@ -183,6 +183,7 @@ def table(
     format: Annotated[
         str, typer.Option("--format", "-f", help="Format: terminal, markdown, latex or csv.")
     ] = "terminal",
+    controls: Annotated[bool, typer.Option("--controls", help="LaTeX: with the controls too.")] = False,
 ) -> None:
     """Print a result file as a table.
 
@@ -191,6 +192,8 @@ def table(
       metaeval table results/latest/classification.json
       metaeval table results/latest/retrieval.json --format latex > retrieval.tex
     """
+    from metaeval.report import latex
+    from metaeval.report.cells import lay_out
     from metaeval.report.formats import find_format
     from metaeval.report.result import load_result
 
@@ -198,6 +201,8 @@ def table(
     result = load_result(file)
     if format == "terminal":
         _show([result])
+    elif format == "latex":
+        say_text(latex.table_of(lay_out(result), controls), end="")
     else:
         say_text(form.render(result), end="")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from metaeval.errors import UserError
 from metaeval.report.grid import (
+    CONTROLS,
     UNDEFINED,
     Block,
     Cell,
@@ -34,8 +35,6 @@ from metaeval.report.notes import (
     tests_controls,
 )
 from metaeval.report.result import Column, Comparison, Result, Row, Significance, Unit, Value
-
-CONTROLS = "controls"
 
 THREE = Column(key="", label="")
 """How a number without a measure of its own is printed: three decimals."""

@@ -89,6 +89,15 @@ class Grid:
         return tuple(line for block in self.blocks for line in block.lines)
 
 
+CONTROLS = "controls"
+"""Title of the block of controls."""
+
+READING = (
+    *("ceiling", "perfect metric", "perfect detector", "published", "significance", "paper", "blank", "reading"),
+    *("finding", "warnings"),
+)
+"""Labels of the footer's notes without which cells cannot be read; the others say how the numbers were made."""
+
 UNDEFINED = "–"
 _MISSING = Value(value=None, note="not computed")
 

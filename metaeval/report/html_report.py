@@ -19,7 +19,7 @@ from types import MappingProxyType
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import comparison_grid, lay_out, units
 from metaeval.report.findings import findings
-from metaeval.report.grid import Block, Cell, Grid, Note, plain
+from metaeval.report.grid import READING, Block, Cell, Grid, Note, plain
 from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
 from metaeval.report.measures import Readings, data_set
 from metaeval.report.page_forest import page_forest
@@ -27,13 +27,6 @@ from metaeval.report.result import Result
 from metaeval.shown import Shown
 
 _RANKS = {"best": ("<strong>", "</strong>"), "second": ("<u>", "</u>"), "": ("", "")}
-
-# What a reader needs to read the cells stays open; how the numbers came about is folded away.
-_READING = (
-    *("ceiling", "perfect metric", "perfect detector", "published", "significance", "paper", "blank", "reading"),
-    "finding",
-    "warnings",
-)
 
 
 _FOREST = "Headline values with their intervals, the best control of each, and what scores that know nothing reach."
@@ -50,8 +43,8 @@ def table_of(grid: Grid, titled: bool = True) -> str:
     titled: the caption holds the title, which a heading above the table may do instead.
     """
     title = f"{escape(grid.title)} " if titled else ""
-    reading = [note for note in grid.footer if note.label in _READING]
-    making = [note for note in grid.footer if note.label not in _READING]
+    reading = [note for note in grid.footer if note.label in READING]
+    making = [note for note in grid.footer if note.label not in READING]
     parts = [
         '<div class="frame"><table>',
         f"<caption>{title}<small>{escape(grid.subtitle)}</small></caption>",

@@ -1,6 +1,8 @@
-"""A table for a paper: a complete `table` environment that needs only the package booktabs.
+"""A table for a paper of two columns: complete environments that need only the package booktabs.
 
-Any text is escaped so that pdfLaTeX prints it as it is, with no package and no font encoding asked for.
+A table that fits one column of an ACL page is a `table`, a wider one a `table*`, and one that is wider than the page
+several of these. Any text is escaped so that pdfLaTeX prints it as it is, with no package and no font encoding asked
+for.
 """
 
 from __future__ import annotations
@@ -8,9 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 
 from metaeval.report.column_layout import GAP, Shape, packed, shapes_of
-from metaeval.report.grid import Cell, Grid, Line, Note
+from metaeval.report.grid import CONTROLS, READING, Cell, Grid, Line, Note
 from metaeval.shown import Shown
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
@@ -18,60 +21,103 @@ _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
 # Intervals stand beside the numbers up to this many LaTeX columns, below them in a wider table.
 _BESIDE = 6
 
-# A text column is 345 pt wide. Sizes with the width of a digit, a rule of thumb for all text; what stands beside or
-# below a number is \scriptsize whatever the size of the table.
-_TEXT = 345.0
-_SIZES = ((r"\small", 4.7), (r"\footnotesize", 4.3), (r"\scriptsize", 3.8))
-_SMALL = 3.8
+# Of an ACL page, in points. Sizes with the width of a digit in a text of 11 points, a rule of thumb for all text; what
+# stands beside or below a number is \scriptsize whatever the size of the table.
+_COLUMN, _TEXT = 219.0, 455.0
+_SIZES = ((r"\small", 5.0), (r"\footnotesize", 4.5), (r"\scriptsize", 4.0))
+_SMALL = 4.0
 _SEPARATION = 4
 
+_PRINTED = frozenset(READING) - {"perfect metric", "perfect detector"}
+"""Labels of the footer's notes that are printed; what else is known stands in the file as comments."""
 
-def table_of(grid: Grid) -> str:
-    """The table with caption, label, notes, and the signatures as comments above the tabular."""
+
+def table_of(grid: Grid, controls: bool = False) -> str:
+    """The table with caption, label, the marks' meaning, and as comments the signatures and how numbers were made.
+
+    controls: with the block of controls, which a paper seldom has room for; it stays where there is no other.
+    """
+    kept = tuple(block for block in grid.blocks if controls or block.title != CONTROLS)
+    grid = replace(grid, blocks=kept or grid.blocks)
     parts = _parts(grid)
     return "\n".join(_table(grid, part, number, len(parts)) for number, part in enumerate(parts, start=1))
 
 
 def _table(grid: Grid, part: Sequence[int], number: int, of: int) -> str:
-    """One of the `of` tables of a grid; the notes and signatures stand with the last."""
+    """One of the `of` tables of a grid, with its marks; what else stands below, and signatures, stand with the last."""
     which = f", part {number} of {of}" if of > 1 else ""
     caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
     caption += f" {escape(grid.legend)}" if grid.legend else ""
     label = re.sub("[^a-z0-9]+", "-", " ".join((*grid.key, str(number)) if number > 1 else grid.key).lower())
-    # The largest size at which the table is no wider than the text, as far as counting characters can tell.
-    fitting = [name for name, point in _SIZES if _width(grid, part, point) <= _TEXT]
+    environment, size, beside = _fit(grid, part)
+    marks, reading, making = _below(grid, part, last=number == of)
     lines = [
         r"% Needs \usepackage{booktabs}.",
-        r"\begin{table}[tp]",
+        *(f"% signature: {signature}" for signature in (grid.signatures if number == of else ())),
+        *(f"% {line}" for line in making),
+        rf"\begin{{{environment}}}[tp]",
         r"  \centering",
         r"  \setlength{\belowcaptionskip}{4pt}",
         rf"  \caption{{{caption}}}",
         rf"  \label{{tab:{label.strip('-')}}}",
-        f"  {fitting[0] if fitting else _SIZES[-1][0]}",
+        f"  {size}",
         rf"  \setlength{{\tabcolsep}}{{{_SEPARATION}pt}}",
-        *(f"  % signature: {signature}" for signature in grid.signatures),
-        *_tabular(grid, part),
-        *(_notes(grid.footnotes, "") if number == of else ()),
-        *(_notes(grid.footer, ":") if number == of else ()),
-        r"\end{table}",
+        *_tabular(grid, part, beside),
+        *_notes(marks, ""),
+        *_notes(reading, ":"),
+        rf"\end{{{environment}}}",
     ]
     return "\n".join(lines) + "\n"
 
 
+def _below(grid: Grid, part: Sequence[int], last: bool) -> tuple[list[Note], list[Note], list[str]]:
+    """Below a table: what its marks mean; with the last what its cells mean; and what is left, as comments."""
+    used = {mark for line in grid.lines for position in part for mark in line.cells[position].marks}
+    marks = [note for note in grid.footnotes if note.label in used]
+    reading = [note for note in grid.footer if note.label in _PRINTED and last]
+    if not last and any(mark.isdigit() for mark in used):
+        reading = [note for note in grid.footer if note.label == "significance"]
+    making = [note for note in grid.footer if note.label not in _PRINTED] if last else []
+    # Of a note with a text, what it says of single rows is for the reader of the file.
+    brief = [replace(note, text=note.text.removesuffix(":"), items=()) if note.text else note for note in reading]
+    said = [replace(note, text=note.text.removesuffix(":"), items=()) if note.text else note for note in marks]
+    detailed = [note for note in (*marks, *reading) if note.text and note.items] if last else []
+    comments = [f"{note.label}: {_plain(note)}" for note in (*making, *detailed)]
+    return said, brief, comments
+
+
+def _plain(note: Note) -> str:
+    return " ".join(filter(None, (note.text, "; ".join(f"{names}: {text}" for names, text in note.items))))
+
+
+def _fit(grid: Grid, part: Sequence[int]) -> tuple[str, str, bool]:
+    """Environment, size, and whether intervals stand beside their numbers, as far as counting characters can tell.
+
+    The narrower environment comes first, then intervals beside the numbers, then the larger size.
+    """
+    fits = (
+        (environment, size, beside)
+        for environment, room in (("table", _COLUMN), ("table*", _TEXT))
+        for beside in ((True, False) if _may_stand_beside(grid, part) else (False,))
+        for size, point in _SIZES
+        if _width(grid, part, point, beside) <= room
+    )
+    return next(fits, ("table*", _SIZES[-1][0], False))
+
+
 def _parts(grid: Grid) -> tuple[tuple[int, ...], ...]:
-    """The columns of each table: all in one if that fits the text at some size."""
+    """The columns of each table: all in one if that fits the page at some size."""
     everything = tuple(range(len(grid.headings)))
     point = _SIZES[-1][1]
-    if _width(grid, everything, point) <= _TEXT:
+    if _width(grid, everything, point, beside=False) <= _TEXT:
         return (everything,)
     widths = [round(_column(shape, point, beside=False)) + 2 * _SEPARATION - GAP for shape in shapes_of(grid)]
     return packed(widths, [group.columns for group in grid.groups], int(_TEXT - _names(grid, point)))
 
 
-def _width(grid: Grid, part: Sequence[int], point: float) -> float:
-    shapes, beside = shapes_of(grid), _beside(grid, part)
-    columns = [_column(shapes[position], point, beside) + 2 * _SEPARATION for position in part]
-    return _names(grid, point) + sum(columns)
+def _width(grid: Grid, part: Sequence[int], point: float, beside: bool) -> float:
+    shapes = shapes_of(grid)
+    return _names(grid, point) + sum(_column(shapes[place], point, beside) + 2 * _SEPARATION for place in part)
 
 
 def _names(grid: Grid, point: float) -> float:
@@ -79,19 +125,20 @@ def _names(grid: Grid, point: float) -> float:
 
 
 def _column(shape: Shape, point: float, beside: bool) -> float:
-    number, interval = point * shape.number, _SMALL * shape.interval
+    # Brackets, comma and thin space take more than the dash that they stand for.
+    number, interval = point * shape.number, _SMALL * (shape.interval + 2 if shape.interval else 0)
     value = number + interval + _SMALL * shape.marks if beside else max(number, interval)
     return max(value, point * shape.heading, _SMALL * shape.aside)
 
 
-def _beside(grid: Grid, part: Sequence[int]) -> bool:
+def _may_stand_beside(grid: Grid, part: Sequence[int]) -> bool:
     spread = [any(line.cells[position].ends for line in grid.lines) for position in part]
     return sum(2 if interval else 1 for interval in spread) <= _BESIDE
 
 
-def _tabular(grid: Grid, part: Sequence[int]) -> list[str]:
+def _tabular(grid: Grid, part: Sequence[int], beside: bool) -> list[str]:
     # Beside: a number and its interval are two LaTeX columns, so that digits and brackets both stand in line.
-    span, column, row = (2, "r@{}l", _row_beside) if _beside(grid, part) else (1, "r", _row_stacked)
+    span, column, row = (2, "r@{}l", _row_beside) if beside else (1, "r", _row_stacked)
     headings = [rf"\multicolumn{{{span}}}{{c}}{{{escape(grid.headings[position])}}}" for position in part]
     lines = [
         rf"  \begin{{tabular}}{{l{column * len(part)}}}",

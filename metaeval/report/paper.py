@@ -15,9 +15,10 @@ from typing import NamedTuple
 from metaeval.errors import UserError
 from metaeval.files import csv_text, safe_name, write_texts
 from metaeval.report import latex, markdown, terminal
-from metaeval.report.cells import CONTROLS, legend, rank, units
+from metaeval.report.cells import legend, rank, units
 from metaeval.report.formats import tidy_csv
 from metaeval.report.grid import (
+    CONTROLS,
     UNDEFINED,
     Block,
     Cell,

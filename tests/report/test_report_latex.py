@@ -1,13 +1,16 @@
 """LaTeX: escaped, balanced, and complete, as far as that can be seen without LaTeX."""
 
 import re
+import shutil
+import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.report.cells import lay_out
 from metaeval.report.formats import FORMATS
-from metaeval.report.latex import escape
+from metaeval.report.latex import escape, table_of
 from metaeval.report.result import Column
 
 BODY = r"""    \toprule
@@ -49,7 +52,7 @@ def _check_balance(text: str) -> None:
 
 
 def test_rows_are_spelled_out(result):
-    text = FORMATS["latex"].render(result)
+    text = table_of(lay_out(result), controls=True)
     assert BODY in text
     assert MINILM in text.splitlines()
     assert CONSTANT in text.splitlines()
@@ -60,23 +63,67 @@ def test_the_environment_is_complete(result):
     _check_balance(text)
     assert r"\caption{Retrieval of supporting chunks (x\_y\%{[}wice{]}, test, chunk pairs). Bold: best" in text
     assert r"\label{tab:retrieval-x-y-wice-test-chunk}" in text
-    assert r"\emph{truncation:} minilm-bertscore: did not see 1.2 \% of tokens in 3.4 \% of pairs\par" in text
+    assert "\n% truncation: minilm-bertscore: did not see 1.2 % of tokens in 3.4 % of pairs\n" in text
+    assert r"\textsuperscript{\dag{}} interval does not lie above that of a control\par" in text
 
 
 def test_signatures_are_comments_above_the_tabular(result):
     above, _, below = FORMATS["latex"].render(result).partition(r"\begin{tabular}")
     for row in result.rows[:2]:
-        assert f"\n  % signature: {row.signature}\n" in above
+        assert f"\n% signature: {row.signature}\n" in above
         assert row.signature not in below
 
 
 def test_more_than_three_measures_put_the_interval_below_the_number(result):
     columns = [*result.columns, Column(key="auc", label="Overall", scale=100.0, digits=1)]
-    text = FORMATS["latex"].render(result.model_copy(update={"columns": columns}))
+    text = table_of(lay_out(result.model_copy(update={"columns": columns})), controls=True)
     _check_balance(text)
     assert r"    oracle & 1.000 & 100.00 & 1.000 & 100.0 \\" in text.splitlines()
     assert r"\begin{tabular}{lrrrr}" in text
     assert r"\textbf{0.740}\rlap{\textsuperscript{\dag{}\ddag{}\S{}}} & " in text
+
+
+def test_controls_are_left_out_unless_asked_for(result):
+    text = FORMATS["latex"].render(result)
+    assert "controls" not in text.partition(r"\begin{tabular}")[2].partition(r"\end{tabular}")[0]
+    assert "oracle &" not in text
+    assert r"\textsuperscript{a}" not in text, "a mark of a control alone"
+    only = result.model_copy(update={"rows": result.rows[2:]})
+    assert "oracle &" in FORMATS["latex"].render(only), "there is nothing else"
+
+
+def _with(result, columns):
+    return lay_out(result.model_copy(update={"columns": result.columns[:1] * columns}))
+
+
+def test_a_narrow_table_takes_a_column_a_wider_one_two_and_a_wide_one_is_parted(result):
+    found = {number: re.findall(r"\\begin\{(table\*?)\}", table_of(_with(result, number))) for number in (1, 3, 9)}
+    assert found == {1: ["table"], 3: ["table*"], 9: ["table*", "table*"]}
+
+
+def test_each_part_explains_its_marks(result):
+    parts = table_of(_with(result, 9)).split("% Needs ")[1:]
+    assert len(parts) == 2
+    for part in parts:
+        used = set(re.findall(r"\\(dag|ddag|S)\{\}", part.partition(r"\end{tabular}")[0]))
+        explained = set(re.findall(r"\\textsuperscript\{\\(\w+)\{\}\}", part.partition(r"\end{tabular}")[2]))
+        assert used == explained != set()
+    assert "signature" not in parts[0]
+
+
+@pytest.mark.slow
+def test_an_acl_page_takes_every_table_without_an_overfull_box(result, full, tmp_path):
+    """The size of an ACL page: columns of 7.7 cm, 0.6 cm apart, 11 points; Computer Modern is wider than Times."""
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
+    tables = [table_of(_with(result, number), controls) for number in (1, 2, 3, 5, 9) for controls in (False, True)]
+    page = r"\documentclass[11pt,a4paper,twocolumn]{article}\usepackage[margin=2.5cm]{geometry}\usepackage{booktabs}"
+    text = "\n".join([page, r"\columnsep=0.6cm\begin{document}x", *tables, table_of(lay_out(full)), r"\end{document}"])
+    (tmp_path / "page.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout[-2000:]
+    assert r"Overfull \hbox" not in ended.stdout
 
 
 @pytest.mark.parametrize(
