@@ -185,7 +185,7 @@ def _mapped(mapping: Sequence[str] | None) -> list[str]:
 
 
 gate = typer.Typer(
-    help="Release gate: fit, check.",
+    help="Release gate: fit, check, and a workflow.",
     epilog="For example: metaeval gate fit answers.jsonl --labels labels.xlsx -o gate.json",
     no_args_is_help=True,
 )
@@ -345,3 +345,24 @@ def gate_check(
     say(said)
     if not found.passed or (found.drifted and fail_on_drift):
         raise typer.Exit(1)
+
+
+@gate.command("action")
+def gate_action(
+    answers: Annotated[str, typer.Argument(help="Release that the workflow checks.", metavar="FILE")],
+    gate_file: Annotated[Path, typer.Argument(help="Gate that was fitted.", metavar="GATE")],
+    map_: Map = None,
+) -> None:
+    """Print a GitHub workflow that checks a release on every push.
+
+    It installs metaeval, runs gate check, and keeps JUnit XML and the summary.
+
+    \b
+    Examples:
+      metaeval gate action release.jsonl gate.json > .github/workflows/citations.yml
+    """
+    from metaeval.experiment.labelling.gate import read_gate
+    from metaeval.experiment.labelling.gate_report import workflow
+
+    _columns(map_)
+    say(workflow(read_gate(gate_file), answers, gate_file.as_posix(), _mapped(map_)).rstrip())

@@ -52,3 +52,64 @@ def test_citations_are_labelled_by_keys_and_estimated(cli, page):
     assert "probabilities of the file; 18 items drawn" in " ".join(ended.out.split())
     found = {one["measure"]: one for one in load_sheet(Path("results/latest/estimate.json")).records}
     assert found["none"]["low"] < 1 / 3 < found["none"]["high"]
+
+
+def test_a_label_is_undone_and_labels_are_there_again(page):
+    first = page.text_content(".statement")
+    page.keyboard.press("3")
+    page.keyboard.press("1")
+    page.keyboard.press("u")
+    assert "Pair 2 of 20, 1 labelled" in page.text_content("[role=status]")
+    page.keyboard.press("k")
+    page.keyboard.press("2")  # another label in the place of the first ...
+    page.keyboard.press("u")  # ... and back
+    assert page.text_content(".statement") == first
+    assert page.get_by_text("full support").get_attribute("aria-pressed") == "true"
+    page.get_by_label("Your name").fill("A")
+    page.get_by_label("Your name").press("Enter")
+    page.reload()
+    page.wait_for_selector("main > *")
+    assert page.get_by_label("Your name").input_value() == "A"
+    assert "Pair 2 of 20, 1 labelled" in page.text_content("[role=status]")
+    assert page.get_by_role("button", name="Undo").is_disabled()
+
+
+def save(page, name):
+    with page.expect_download() as download:
+        page.get_by_text("Save labels as CSV").click()
+    download.value.save_as(name)
+
+
+def test_two_annotators_are_blind_and_agree_in_the_end(cli, page):
+    for who, turn in (("A", "1"), ("B", "3")):
+        page.get_by_label("Your name").fill(who)
+        page.get_by_label("Your name").press("Tab")
+        assert "0 labelled" in page.text_content("[role=status]")
+        page.locator("h1").click()  # keys are the panel's again
+        for number in range(20):
+            assert page.locator(".agreement").count() == 0
+            page.keyboard.press("3" if number % 2 else turn if number < 10 else "1")
+    assert page.text_content(".agreement") == "B and A agree on 15 of 20 (75 %)."
+    save(page, "both.csv")
+    ended = cli("estimate", "items.jsonl", "--labels", "both.csv", "-m", "m")
+    assert ended.code == 0, ended.err
+    assert "20 items are judged twice or more, 15 of them alike; Krippendorff's alpha 0." in " ".join(ended.out.split())
+
+
+def test_labels_of_another_browser_are_loaded(page):
+    for _ in range(4):
+        page.keyboard.press("3")
+    page.get_by_label("Your name").fill('=A, the "first"')
+    save(page, "saved.csv")
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    page.wait_for_selector("main > *")
+    assert "0 labelled" in page.text_content("[role=status]")
+    page.get_by_label("Load saved CSV").set_input_files("saved.csv")
+    page.wait_for_selector("text=Loaded: 4 labels of saved.csv.")
+    page.get_by_label("Your name").fill('=A, the "first"')
+    page.get_by_label("Your name").press("Tab")
+    assert "Pair 5 of 20, 4 labelled" in page.text_content("[role=status]")
+    Path("other.csv").write_text("x,y\n1,2\n")
+    page.get_by_label("Load saved CSV").set_input_files("other.csv")
+    page.wait_for_selector("text=holds no label of these items")

@@ -1,14 +1,19 @@
 """estimate as typed: from a file of answers and a spreadsheet of labels to a table, with its files and refusals."""
 
 import json
+import os
 import random
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from metaeval.experiment.labelling.gate import read_gate, write_gate
+from metaeval.experiment.labelling.gate_report import workflow
 from metaeval.experiment.labelling.items import items_of
 from metaeval.experiment.labelling.labels import labels_of
 from metaeval.files import csv_text
@@ -267,6 +272,29 @@ def test_a_release_passes_or_fails_by_what_is_unsupported(cli, gate):
     (record,) = load_sheet(Path("results/latest/gate-check.json")).records
     assert record["unsupported_low"] < 0.5 < record["unsupported_high"]
     assert cli("gate", "check", "bad.csv", "gate.json", "--max-unsupported", "0.7").code == 0
+
+
+@pytest.mark.parametrize(("share", "code"), [(0.1, 0), (0.5, 1)])
+def test_the_workflow_runs_as_it_is_printed(cli, gate, share, code):
+    table("my release.csv", 400, share, 2, level=False)
+    mapped = cli("gate", "action", "my release.csv", "gate.json", "--map", "statement=statement")
+    job = yaml.safe_load(mapped.out)["jobs"]["citations"]
+    install, check = [step["run"] for step in job["steps"] if "run" in step]
+    made = read_gate(Path("gate.json"))
+    assert install == f"pip install metaeval=={made.made['metaeval']}\n"
+    assert [step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step][-1] == "actions/upload-artifact"
+    environment = {**os.environ, "GITHUB_STEP_SUMMARY": "summary.md"}
+    script = f'metaeval() {{ "{sys.executable}" -m metaeval "$@"; }}\n{check}'
+    ended = subprocess.run(["sh", "-e", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == code, ended.stderr
+    assert Path("summary.md").read_text().startswith("FAILED: " if code else "PASSED: ")
+    assert ElementTree.parse("citations.xml").getroot().get("failures") == str(code)
+    assert all(Path(path).exists() for path in job["steps"][-1]["with"]["path"].split())
+
+
+def test_the_workflow_installs_what_metric_and_file_need(gate):
+    made = read_gate(Path("gate.json")).model_copy(update={"metric": "minilm-bertscore"})
+    assert "pip install 'metaeval[models,xlsx]==" in workflow(made, "r.xlsx", "gate.json")
 
 
 def test_drift_warns_and_fails_where_it_is_asked_to(cli, gate):

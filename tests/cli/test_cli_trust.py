@@ -78,6 +78,7 @@ READING = {
     "data validate": ["data validate hostile.json"],
     "results list": ["results list"],
     "results show": ["results show latest", "results show evil"],
+    "gate action": ["gate action answers.jsonl gate.json"],
     "shards status": ["shards status results"],
     "slurm": ["slurm -m overlap"],
     "store verify": ["store verify --store hostile.sqlite", "store verify --replies hostile.sqlite"],

@@ -1,9 +1,14 @@
-"""What a fit and a check of a gate look like: tables, sentences, and JUnit XML for a build."""
+"""What a fit and a check of a gate look like: tables and sentences, and for a build JUnit XML and a workflow."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+from importlib import resources
+from string import Template
 from xml.sax.saxutils import escape, quoteattr
 
+from metaeval import registry
 from metaeval.errors import shown
 from metaeval.experiment.labelling.gate import Candidate, Checked, Fitted, Gate, signed
 from metaeval.report import result as results
@@ -242,6 +247,19 @@ def junit(found: Checked, fail_on_drift: bool = False) -> str:
         f'<testsuite name="metaeval gate" tests="{len(tests)}" failures="{failures}" errors="0">\n'
         + "\n".join(tests)
         + f"\n  <system-out>{out}</system-out>\n</testsuite>\n"
+    )
+
+
+def workflow(gate: Gate, answers: str, gate_file: str, further: Sequence[str] = ()) -> str:
+    """A GitHub workflow that checks a release: YAML. further: words that the command takes besides the two files."""
+    base = gate.metric.partition(":")[0]
+    extras = [registry.find("metric", base).card.extra if base in registry.names("metric") else ""]
+    extras += [extra for extra in ("xlsx", "parquet") if answers.endswith(f".{extra}")]
+    named = ",".join(filter(None, extras))
+    package = f"metaeval[{named}]" if named else "metaeval"
+    return Template(resources.files(__package__).joinpath("workflow.yml").read_text(encoding="utf-8")).substitute(
+        package=shlex.quote(f"{package}=={gate.made['metaeval']}"),
+        check=shlex.join(["metaeval", "gate", "check", answers, gate_file, *further]),
     )
 
 

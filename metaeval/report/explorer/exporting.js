@@ -22,6 +22,19 @@ export function csv(rows) {
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
+/** The rows of a CSV with commas, quotes and line breaks as `csv` writes them. @param {string} text */
+export function parsed(text) {
+  const rows = [[""]];
+  for (const [, quoted, plain, mark] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
+    const row = rows[rows.length - 1];
+    row[row.length - 1] = quoted === undefined ? plain : quoted.replace(/""/g, '"');
+    if (!mark) break;
+    if (mark === ",") row.push("");
+    else rows.push([""]);
+  }
+  return rows.filter((row) => row.length > 1);
+}
+
 /** A text that a spreadsheet would take as a formula gets an apostrophe before it. @param {unknown} value */
 function cell(value) {
   if (value === null || value === undefined) return "";

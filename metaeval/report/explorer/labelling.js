@@ -1,6 +1,6 @@
 // Labelling, blind: a statement, its source, three keys. It knows texts and ids, and neither scores nor metrics nor gold.
 
-import { download, csv, fileName, jsonl } from "./exporting.js";
+import { csv, download, fileName, jsonl, parsed } from "./exporting.js";
 import { fill, h } from "./dom.js";
 
 /**
@@ -20,24 +20,48 @@ const LABELS = [
   { key: "1", level: "none", words: "no support" },
 ];
 
+/** @typedef {Record<string, string>} Labels levels by id */
+
 /**
- * The panel. Labels stay in this browser under `name`, where it lets a page keep anything; `items` may be exchanged.
+ * The panel. Labels stay in this browser under `name`, where it lets a page keep anything, those of each annotator apart;
+ * `items` may be exchanged.
  * @param {string} name of what is labelled @param {Item[]} items
  */
 export function makeLabelling(name, items) {
   const place = `metaeval labels of ${name}`;
-  const labels = kept(place);
-  let current = Math.max(0, items.findIndex((item) => !(item.id in labels)));
-  let who = "";
-  const element = h("section", { class: "labelling", "aria-label": "Labelling" });
+  const { everyone, last } = kept(place);
+  let who = last;
+  let labels = own(everyone, who);
+  let current = 0;
+  let said = "";
+  /** @type {{who: string, id: string, level: string | undefined}[]} what the labels were before each change */
+  const before = [];
+  const known = new Map(items.map((item) => [item.id, item]));
+
+  const next = () => Math.max(0, items.findIndex((item) => !(item.id in labels)));
 
   const put = (/** @type {string} */ level) => {
     const item = items[current];
     if (!item) return;
-    if (level) labels[item.id] = level;
-    else delete labels[item.id];
-    keep(place, labels);
+    before.push({ who, id: item.id, level: labels[item.id] });
+    set(item.id, level);
     if (level && current + 1 < items.length) current++;
+    update();
+  };
+
+  const set = (/** @type {string} */ id, /** @type {string | undefined} */ level) => {
+    if (level) labels[id] = level;
+    else delete labels[id];
+    keep(place, everyone, who);
+  };
+
+  /** Take back the last change of whoever labels now, and go to where it was made. */
+  const undo = () => {
+    const at = before.findLastIndex((change) => change.who === who);
+    if (at < 0) return;
+    const [{ id, level }] = before.splice(at, 1);
+    set(id, level);
+    current = Math.max(0, items.findIndex((item) => item.id === id));
     update();
   };
 
@@ -46,20 +70,62 @@ export function makeLabelling(name, items) {
     update();
   };
 
+  /** Another annotator labels, blind to the first; labels that were made under no name become those of the first name. */
+  const rename = () => {
+    const now = nameField.value.trim();
+    if (now === who) return;
+    if (!who && !everyone.has(now)) {
+      everyone.set(now, labels);
+      everyone.delete("");
+      for (const change of before) change.who = now;
+    }
+    who = now;
+    labels = own(everyone, who);
+    keep(place, everyone, who);
+    current = next();
+    update();
+  };
+
+  const panel = h("div");
+  const nameField = /** @type {HTMLInputElement} */ (h("input", { value: who, onchange: rename }));
+  const saveJsonl = h("button", { type: "button", onclick: () => save("jsonl") }, "Save labels as JSONL");
+  const saveCsv = h("button", { type: "button", onclick: () => save("csv") }, "Save labels as CSV");
+  const undoLast = h("button", { type: "button", onclick: undo }, h("kbd", {}, "u"), " Undo");
+  const file = /** @type {HTMLInputElement} */ (h("input", { type: "file", accept: ".csv", onchange: () => load() }));
+  const element = h(
+    "section",
+    { class: "labelling", "aria-label": "Labelling" },
+    panel,
+    // What is typed in and clicked stays where it is when the panel is drawn anew.
+    h(
+      "div",
+      { class: "buttons" },
+      h("button", { type: "button", onclick: () => move(-1) }, "Back"),
+      h("button", { type: "button", onclick: () => move(1) }, "On"),
+      undoLast,
+      h("label", { class: "field" }, h("span", {}, "Your name"), nameField),
+      saveJsonl,
+      saveCsv,
+      h("label", { class: "field" }, h("span", {}, "Load saved CSV"), file),
+    ),
+  );
+
   const update = () => {
     const item = items[current];
     const done = items.filter((one) => one.id in labels).length;
     const whole = Object.keys(labels).length;
     fill(
-      element,
+      panel,
       h(
         "p",
         { class: "soft", role: "status" },
         `Pair ${items.length ? current + 1 : 0} of ${items.length}, ${done} labelled`,
         whole > done && `; ${whole - done} more outside this selection`,
-        ". Keys: 3 full, 2 partial, 1 none, 0 takes a label back, j on, k back.",
+        ". Keys: 3 full, 2 partial, 1 none, 0 takes a label back, u undoes, j on, k back.",
       ),
       h("progress", { max: items.length || 1, value: done, "aria-label": "Labelled" }),
+      agreements(everyone, who, items).map((text) => h("p", { class: "soft agreement" }, text)),
+      said && h("p", { class: "soft", role: "alert" }, said),
       item && [
         h("h3", {}, "Statement"),
         h("p", { class: "text statement", dir: "auto" }, item.statement),
@@ -78,41 +144,56 @@ export function makeLabelling(name, items) {
           ),
         ),
       ],
-      h(
-        "div",
-        { class: "buttons" },
-        h("button", { type: "button", onclick: () => move(-1) }, "Back"),
-        h("button", { type: "button", onclick: () => move(1) }, "On"),
-        h(
-          "label",
-          { class: "field" },
-          h("span", {}, "Your name"),
-          h("input", { value: who, oninput: (/** @type {Event} */ e) => (who = /** @type {HTMLInputElement} */ (e.target).value) }),
-        ),
-        h("button", { type: "button", disabled: whole === 0, onclick: () => save("jsonl") }, "Save labels as JSONL"),
-        h("button", { type: "button", disabled: whole === 0, onclick: () => save("csv") }, "Save labels as CSV"),
-      ),
     );
+    for (const button of [saveJsonl, saveCsv]) button.toggleAttribute("disabled", whole === 0);
+    undoLast.toggleAttribute("disabled", !before.some((change) => change.who === who));
+  };
+
+  /** Labels of a CSV that this page, or the same page elsewhere, saved: of each annotator that it names. */
+  const load = async () => {
+    const [chosen] = file.files ?? [];
+    if (!chosen) return;
+    const [header = [], ...rows] = parsed(await chosen.text());
+    const [id, level, by] = ["pair_id", "level", "labelled_by"].map((heading) => header.indexOf(heading));
+    let read = 0;
+    for (const row of id < 0 || level < 0 ? [] : rows) {
+      const item = known.get(row[id]) ?? known.get(row[id]?.replace(/^'/, ""));
+      if (!item || !LABELS.some((label) => label.level === row[level])) continue;
+      own(everyone, (row[by] ?? "").replace(/^'/, ""))[item.id] = row[level];
+      read++;
+    }
+    said = read
+      ? `Loaded: ${read} labels of ${chosen.name}.`
+      : `${chosen.name} holds no label of these items: give a CSV that this page saved (columns pair_id, level, labelled_by).`;
+    file.value = "";
+    keep(place, everyone, who);
+    current = next();
+    update();
   };
 
   /** Every label that is kept: pairs that a filter hides now are saved too, as long as their texts were seen. */
   const save = (/** @type {"jsonl" | "csv"} */ kind) => {
     const labelled = [...known.values()].filter((item) => item.id in labels);
-    const file = fileName(`labels-${name}${who && `-${who}`}.${kind}`);
-    if (kind === "jsonl") download(file, "application/jsonl", jsonl(asCorpus(name, labelled, labels, who)));
-    else {
-      // Of items that were drawn, those without a label are written too: they say that some were not judged.
-      const written = items.some((item) => item.design) ? items : labelled;
-      const rows = written.map((item) => [
-        ...[item.id, labels[item.id] ?? "", item.id in labels ? who : "", item.statement, item.source],
-        ...Object.values(item.design ?? {}),
-      ]);
-      const design = Object.keys(written[0]?.design ?? {});
-      download(file, "text/csv", csv([["pair_id", "level", "labelled_by", "statement", "source", ...design], ...rows]));
+    const to = fileName(`labels-${name}${who && `-${who}`}.${kind}`);
+    if (kind === "jsonl") {
+      download(to, "application/jsonl", jsonl(asCorpus(name, labelled, labels, who)));
+      return;
     }
+    const design = Object.keys(items[0]?.design ?? {});
+    const row = (/** @type {Item} */ item, /** @type {string} */ level, /** @type {string} */ by) => [
+      ...[item.id, level, by, item.statement, item.source],
+      ...Object.values(item.design ?? {}),
+    ];
+    const rows = [...everyone].flatMap(([by, all]) =>
+      [...known.values()].filter((item) => item.id in all).map((item) => row(item, all[item.id], by)),
+    );
+    // Of items that were drawn, those without a label are written too: they say that some were not judged.
+    const judged = new Set(rows.map(([id]) => id));
+    for (const item of items) if (item.design && !judged.has(item.id)) rows.push(row(item, "", ""));
+    download(to, "text/csv", csv([["pair_id", "level", "labelled_by", "statement", "source", ...design], ...rows]));
   };
-  const known = new Map(items.map((item) => [item.id, item]));
 
+  current = next();
   return {
     element,
     update,
@@ -121,18 +202,43 @@ export function makeLabelling(name, items) {
       if (others.length === items.length && others.every((item, number) => item.id === items[number].id)) return;
       items = others;
       for (const item of others) known.set(item.id, item);
-      current = Math.max(0, items.findIndex((item) => !(item.id in labels)));
+      current = next();
     },
     /** Whether the key was one of the panel's. @param {string} key */
     key(key) {
       const label = LABELS.find((one) => one.key === key);
       if (label) put(label.level);
       else if (key === "0") put("");
+      else if (key === "u") undo();
       else if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
       else return false;
       return true;
     },
   };
+}
+
+/**
+ * How far the one who labels agrees with each other annotator; told once all that both were shown is labelled, for who
+ * judges is blind to what others said.
+ * @param {Map<string, Labels>} everyone @param {string} who @param {Item[]} items
+ */
+function agreements(everyone, who, items) {
+  const labels = own(everyone, who);
+  if (!items.length || items.some((item) => !(item.id in labels))) return [];
+  return [...everyone].flatMap(([other, theirs]) => {
+    const both = items.filter((item) => item.id in theirs);
+    if (other === who || !both.length) return [];
+    const alike = both.filter((item) => labels[item.id] === theirs[item.id]).length;
+    const share = Math.round((100 * alike) / both.length);
+    return [`${who || "You"} and ${other || "somebody"} agree on ${alike} of ${both.length} (${share} %).`];
+  });
+}
+
+/** The labels of an annotator. @param {Map<string, Labels>} everyone @param {string} who @returns {Labels} */
+function own(everyone, who) {
+  const found = everyone.get(who) ?? Object.create(null);
+  everyone.set(who, found);
+  return found;
 }
 
 /**
@@ -155,24 +261,35 @@ export function asCorpus(name, items, labels, who) {
   return [head, ...documents.values(), ...statements.values(), ...citations];
 }
 
-/** @param {string} place @returns {Record<string, string>} */
+/** @param {string} place @returns {{everyone: Map<string, Labels>, last: string}} */
 function kept(place) {
-  const labels = Object.create(null);
-  try {
-    const found = JSON.parse(localStorage.getItem(place) ?? "{}");
+  /** @type {Map<string, Labels>} */
+  const everyone = new Map();
+  let last = "";
+  const take = (/** @type {string} */ who, /** @type {object} */ found) => {
     for (const [id, level] of Object.entries(found)) {
-      if (LABELS.some((label) => label.level === level)) labels[id] = level;
+      if (LABELS.some((label) => label.level === level)) own(everyone, who)[id] = level;
+    }
+  };
+  try {
+    const found = JSON.parse(localStorage.getItem(`${place}, by annotator`) ?? "null");
+    // Before there were several annotators, labels stood by themselves.
+    if (found === null) take("", JSON.parse(localStorage.getItem(place) ?? "{}"));
+    else {
+      for (const [who, labels] of Object.entries(found.labels)) take(who, /** @type {object} */ (labels));
+      last = String(found.last);
     }
   } catch {
     // Where a page from disk may keep nothing, labels last as long as the page.
   }
-  return labels;
+  return { everyone, last };
 }
 
-/** @param {string} place @param {Record<string, string>} labels */
-function keep(place, labels) {
+/** @param {string} place @param {Map<string, Labels>} everyone @param {string} last */
+function keep(place, everyone, last) {
   try {
-    localStorage.setItem(place, JSON.stringify(labels));
+    const labels = Object.fromEntries([...everyone].filter(([, own]) => Object.keys(own).length));
+    localStorage.setItem(`${place}, by annotator`, JSON.stringify({ last, labels }));
   } catch {
     // As above.
   }
