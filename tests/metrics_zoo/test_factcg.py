@@ -53,7 +53,7 @@ def slow(folder, pairs, chunk):
 def test_our_scores_are_those_of_the_definition(metric, folder):
     rng = random.Random(3)
     sources = [text(rng, count) for count in (1, 4, 9, 75)]
-    pairs = [(source, text(rng, rng.randint(1, 2))) for source in sources for _ in range(3)]
+    pairs = [(source, text(rng, rng.randint(1, 2))) for source in [*sources[:-1] * 3, sources[-1]]]
     assert len(metric.chunks(sources[-1])) == 2
     wanted, tokens = slow(folder, pairs, metric.chunks)
     answers = score_pairs(metric, pairs).answers
