@@ -23,9 +23,10 @@ from metaeval.experiment.metrics import able_defaults, check_metric, score_metri
 from metaeval.experiment.notebook_progress import notebook_progress
 from metaeval.experiment.prepared_run import prepare_ratings
 from metaeval.files import sha256_json
+from metaeval.own_tables import table_of
 from metaeval.report.notebook import Results, frame
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.scorefile import ScoreFile
+from metaeval.scoring.scorefile import ScoreFile, scores_of
 
 _log = logging.getLogger("metaeval")
 
@@ -83,19 +84,24 @@ def load_ratings(dataset: str, **settings: Any) -> Ratings:
 
 
 def evaluate_scores(
-    scores: Mapping[str, Mapping[str, float | None]],
+    scores: Mapping[str, Mapping[str, float | None]] | Any,
     corpus: Corpus | None = None,
     ratings: Ratings | None = None,
     **settings: Any,
 ) -> Results:
     """Evaluate scores that you made: {metric: {pair_id: score}}, higher is more support; one result per protocol.
 
-    Pair ids are those of `pairs` with the same settings. None, or an id left out, is a missing score: it is counted,
-    and never a number. With a rated set, by name or as `ratings`, ids are rating ids, and the scores that were
-    published with it are evaluated too.
+    scores can be a data frame of pandas or polars, or a list of mappings, with a column of pair ids and one of scores
+    for each metric; columns={"pair_id": HEADING, "score": HEADING} says which they are. Pair ids are those of `pairs`
+    with the same settings. None, or an id left out, is a missing score: it is counted, and never a number.
+    With a rated set, by name or as `ratings`, ids are rating ids, and the scores that were published with it are
+    evaluated too.
     """
     if corpus is not None and ratings is not None:
         raise UserError("corpus and ratings are both given: scores are judged against one of them.")
+    if not isinstance(scores, Mapping):
+        read = list(scores_of(Path("scores"), table_of("The table of scores", scores), settings.get("columns")))
+        scores = {file.metric: {name: one.score for name, one in file.answers.items()} for file in read}
     config = _config({**settings, "metrics": tuple(scores)})
     files = [
         (ScoreFile(Path(name), _answers(name, values), {"metric": name}), f"sha256:{_hash(values)}")

@@ -29,8 +29,9 @@ from pydantic.fields import FieldInfo
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pairs import Rule
 from metaeval.corpus.units import Unit, read_aggregation
-from metaeval.errors import UserError, did_you_mean, unknown
+from metaeval.errors import UserError, as_value_error, did_you_mean, unknown
 from metaeval.files import read_bytes
+from metaeval.own_tables import run_columns
 from metaeval.reading import MalformedError, parse_yaml, read_yaml
 from metaeval.trust import check_file
 
@@ -258,6 +259,8 @@ class RunConfig(Strict):
     """Metrics, with commas; scores:FILE reads a score file."""
     metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options of each metric ('metaeval metrics show NAME')."""
+    columns: Annotated[dict[str, str], BeforeValidator(run_columns), Flag("ROLE=COLUMN", "", "map", True)] = {}
+    """Column that holds a role: pair_id or score of scores; id, gold, group ... of ratings."""
     controls: bool = True
     """Add rows of trivial scores, and of one that is learnt, for comparison."""
     protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
@@ -290,10 +293,8 @@ class RunConfig(Strict):
     @field_validator("aggregate")
     @classmethod
     def _aggregate(cls, value: str) -> str:
-        try:
+        with as_value_error():
             read_aggregation(value)
-        except UserError as error:
-            raise ValueError(str(error)) from error
         return value
 
     @field_validator("pool")
@@ -301,10 +302,8 @@ class RunConfig(Strict):
     def _pool(cls, value: str) -> str:
         from metaeval.corpus.pools import check_pool  # loads NumPy, which a help text does not need
 
-        try:
+        with as_value_error():
             check_pool(value)
-        except UserError as error:
-            raise ValueError(str(error)) from error
         return value
 
     @property

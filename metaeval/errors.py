@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,15 @@ class RequestsWritten(UserError):  # noqa: N818 (what was asked for is done)
 
 
 _ENDLESS = re.compile(r"[^\s'\"]{300,}")
+
+
+@contextmanager
+def as_value_error() -> Iterator[None]:
+    """Turn a `UserError` into the ValueError that pydantic takes for a wrong value."""
+    try:
+        yield
+    except UserError as error:
+        raise ValueError(str(error)) from error
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -16,13 +16,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.errors import UserError, as_value_error, did_you_mean, shown
 from metaeval.files import atomic_write, csv_text, read_bytes, write_text
 from metaeval.reading import json_objects, parquet_rows, read_text
 from metaeval.shown import visible
 
 TABLES = (".csv", ".tsv", ".xlsx")
 """Endings of files that are tables and nothing else."""
+
+SCORE_ROLES: Mapping[str, Sequence[str]] = {
+    "pair_id": ("pair_id", "pair", "rating_id", "citation_id", "id", "item"),
+    "score": ("score", "scores", "value", "prediction"),
+    "status": ("status",),
+    "tokens": ("tokens",),
+    "cut": ("cut",),
+}
+"""What the columns of scores are for, with their usual names."""
+
+RATING_ROLES: Mapping[str, Sequence[str]] = {
+    "id": ("id", "rating_id", "item_id", "item"),
+    "gold": ("gold", "human", "level", "label", "rating"),
+    "group": ("group", "article", "document", "query", "input"),
+    "pair": ("pair", "pair_id"),
+    "system": ("system", "model", "generator"),
+    "subset": ("subset",),
+    "text": ("text",),
+    "annotator": ("annotator", "rater", "coder", "worker", "worker_id", "annotator_id"),
+}
+"""What the columns of ratings are for, with their usual names."""
 
 _WORDS = re.compile(r"[\W_]+")
 _GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
@@ -79,6 +100,11 @@ class Table:
     headings: tuple[str, ...]
     rows: tuple[Row, ...]
 
+    def is_numbers(self, heading: str) -> bool:
+        """Whether a column holds numbers and blanks alone, and at least one number."""
+        cells = [number_of(cell) for row in self.rows if (cell := row.cells.get(heading)) is not None]
+        return bool(cells) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
+
     def find(
         self, roles: Mapping[str, Sequence[str]], given: Mapping[str, str] | None, needed: Iterable[str] = ()
     ) -> dict[str, str]:
@@ -113,6 +139,14 @@ class Table:
         return found
 
 
+def number_of(cell: Any) -> Any:
+    """A cell as the number that its text is; any other cell as it is, for whoever refuses it."""
+    try:
+        return float(cell) if isinstance(cell, str) else cell
+    except ValueError:
+        return cell
+
+
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(shown(name, 30) for name in names)
 
@@ -132,6 +166,18 @@ def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
             raise UserError(f"--map {pair}: no such role.{did_you_mean(role, known)} Roles: {_listed(known)}.")
         found[role] = heading
     return found
+
+
+def run_columns(given: Any) -> Any:
+    """The headings by role of a run, from ROLE=COLUMN texts or a mapping; ValueError for a role that is none."""
+    pairs = [f"{role}={heading}" for role, heading in given.items()] if isinstance(given, Mapping) else given
+    with as_value_error():
+        return read_mapping(pairs, dict.fromkeys((*SCORE_ROLES, *RATING_ROLES)))
+
+
+def any_table(given: Any, name: str) -> Table:
+    """The table of a file, a data frame, or mappings with one field a column. name: of what has none, for messages."""
+    return read_table(Path(given)) if isinstance(given, str | Path) else table_of(name, given)
 
 
 def read_table(path: Path) -> Table:

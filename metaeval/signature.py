@@ -52,6 +52,7 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "truncation": ("text that is cut beyond the input limit: the longest of the two, or both", "(the metric's)"),
     "levels": ("number that each human label stands for", ""),
     "file": ("the file of scores, and the SHA-256 of its content", "metrics=scores:FILE; cite meta --scores"),
+    "score-column": ("column of the file that holds the scores", "--map score=COLUMN"),
     "scores": ("SHA-256 of the scores that were published with the data", ""),
     "thresholds-from": ("data from which the thresholds were learnt", "metaeval decide --to"),
     "target": ("lowest level at which a citation counts as supporting", "metaeval calibrate --target"),

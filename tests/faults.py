@@ -404,7 +404,7 @@ def readers() -> list[Reader]:
         ),
         Reader(
             *("manifest of scores", "s.jsonl.manifest.json", SCORES_MANIFEST),
-            lambda path: read_scores(path.with_name("s.jsonl")).metric,
+            lambda path: read_scores(path.with_name("s.jsonl"))[0].metric,
             kind="json",
             beside={"s.jsonl": written(SCORES, "lines")},
             free=("options", "metric"),

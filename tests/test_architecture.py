@@ -85,7 +85,14 @@ ALLOWED = {
         "metaeval.reading",
     ),
     "metaeval.report": ("metaeval.report", "metaeval.errors", "metaeval.files", "metaeval.reading", "metaeval.shown"),
-    "metaeval.config": ("metaeval.corpus", "metaeval.trust", "metaeval.errors", "metaeval.files", "metaeval.reading"),
+    "metaeval.config": (
+        "metaeval.corpus",
+        "metaeval.trust",
+        "metaeval.errors",
+        "metaeval.files",
+        "metaeval.own_tables",
+        "metaeval.reading",
+    ),
     "metaeval.experiment": (
         "metaeval.experiment",
         "metaeval.config",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from metaeval.experiment.metric_scores import Panel
 
 
-@opt.takes("names", "config protocols datasets split data unit pool results store budget set quiet")
+@opt.takes("names", "config protocols datasets split data columns unit pool results store budget set quiet")
 def compare(
     given: opt.Given,
     by: Annotated[
@@ -105,7 +105,7 @@ def _panels(given: opt.Given, by: str | None, margin: float | None) -> list[Pane
     return panels
 
 
-@opt.takes("names", "config dataset split data unit pool results store budget set quiet")
+@opt.takes("names", "config dataset split data columns unit pool results store budget set quiet")
 def power(
     given: opt.Given,
     difference: Annotated[
@@ -250,7 +250,7 @@ def _label_plans(interval: float, share: float | None, items: int | None) -> Non
     )
 
 
-@opt.takes("names", "config dataset split data unit results store budget set quiet")
+@opt.takes("names", "config dataset split data columns unit results store budget set quiet")
 def decide(
     given: opt.Given,
     to: Annotated[
@@ -325,7 +325,7 @@ def _elsewhere(run: RunConfig, to: str, split: str | None, unit: str | None) -> 
     return validated(RunConfig, {**run.model_dump(), **own, "dataset_options": options}, "the settings of --to")
 
 
-@opt.takes("names", "config dataset split data unit results store budget set quiet")
+@opt.takes("names", "config dataset split data columns unit results store budget set quiet")
 def calibrate(
     given: opt.Given,
     target: Annotated[

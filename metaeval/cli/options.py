@@ -23,7 +23,7 @@ class CommandOptions(BaseModel):
     config: Annotated[Path | None, Flag("FILE", "-c")] = None
     """YAML file, or name of a shipped experiment."""
     names: Annotated[tuple[str, ...], Flag("METRIC", multiple=True, argument=True)] = ()
-    """Metrics by name, or score files (.jsonl, .parquet, .csv, .tsv, .xlsx)."""
+    """Metrics by name, or score files (.csv, .jsonl ...)."""
     datasets: Annotated[Names, Flag("NAMES", "-d", "dataset")] = ()
     """Data sets, by name, with commas."""
     requests: Annotated[Path | None, Flag("FILE")] = None
@@ -72,7 +72,11 @@ class Given(CommandOptions):
         found = ["--config", str(self.config)] if self.config else []
         for name, value in self.settings.items():
             written = f"--{(flag_of(RunConfig.model_fields[name]).name or name).replace('_', '-')}"
-            found += [written] if value is True else [] if value is False else [written, str(value)]
+            if isinstance(value, bool):
+                found += [written] if value else []
+            else:
+                values = value if isinstance(value, list) else [value]
+                found += [word for one in values for word in (written, str(one))]
         return [*found, *(word for one in self.set for word in ("--set", one))]
 
     @property

@@ -59,7 +59,7 @@ def run(given: opt.Given) -> None:
     say("Nothing was scored, fetched or paid for.")
 
 
-@opt.takes("config protocols dataset split data unit pool results set full quiet")
+@opt.takes("config protocols dataset split data columns unit pool results set full quiet")
 def evaluate(
     given: opt.Given,
     files: Annotated[

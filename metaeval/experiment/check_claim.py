@@ -20,7 +20,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.prepared_run import Job, find_dataset, prepare
 from metaeval.files import sha256_json
-from metaeval.own_tables import Table, read_table, table_of
+from metaeval.own_tables import SCORE_ROLES, Table, any_table, table_of
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.grid import Block, Cell, Grid, Line, Note, plain
@@ -208,19 +208,19 @@ def read_claim(text: str) -> Claim:
 def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Tried:
     """Compute a published number in every way that scores, one a pair or citation, and the data set allow.
 
-    scores: a file or table with columns for the id and the score. Tried are every split and unit and chunking whose
-    ids the scores have, binarisation, tie policy, system, treatment of missing scores, and direction.
+    scores: a file or data frame with columns for the id and the score, or scores by id. Tried are every split and unit
+    and chunking whose ids the scores have, binarisation, tie policy, system, treatment of missing scores, direction.
 
     Raises `UserError` for a claim that cannot be read, and scores that are of no split of the data set.
     """
     claim = read_claim(text)
     table = (
-        read_table(scores)
-        if not isinstance(scores, Mapping)
-        else table_of("the scores", [{"id": name, "score": score} for name, score in scores.items()])
+        table_of("the scores", [{"id": name, "score": score} for name, score in scores.items()])
+        if isinstance(scores, Mapping)
+        else any_table(scores, "the scores")
     )
-    known = _scores(table)
     config = (config or RunConfig()).model_copy(update={"dataset": claim.dataset})
+    known = _scores(table, config.columns)
     dataset, _, _ = find_dataset(claim.dataset, config)
     if dataset.kind == "ratings":
         raise UserError(f"{claim.dataset} holds ratings, and claims are checked on citations: 'metaeval evaluate' it.")
@@ -239,12 +239,11 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Trie
     return Tried(claim, tuple(variants), data)
 
 
-def _scores(table: Table) -> dict[str, float]:
-    roles = {"id": ("pair_id", "id", "citation_id", "item"), "score": ("score", "value", "prediction", "metric")}
-    columns = table.find(roles, None, ["id", "score"])
+def _scores(table: Table, given: Mapping[str, str]) -> dict[str, float]:
+    columns = table.find(SCORE_ROLES, given, ["pair_id", "score"])
     known: dict[str, float] = {}
     for row in table.rows:
-        own, text = row.text(columns["id"]), row.text(columns["score"])
+        own, text = row.text(columns["pair_id"]), row.text(columns["score"])
         try:
             value = float(text) if text else np.nan
         except ValueError:
@@ -252,7 +251,7 @@ def _scores(table: Table) -> dict[str, float]:
                 columns["score"], f"is {text!r}, and no number: write a number, or leave it blank"
             ) from None
         if own in known:
-            raise row.wrong(columns["id"], f"names {own!r} a second time: keep one of the two")
+            raise row.wrong(columns["pair_id"], f"names {own!r} a second time: keep one of the two")
         known[own] = value
     return known
 

@@ -70,7 +70,7 @@ def check_names(config: RunConfig) -> None:
         raise UserError("No metric is asked for: name at least one, for example --metric overlap.")
     for name in config.metrics:
         if name.startswith(FILE_PREFIX):
-            read_scores(score_path(name))
+            read_scores(score_path(name), config.columns, say=_log.debug)  # said when they are read for good
         else:
             check_metric(name, config)
     known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
@@ -96,15 +96,20 @@ def scored_columns(job: Job, progress: MetricProgress | None = None) -> list[Col
         }
     columns: list[Column] = []
     for name in names:
-        column = scored[name] if name in scored else file_column(job, name)
-        columns.append(named_apart(column, columns, name))
+        for column in [scored[name]] if name in scored else file_columns(job, name):
+            columns.append(named_apart(column, columns, name))
     return columns
 
 
-def file_column(source: Job | RatedSet, name: str) -> Column:
-    """The column of a score file that is named as a metric."""
+def file_columns(source: Job | RatedSet, name: str) -> list[Column]:
+    """The columns of a score file that is named as a metric: one, or one for each metric that has a column in it."""
     path = score_path(name)
-    file, content = read_scores(path), f"sha256:{sha256_file(path)[:12]}"
+    content = f"sha256:{sha256_file(path)[:12]}"
+    return [own_column(source, file, content) for file in read_scores(path, source.config.columns)]
+
+
+def own_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Column:
+    """A column of scores made elsewhere; `content` pins them. Raises `UserError` as the two functions below."""
     return rating_column(source, file, content) if isinstance(source, RatedSet) else score_column(source, file, content)
 
 
@@ -207,7 +212,13 @@ def score_column(job: Job, file: ScoreFile, content: str) -> Column:
                 "single chunks: give a score for each citation_id, or set aggregate=mean:K."
             )
         per_row = aggregate(answers, job.rows, how, sign)
-    return column_of(file.metric, per_row, {"metric": f"{file.metric}@scores", "file": content})
+    return column_of(file.metric, per_row, _told(file, content))
+
+
+def _told(file: ScoreFile, content: str) -> dict[str, object]:
+    """What a signature says of scores made elsewhere."""
+    of = {"score-column": file.column} if file.column else {}
+    return {"metric": f"{file.metric}@scores", "file": content, **of}
 
 
 def score_path(name: str) -> Path:
@@ -265,7 +276,8 @@ def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[Column]:
     columns: list[Column] = []
     for name in names or published:
         if name.startswith(FILE_PREFIX):
-            columns.append(named_apart(file_column(rated, name), columns, name))
+            for column in file_columns(rated, name):
+                columns.append(named_apart(column, columns, name))
         elif name in published:
             columns.append(published[name])
         else:
@@ -289,7 +301,7 @@ def rating_column(rated: RatedSet, file: ScoreFile, content: str) -> Column:
         )
     sign = direction_of(file)
     answers = [oriented(file.answers.get(rating_id, _ABSENT), sign) for rating_id in ids]
-    return column_of(file.metric, answers, {"metric": f"{file.metric}@scores", "file": content})
+    return column_of(file.metric, answers, _told(file, content))
 
 
 def rating_controls(rated: RatedSet) -> Iterator[Column]:

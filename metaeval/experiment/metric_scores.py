@@ -69,8 +69,9 @@ def load_panel(config: RunConfig, asked: bool, least: int = 2, progress: MetricP
     find_protocols(config)
     rated = find_dataset(config.dataset, config)[0].kind == "ratings"
     names = config.metrics if asked or not rated else ()
+    files = any(name.startswith(FILE_PREFIX) for name in names)  # one file may hold several metrics
     if asked or not rated:
-        _check_number(names, least)
+        _check_number(names, 1 if files else least)
     if rated:
         source = prepare_ratings(config)
         columns = rated_columns(source, names)
@@ -78,7 +79,9 @@ def load_panel(config: RunConfig, asked: bool, least: int = 2, progress: MetricP
         return Panel(config, source, columns)
     check_names(config)
     job = prepare(config)
-    return Panel(config, job, scored_columns(job, progress))
+    columns = scored_columns(job, progress)
+    _check_number([column.name for column in columns], least)
+    return Panel(config, job, columns)
 
 
 def protocols_of(panel: Panel) -> list[Asked]:

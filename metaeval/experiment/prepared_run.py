@@ -135,7 +135,9 @@ def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, s
     if dataset.kind != kind:
         return None, "", ""
     chosen = config.split or split or dataset.default_split
-    loaded = load_dataset(dataset, chosen, config.data, {**options, **config.dataset_options})
+    # Of the columns that are mapped, a file of the user's own takes those that it has; the rest are of score files.
+    own = {} if dataset.files.get(chosen) else {k: v for k, v in config.columns.items() if k in dataset.options}
+    loaded = load_dataset(dataset, chosen, config.data, {**options, **own, **config.dataset_options})
     return loaded, config.dataset if dataset.files[chosen] else loaded.name, chosen
 
 

@@ -1,8 +1,17 @@
 """Score files: `pair_id, score, status` as Parquet or JSON lines, with a manifest beside them.
 
 The exchange format. A metric that was run anywhere, by any program, is evaluated from such a file with no model here.
-Only `pair_id` and `score` are needed; `score` may be null where `status` says why. Spreadsheets (CSV, TSV, XLSX) are
-read too, where a blank cell is null.
+Only `pair_id` and `score` are needed; `score` may be null where `status` says why::
+
+    {"pair_id": "s1:d1#0", "score": 0.71}
+    {"pair_id": "s1:d1#1", "score": null, "status": "failed"}
+
+Spreadsheets (CSV, TSV, XLSX) are read too, where a blank cell is null. Columns of other names are found by their usual
+ones (id, value ...), which is said, or are named (`--map score=COLUMN`). Where no column is one of scores, each column
+of numbers is a metric's::
+
+    pair_id,overlap,rouge
+    s1:d1#0,0.71,0.4
 """
 
 from __future__ import annotations
@@ -11,7 +20,7 @@ import json
 import logging
 import reprlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -19,21 +28,18 @@ from typing import Any
 
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, write_text
-from metaeval.own_tables import TABLES, read_table
+from metaeval.own_tables import SCORE_ROLES, TABLES, Table, number_of, read_table, table_of
 from metaeval.reading import json_objects, parquet_library, parquet_rows, read_object
 from metaeval.scoring.contract import PairScore, Status
 
 SUFFIXES = (".parquet", ".jsonl")
 """Endings of files that are written. Those of `metaeval.own_tables.TABLES` are read, too."""
 
-ROLES: Mapping[str, Sequence[str]] = {
-    "pair_id": ("pair_id", "pair", "rating_id", "id"),
-    "score": ("score", "scores", "value", "prediction"),
-    "status": ("status",),
-    "tokens": ("tokens",),
-    "cut": ("cut",),
-}
-"""What the columns of a spreadsheet of scores are for, with their usual names."""
+NO_SCORES = frozenset("level citation_level gold label rating chunk held group system statement document".split())
+"""Columns that are no metric's scores, whatever they hold."""
+
+Say = Callable[..., None]
+"""Told something, as a logger is: a text, and what stands in it."""
 
 _log = logging.getLogger("metaeval")
 _LARGEST = sys.float_info.max
@@ -41,16 +47,20 @@ _LARGEST = sys.float_info.max
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """Scores by pair id, and the manifest ({} when none lies beside the file)."""
+    """Scores by pair id, and the manifest ({} when none lies beside the file).
+
+    column: the heading of the scores, where it says more than that they are scores.
+    """
 
     path: Path
     answers: Mapping[str, PairScore]
     manifest: Mapping[str, Any]
+    column: str = ""
 
     @property
     def metric(self) -> str:
-        """The metric's name: from the manifest, else the file's own."""
-        return str(self.manifest.get("metric") or self.path.stem)
+        """The metric's name: the column's heading, else from the manifest, else the file's own."""
+        return self.column or str(self.manifest.get("metric") or self.path.stem)
 
 
 def manifest_path(path: Path) -> Path:
@@ -81,18 +91,77 @@ def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], m
     write_text(manifest_path(path), json.dumps(dict(manifest), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def read_scores(path: Path) -> ScoreFile:
-    """Read a score file; `UserError` names the line, the field, the value and what is allowed."""
+def read_scores(path: Path, columns: Mapping[str, str] | None = None, say: Say = _log.warning) -> list[ScoreFile]:
+    """Read a score file: the scores of a metric, or of several where each has a column.
+
+    columns: the heading of each role of `SCORE_ROLES`, where its name does not say it. say: is told which columns were
+    guessed. Raises `UserError`, which names the line, the field, the value and what is allowed.
+    """
     _check_suffix(path, also=TABLES)
     if not path.is_file():
         raise UserError(f"Score file {path} does not exist.")
-    rows: Iterable[tuple[str, dict[str, Any]]]
+    manifest = _manifest(path)
     if path.suffix in TABLES:
-        rows = _spreadsheet(path)
-    elif path.suffix == ".parquet":
-        rows = ((f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1))
+        return list(scores_of(path, read_table(path), columns, say, manifest))
+    if path.suffix == ".parquet":
+        rows = [(f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1)]
     else:
-        rows = json_objects(path, "write one object with pair_id and score per line, null for a missing score")
+        rows = list(json_objects(path, "write one object with pair_id and score per line, null for a missing score"))
+    if not rows:
+        raise UserError(f"Score file {path} has no rows.")
+    first = rows[0][1].keys()
+    if columns or "pair_id" not in first or not {"score", "status"} & first:
+        table = table_of(str(path), [row for _, row in rows], [where for where, _ in rows])
+        return list(scores_of(path, table, columns, say, manifest))
+    return [ScoreFile(path, _answers(rows), manifest)]
+
+
+def scores_of(
+    path: Path,
+    table: Table,
+    columns: Mapping[str, str] | None = None,
+    say: Say = _log.warning,
+    manifest: Mapping[str, Any] | None = None,
+) -> Iterator[ScoreFile]:
+    """The scores of a table, by metric. Arguments and errors as those of `read_scores`."""
+    given = dict(columns or {})
+    found = table.find(SCORE_ROLES, given)
+    if "pair_id" not in found:
+        raise _lacking(path, "pair_id", table)
+    if found["pair_id"] != given.get("pair_id", "pair_id"):
+        say("%s: pair_id is read from the column %r.", path, found["pair_id"])
+    if "score" in found:
+        usual = found["score"].casefold() in SCORE_ROLES["score"]
+        if found["score"] != given.get("score", "score"):
+            say("%s: score is read from the column %r.", path, found["score"])
+        yield ScoreFile(path, _answers(_fields(table, found)), manifest or {}, "" if usual else found["score"])
+        return
+    taken = {*found.values(), *(one for one in table.headings if one.casefold() in NO_SCORES)}
+    metrics = [one for one in table.headings if one not in taken and table.is_numbers(one)]
+    if not metrics:
+        raise _lacking(path, "score", table)
+    say("%s: each column of numbers is read as a metric's scores: %s.", path, ", ".join(map(repr, metrics)))
+    for metric in metrics:
+        fields = _fields(table, {"pair_id": found["pair_id"], "score": metric})
+        yield ScoreFile(path, _answers(fields), manifest or {}, metric)
+
+
+def _lacking(path: Path, role: str, table: Table) -> UserError:
+    names = ", ".join(map(repr, table.headings))
+    return UserError(f"{path} has no column {role} (columns: {names}): name one so, or add --map {role}=COLUMN.")
+
+
+def _fields(table: Table, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a table as the fields of a score file, with the words for their places."""
+    for row in table.rows:
+        fields: dict[str, Any] = {"pair_id": row.text(columns["pair_id"])}
+        fields |= {field: row.text(columns[field]) or None for field in columns if field == "status"}
+        numbers = [field for field in columns if field not in ("pair_id", "status")]
+        fields |= {field: number_of(row.value(columns[field])) for field in numbers}
+        yield row.where, fields
+
+
+def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairScore]:
     answers: dict[str, PairScore] = {}
     for where, row in rows:
         pair_id = row.get("pair_id")
@@ -101,35 +170,7 @@ def read_scores(path: Path) -> ScoreFile:
         if pair_id in answers:
             raise UserError(f"{where}: pair_id {pair_id!r} is in the file twice; keep one row per pair.")
         answers[pair_id] = _answer(row, where)
-    if not answers:
-        raise UserError(f"Score file {path} has no rows.")
-    return ScoreFile(path, answers, _manifest(path))
-
-
-def _spreadsheet(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a spreadsheet by the fields of a score file; a column that was guessed is said."""
-    table = read_table(path)
-    columns = table.find(ROLES, {})
-    for field in ("pair_id", "score"):
-        if field not in columns:
-            raise UserError(
-                f"{path} has no column {field} (columns: {', '.join(map(repr, table.headings))}): name one so."
-            )
-        if columns[field] != field:
-            _log.info("%s: %s is read from the column %r.", path, field, columns[field])
-    for row in table.rows:
-        fields: dict[str, Any] = {"pair_id": row.text(columns["pair_id"])}
-        fields |= {field: row.text(columns[field]) or None for field in columns if field == "status"}
-        fields |= {field: _number(row.value(columns[field])) for field in columns if field not in ("pair_id", "status")}
-        yield row.where, fields
-
-
-def _number(cell: Any) -> Any:
-    """A cell as the number that its text is; any other cell as it is, for whoever refuses it."""
-    try:
-        return float(cell) if isinstance(cell, str) else cell
-    except ValueError:
-        return cell
+    return answers
 
 
 def align(file: ScoreFile, ids: Sequence[str]) -> list[PairScore]:

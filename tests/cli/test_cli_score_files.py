@@ -60,6 +60,38 @@ def test_pairs_are_written_whole_in_both_formats(cli, small, tmp_path, suffix):
     assert (tmp_path / f"out.{suffix}").stat().st_size
 
 
+def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, small, pairs, tmp_path, caplog):
+    rows = [f"{pair['pair_id']},{number % 3},{number % 5}" for number, pair in enumerate(pairs)]
+    (tmp_path / "mine.csv").write_text("\n".join(["Pair,one,other", *rows]))
+
+    compared = cli("compare", "mine.csv", *small, "-p", "classification")
+    assert compared.code == 0, compared.err
+    assert "one" in compared.out
+    assert "other" in compared.out
+    assert caplog.text.count("pair_id is read from the column 'Pair'") == 1
+
+    mapped = cli("evaluate", "mine.csv", "--map", "score=other", *small, "-p", "classification", "-q")
+    assert mapped.code == 0, mapped.err
+    result = json.loads((tmp_path / "results/latest/classification.json").read_text())
+    assert [row["metric"] for row in result["rows"] if row["kind"] == "metric"] == ["other"]
+    recipe = cli("explain", "results/latest/classification.json", "other").out
+    assert "--map score=other" in recipe
+
+
+def test_columns_of_ratings_are_mapped_too(cli, tmp_path):
+    rows = [f"t{number},a{number // 4},{number % 5},{number % 3}" for number in range(48)]
+    (tmp_path / "rated.csv").write_text("\n".join(["key,article,stars,mine", *rows]))
+    asked = ("-d", "ratings", "--data", "rated.csv", "--map", "gold=stars", "--map", "id=key")
+    assert cli("evaluate", *asked, "-p", "correlation", "-q").code == 0
+    assert values(tmp_path, "correlation")["spearman"] is not None
+
+
+def test_a_column_that_is_mapped_and_not_there_is_told(refused, small, tmp_path):
+    (tmp_path / "mine.csv").write_text("pair_id,one\na,1\n")
+    assert 'no column "two"' in refused("evaluate", "mine.csv", "--map", "score=two", *small)
+    assert "no such role" in refused("evaluate", "mine.csv", "--map", "points=one", *small)
+
+
 def test_ids_of_other_pairs_are_refused_with_an_example_of_each(refused, small, pairs, write_scores):
     file = write_scores([{"pair_id": "claim-7", "score": 1}, {"pair_id": pairs[0]["pair_id"], "score": 1}])
 
@@ -91,7 +123,7 @@ FAULTS = {
     "no rows": ("", ["mine.jsonl has no rows"]),
     "not JSON": ('{"pair_id": "a", "score": 1}\n{"pair_id"\n', ["mine.jsonl line 2 is not JSON"]),
     "no object": ("[1, 2]\n", ["record 1 is 1", "pair_id and score"]),
-    "no id": ('{"id": "a", "score": 1}\n', ["line 1", "pair_id is None"]),
+    "no id": ('{"score": 1}\n', ["no column pair_id", "--map pair_id=COLUMN"]),
     "one id twice": ('{"pair_id": "a", "score": 1}\n{"pair_id": "a", "score": 2}\n', ["line 2", "'a'", "twice"]),
     "a score that is text": ('{"pair_id": "a", "score": "high"}\n', ["line 1", "'high'", "number or null"]),
     "a score that is not finite": ('{"pair_id": "a", "score": NaN}\n', ["line 1", "nan", "finite"]),

@@ -35,9 +35,15 @@ def file(tmp_path):
     return tmp_path / "made.jsonl"
 
 
+def read(path):
+    """The one metric's scores in a file."""
+    (file,) = read_scores(path)
+    return file
+
+
 def refuses(path, says):
     with pytest.raises(UserError) as raised:
-        read_scores(path)
+        read(path)
     message = str(raised.value)
     assert says in message, message
     assert path.name in message
@@ -68,7 +74,7 @@ def test_what_is_written_is_read_to_the_last_bit(suffix, answers):
         path = Path(folder) / f"scores{suffix}"
         manifest = {"metric": "näme", "options": {"k": [1, None]}, "direction": -1}
         write_scores(path, list(answers), list(answers.values()), manifest)
-        file = read_scores(path)
+        file = read(path)
     assert list(file.answers.items()) == list(answers.items())
     # -0.0 == 0.0 hides a lost sign; repr does not.
     assert [repr(answer.score) for answer in file.answers.values()] == [repr(a.score) for a in answers.values()]
@@ -81,7 +87,7 @@ def test_what_is_written_is_read_to_the_last_bit(suffix, answers):
 def test_ids_with_line_ends_and_quotes_come_back(tmp_path, suffix):
     path = tmp_path / f"odd{suffix}"
     write_scores(path, ODD, [PairScore(0.1)] * len(ODD), {})
-    assert list(read_scores(path).answers) == ODD
+    assert list(read(path).answers) == ODD
 
 
 def test_the_manifest_lies_beside_the_file_under_its_full_name(tmp_path):
@@ -94,7 +100,7 @@ def test_the_manifest_lies_beside_the_file_under_its_full_name(tmp_path):
         "m.parquet",
         "m.parquet.manifest.json",
     ]
-    assert [read_scores(tmp_path / f"m{suffix}").metric for suffix in FORMATS] == list(FORMATS)
+    assert [read(tmp_path / f"m{suffix}").metric for suffix in FORMATS] == list(FORMATS)
 
 
 @pytest.mark.parametrize("manifest", [None, {}, {"metric": None}, {"metric": ""}])
@@ -102,21 +108,21 @@ def test_without_a_name_in_a_manifest_the_file_names_the_metric(file, manifest):
     lines(file, {"pair_id": "a", "score": 1})
     if manifest is not None:
         manifest_path(file).write_text(json.dumps(manifest), encoding="utf-8")
-    assert read_scores(file).metric == "made"
-    assert read_scores(file).manifest == (manifest or {})
+    assert read(file).metric == "made"
+    assert read(file).manifest == (manifest or {})
 
 
 def test_a_file_of_two_columns_is_enough(tmp_path):
     answers = {"a": PairScore(0.5), "b": PairScore(None, Status.ABSENT), "c": PairScore(2.0)}
     jsonl = lines(tmp_path / "s.jsonl", *({"pair_id": i, "score": a.score} for i, a in answers.items()))
     parquet = table(tmp_path / "s.parquet", pair_id=list(answers), score=[a.score for a in answers.values()])
-    assert read_scores(jsonl).answers == read_scores(parquet).answers == answers
+    assert read(jsonl).answers == read(parquet).answers == answers
 
 
 def test_a_status_says_why_a_score_is_missing(file):
     rows = [{"pair_id": str(status), "score": None, "status": str(status)} for status in Status if status != "ok"]
     lines(file, *rows, {"pair_id": "bare", "status": "failed"}, {"pair_id": "fine", "score": 1, "status": None})
-    assert {key: (answer.score, answer.status) for key, answer in read_scores(file).answers.items()} == {
+    assert {key: (answer.score, answer.status) for key, answer in read(file).answers.items()} == {
         "empty": (None, Status.EMPTY),
         "nothing to score": (None, Status.NOTHING_TO_SCORE),
         "too long": (None, Status.TOO_LONG),
@@ -131,13 +137,13 @@ def test_a_status_says_why_a_score_is_missing(file):
 
 def test_whole_numbers_and_floats_of_them_are_read_as_what_they_are(file):
     lines(file, {"pair_id": "a", "score": 1, "tokens": 7.0, "cut": None, "note": "ignored"})
-    answer = read_scores(file).answers["a"]
+    answer = read(file).answers["a"]
     assert repr(answer) == "PairScore(score=1.0, status=<Status.OK: 'ok'>, tokens=7, cut=0)"
 
 
 def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file):
     file.write_bytes(b'\xef\xbb\xbf{"pair_id": "a", "score": 1}\r\n\r\n{"pair_id": "b", "score": 2}')
-    assert [answer.score for answer in read_scores(file).answers.values()] == [1.0, 2.0]
+    assert [answer.score for answer in read(file).answers.values()] == [1.0, 2.0]
 
 
 GOOD = {"pair_id": "good", "score": 0.5}
@@ -187,7 +193,7 @@ def test_a_faulty_row_is_told_by_its_number(file, row, says):
         ({"pair_id": ["a"], "score": ["1.0"]}, "row 1: score is '1.0'; it must be a number or null"),
         ({"pair_id": ["a"], "score": [True]}, "row 1: score is True; it must be a number or null"),
         ({"pair_id": [3], "score": [1.0]}, "row 1: pair_id is 3; it must be a non-empty string"),
-        ({"pair_id": ["a"], "value": [1.0]}, "row 1: no field score (fields: 'pair_id', 'value')"),
+        ({"pair_id": ["a"], "status": ["ok"]}, "row 1: score None with status 'ok'"),
         (
             {"pair_id": pyarrow.array([], pyarrow.string()), "score": pyarrow.array([], pyarrow.float64())},
             "has no rows",
@@ -233,7 +239,7 @@ def test_what_is_no_parquet_file_is_told(tmp_path, content):
 @pytest.mark.parametrize("name", ["scores.txt", "scores", "scores.jsonl.gz", "scores.JSONL"])
 def test_other_suffixes_are_refused_both_ways(tmp_path, name):
     path = tmp_path / name
-    for use in (lambda: read_scores(path), lambda: write_scores(path, ["a"], [PairScore(1.0)], {})):
+    for use in (lambda: read(path), lambda: write_scores(path, ["a"], [PairScore(1.0)], {})):
         with pytest.raises(UserError, match=rf"A score file ends in \.parquet(, | or )\.jsonl.*; '{name}' does not"):
             use()
     assert not list(tmp_path.iterdir())
@@ -271,13 +277,13 @@ def test_a_score_that_is_not_finite_is_not_written_as_json(tmp_path):
 
 def test_a_partial_file_leaves_the_other_pairs_absent_in_the_order_of_the_job(file):
     lines(file, {"pair_id": "c", "score": 3}, {"pair_id": "a", "score": 1})
-    assert align(read_scores(file), ["a", "b", "c"]) == [PairScore(1.0), PairScore(None, Status.ABSENT), PairScore(3.0)]
+    assert align(read(file), ["a", "b", "c"]) == [PairScore(1.0), PairScore(None, Status.ABSENT), PairScore(3.0)]
 
 
 def test_a_file_made_for_other_pairs_is_refused(file):
     lines(file, *({"pair_id": pair_id, "score": 1} for pair_id in ("zebra", "a", "moose")))
     with pytest.raises(UserError) as raised:
-        align(read_scores(file), ["a", "b"])
+        align(read(file), ["a", "b"])
     assert "2 of the 3 pair ids in" in str(raised.value)
     assert "for example 'moose' (a pair of the job: 'a')" in str(raised.value)
 
@@ -303,20 +309,49 @@ class TestSpreadsheets:
             tmp_path / f"made{suffix}", heading, ("a", 0.25, None, 7), ("b", None, "failed", 3), ("c", None, None, None)
         )
         same = [{"pair_id": "a", "score": 0.25, "tokens": 7}, {"pair_id": "b", "status": "failed", "tokens": 3}]
-        expected = read_scores(lines(tmp_path / "made.jsonl", *same, {"pair_id": "c", "score": None}))
+        expected = read(lines(tmp_path / "made.jsonl", *same, {"pair_id": "c", "score": None}))
 
-        assert read_scores(path).answers == expected.answers
-        assert read_scores(path).metric == "made"
+        assert read(path).answers == expected.answers
+        assert read(path).metric == "made"
 
     def test_columns_are_found_by_their_use_and_that_is_said(self, tmp_path, caplog):
         caplog.set_level("INFO", logger="metaeval")
         path = self.write(tmp_path / "made.csv", ("ID", "Prediction", "comment"), ("a", 1, "x"))
-        assert read_scores(path).answers == {"a": PairScore(1.0)}
+        assert read(path).answers == {"a": PairScore(1.0)}
         assert "score is read from the column 'Prediction'." in caplog.text
 
     def test_without_a_column_of_scores_the_columns_are_named(self, tmp_path):
-        path = self.write(tmp_path / "made.csv", ("pair_id", "points"), ("a", 1))
-        refuses(path, "has no column score (columns: 'pair_id', 'points'): name one so.")
+        path = self.write(tmp_path / "made.csv", ("pair_id", "comment", "level"), ("a", "x", 2))
+        says = "has no column score (columns: 'pair_id', 'comment', 'level'): name one so, or add --map score=COLUMN."
+        refuses(path, says)
+
+    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])
+    def test_without_a_column_of_scores_each_column_of_numbers_is_a_metric(self, tmp_path, caplog, suffix):
+        caplog.set_level("INFO", logger="metaeval")
+        path = self.table(tmp_path / f"made{suffix}")
+        files = read_scores(path)
+        assert {file.metric: [one.score for one in file.answers.values()] for file in files} == {
+            "overlap": [0.5, 1.0],
+            "rouge": [0.25, None],
+        }
+        assert "each column of numbers is read as a metric's scores: 'overlap', 'rouge'." in caplog.text
+
+    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])
+    def test_a_column_that_is_named_is_taken(self, tmp_path, suffix):
+        (file,) = read_scores(self.table(tmp_path / f"made{suffix}"), {"score": "rouge", "pair_id": "ID"})
+        assert (file.metric, [one.score for one in file.answers.values()]) == ("rouge", [0.25, None])
+        with pytest.raises(UserError, match=r"has no column \"Rouge\"\. Did you mean 'rouge'\?"):
+            read_scores(tmp_path / f"made{suffix}", {"score": "Rouge"})
+
+    def table(self, path):
+        """Two metrics' scores of two pairs, beside what is no score."""
+        rows = [("ID", "overlap", "rouge", "level", "note"), ("a", 0.5, 0.25, 2, "x"), ("b", 1.0, None, 1, "y")]
+        records = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        if path.suffix == ".jsonl":
+            return lines(path, *records)
+        if path.suffix == ".parquet":
+            return table(path, **{name: [row[name] for row in records] for name in rows[0]})
+        return self.write(path, *rows)
 
     @pytest.mark.parametrize(
         ("cell", "says"), [("0,7", "score is '0,7'"), ("inf", "must be finite"), ("x", "score is 'x'")]

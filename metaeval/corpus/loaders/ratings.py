@@ -35,24 +35,12 @@ from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import Row, finite, finite_or_none, read_rows
 from metaeval.corpus.model import Rating, Ratings, SupportLevel
 from metaeval.errors import UserError, shown, unknown
+from metaeval.own_tables import RATING_ROLES, Table, read_table
 from metaeval.own_tables import Row as TableRow
-from metaeval.own_tables import Table, read_table
 
 _log = logging.getLogger("metaeval")
 
 FIELDS = ("id", "group", "gold", "system", "subset", "text", "pair", "fields", "votes", "scores")
-ROLES: Mapping[str, Sequence[str]] = {
-    "id": ("id", "rating_id", "item_id", "item"),
-    "gold": ("gold", "human", "level", "label", "rating"),
-    "group": ("group", "article", "document", "query", "input"),
-    "pair": ("pair", "pair_id"),
-    "system": ("system", "model", "generator"),
-    "subset": ("subset",),
-    "text": ("text",),
-    "annotator": ("annotator", "rater", "coder", "worker", "worker_id", "annotator_id"),
-}
-"""What the columns of a table are for, with their usual names."""
-
 LEVELS = {level.label: float(level) for level in SupportLevel}
 VERDICTS = {**LEVELS, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """Words that are read as numbers."""
@@ -170,10 +158,10 @@ def _scores(row: Row) -> Iterator[tuple[str, float | None]]:
 
 def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
     dimensions = {heading: heading[5:].strip() for heading in table.headings if heading.casefold().startswith("gold:")}
-    named = {role: chosen[role] for role in ROLES if role in chosen}
+    named = {role: chosen[role] for role in RATING_ROLES if role in chosen}
     if dimensions and (named.get("gold") == ALL or named.get("gold") in dimensions.values()):
         del named["gold"]
-    roles = table.find(ROLES, named)
+    roles = table.find(RATING_ROLES, named)
     if dimensions and "gold" not in named:
         roles.pop("gold", None)
     elif "gold" in roles:
@@ -305,6 +293,6 @@ DATASET = own_file(
         "gold": Option("", "column of the human rating, or its dimension; all: a rating of each dimension"),
         "metrics": Option("", "columns of a table that are metrics' scores, with commas"),
         "votes": Option("", "columns of a table that are annotators' votes, with commas"),
-        **{role: Option("", f"column of a table that holds the {role}") for role in ROLES if role != "gold"},
+        **{role: Option("", f"column of a table that holds the {role}") for role in RATING_ROLES if role != "gold"},
     },
 )

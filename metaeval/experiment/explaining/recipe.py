@@ -180,6 +180,8 @@ def _scores(made: Recipe, fields: Mapping[str, str]) -> None:
         if "file" in fields:
             made.words.append("FILE")
             made.note(f"FILE is the score file of {name.removesuffix('@scores')!r} with the hash {fields['file']}.")
+        if "score-column" in fields:
+            made.words += ["--map", f"score={fields['score-column']}"]
         return
     parts = metric_parts(name)
     known_as = parts.get("known_as", "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.experiment.labelling.items import ROLES, Items
 from metaeval.files import sha256_json
-from metaeval.own_tables import Row, Table, read_table, table_of
+from metaeval.own_tables import Row, Table, any_table
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share
@@ -100,8 +99,7 @@ def labels_of(given: Any, items: Items, mapping: Mapping[str, str] | None = None
         return given
     if isinstance(given, Mapping):
         given = [{"id": name, "level": level} for name, level in given.items()]
-    table = read_table(Path(given)) if isinstance(given, str | Path) else table_of("the labels", given)
-    return _read(table, items, mapping or {})
+    return _read(any_table(given, "the labels"), items, mapping or {})
 
 
 def _read(table: Table, items: Items, mapping: Mapping[str, str]) -> Labels:
