@@ -70,6 +70,10 @@ def evaluate(
         str | None,
         typer.Option(help="A table by part instead: system, length, position, or a field of ratings.", metavar="PART"),
     ] = None,
+    annotators: Annotated[
+        bool,
+        typer.Option("--annotators", help="Values against each annotator instead, and what their votes leave open."),
+    ] = False,
 ) -> None:
     """Evaluate score files: no model, no store.
 
@@ -89,20 +93,22 @@ def evaluate(
     chosen = given.run(metrics=[f"{FILE_PREFIX}{file}" for file in files or ()], metric_options={})
     if not files and find_dataset(chosen.dataset, chosen)[0].kind == "corpus":
         raise typer.BadParameter(f"none is given, and {chosen.dataset} has no published scores.", param_hint="SCORES")
-    if by:
-        _by_part(chosen, given, by)
+    if by or annotators:
+        _sheets(chosen, given, by, annotators)
     else:
         _run(chosen, given, run_scores)
 
 
-def _by_part(config: RunConfig, given: opt.Given, by: str) -> None:
+def _sheets(config: RunConfig, given: opt.Given, by: str | None, annotators: bool) -> None:
     from metaeval.cli.output import close, sheet_folder, show_grids, write_sheets
+    from metaeval.experiment.annotators import annotator_sheets
     from metaeval.experiment.comparing.subgroups import by_part, check_division
     from metaeval.experiment.metric_scores import load_panel
 
-    check_division(by, config)
+    if by:
+        check_division(by, config)
     panel = load_panel(config, bool(config.metrics), least=1)
-    sheets = by_part([panel], by)
+    sheets = [*(by_part([panel], by) if by else []), *(annotator_sheets(panel) if annotators else [])]
     written = write_sheets(sheets, sheet_folder(config.results, "evaluate", sheets))
     if not given.quiet:
         show_grids([sheet.grid for sheet in sheets])

@@ -264,16 +264,15 @@ class Ratings:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over what the ratings are (ids, groups, gold, systems, texts), in any order; not over the scores.
+        """SHA-256 over what the ratings are: ids, groups, gold, systems, texts, and pairs if any; in any order.
 
-        Pairs and votes are hashed where there are any.
+        Scores and votes are not hashed.
         """
         return sha256_json(
             sorted(
                 [
                     *(row.id, row.group, float(row.gold), row.system, row.text),
                     *([row.pair] if row.pair else []),
-                    *([sorted(row.votes.items())] if row.votes else []),
                 ]
                 for row in self.rows
             )

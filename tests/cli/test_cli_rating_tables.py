@@ -137,3 +137,38 @@ def test_lines_hold_the_same_as_tables(cli, tmp_path):
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = cli("evaluate", "-d", "ratings", "--data", "own.jsonl")
     assert (ended.code, "a pair lies within one group" in ended.err) == (2, True)
+
+
+def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
+    n, people = 60, ("ann", "bob", "cy")
+    true = RNG.integers(0, 2, n)
+    votes = {one: np.where(RNG.random(n) < 0.8, true, 1 - true) for one in people}
+    scores = {"mine": true + RNG.normal(size=n), "noise": RNG.normal(size=n)}
+    columns = {"id": [f"t{k}" for k in range(n)], "group": [f"g{k // 2}" for k in range(n)], **scores}
+    write(tmp_path / "columns.csv", {**columns, **{f"vote {one}": votes[one] for one in people}})
+    rows = {name: np.repeat(one, 3) for name, one in columns.items()}
+    every = np.array([votes[one] for one in people]).T.ravel()
+    write(tmp_path / "rows.csv", {**rows, "gold": every, "annotator": [f"vote {one}" for one in people] * n})
+    records = {}
+    for name in ("columns", "rows"):
+        ended = evaluated(cli, f"{name}.csv", "--annotators")
+        folder = next(tmp_path.glob(f"results/evaluate/{name}-*"))
+        records[name] = load_sheet(folder / "annotators.json").records
+        assert "Krippendorff's alpha" in ended.out
+    assert records["columns"] == records["rows"]
+    found = {(one["measure"], one["metric"], one["against"]): one["value"] for one in records["rows"]}
+    for one in people:
+        expected = roc_auc_score(votes[one], scores["mine"])
+        assert found["auc", "mine", f"vote {one}"] == pytest.approx(expected, abs=1e-12)
+        assert found["auc", "mine", "lowest choice"] <= expected <= found["auc", "mine", "highest choice"]
+    soft = np.mean(list(votes.values()), axis=0)
+    assert found["spearman", "mine", "soft labels"] == pytest.approx(spearmanr(soft, scores["mine"])[0], abs=1e-12)
+    (ranked,) = load_sheet(folder / "annotators-ranking.json").records
+    assert (ranked["metric"], ranked["annotators"], ranked["exact"]) == ("mine", 3, True)
+    assert ranked["survives"] == (ranked["lowest"] > 0)
+
+
+def test_annotators_have_to_be_known(cli, tmp_path):
+    write(tmp_path / "own.csv", {"id": range(6), "gold": [0, 1] * 3, "mine": range(6)})
+    ended = cli("evaluate", "-d", "ratings", "--data", "own.csv", "--annotators")
+    assert (ended.code, "holds the votes of no annotators, and two are needed" in ended.err) == (2, True)

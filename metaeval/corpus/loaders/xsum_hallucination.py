@@ -30,11 +30,20 @@ SYSTEMS: Mapping[str, str] = {
     "ptgen": "PtGen",
 }
 """The systems by their names in the score file: the annotated spans of the two files agree under no other pairing."""
+NOTHING = "NULL"
+"""The type of what an annotator says who marks no hallucination: a vote of 1; one with a span votes 0."""
 GOLD: Mapping[str, str] = {"faithful": "Faithful", "factual": "Factual"}
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
-    texts = {(row.text("system"), row.text("bbcid")): row.text("summary") for row in csv_rows(paths[SPANS])}
+    texts: dict[tuple[str, str], str] = {}
+    votes: dict[tuple[str, str], dict[str, float]] = {}
+    for row in csv_rows(paths[SPANS]):
+        place = row.text("system"), row.text("bbcid")
+        texts[place] = row.text("summary")
+        marked = row.text("hallucination_type") != NOTHING
+        said = votes.setdefault(place, {})
+        said[row.text("worker_id")] = min(said.get(row.text("worker_id"), 1.0), 0.0 if marked else 1.0)
     rows: list[Rating] = []
     scores: dict[str, dict[str, float | None]] = {name: {} for name in METRICS}
     for row in csv_rows(paths[SCORES]):
@@ -44,7 +53,11 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
             raise row.error("system_bbcid", f"SYSTEM_ARTICLE with a system of {', '.join(SYSTEMS)}")
         system = SYSTEMS[name]
         rows.append(
-            Rating(own, article, finite(row, GOLD[options["gold"]]), system, text=texts.get((system, article), ""))
+            Rating(
+                *(own, article, finite(row, GOLD[options["gold"]]), system),
+                text=texts.get((system, article), ""),
+                votes=votes.get((system, article), {}) if options["gold"] == "faithful" else {},
+            )
         )
         for metric, column in METRICS.items():
             scores[metric][own] = finite(row, column)

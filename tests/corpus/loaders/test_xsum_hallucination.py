@@ -11,7 +11,11 @@ from metaeval.errors import UserError
 
 HEADER = "system_bbcid,R1,R2,RL,BERTScore,Entailment,Faithful,Factual\n"
 ROWS = "ptgen_1,.2,.1,.2,.7,.01,.5,0.0\nbert_withckpt_1,.3,.1,.2,.8,.9,1.0,1.0\n"
-TEXTS = 'bbcid,system,summary\n1,PtGen,"one, quoted"\n1,PtGen,"one, quoted"\n1,BERTS2S,other\n'
+TEXTS = (
+    "bbcid,system,summary,hallucination_type,worker_id\n"
+    '1,PtGen,"one, quoted",extrinsic,wid_0\n1,PtGen,"one, quoted",NULL,wid_1\n1,BERTS2S,other,NULL,wid_0\n'
+    '1,PtGen,"one, quoted",intrinsic,wid_0\n'
+)
 
 
 @pytest.fixture
@@ -38,8 +42,11 @@ def test_a_row_becomes_a_rating_with_its_text(xsum):
         "one, quoted",
     )
     assert (second.system, second.text) == ("BERTS2S", "other")
+    # An annotator who marks nothing votes 1.
+    assert [dict(row.votes) for row in ratings.rows] == [{"wid_0": 0.0, "wid_1": 1.0}, {"wid_0": 1.0}]
     assert ratings.scores["Entailment"] == {"ptgen_1": 0.01, "bert_withckpt_1": 0.9}
-    assert [row.gold for row in xsum(gold="factual").rows] == [0.0, 1.0]
+    factual = xsum(gold="factual").rows
+    assert [(row.gold, row.votes) for row in factual] == [(0.0, {}), (1.0, {})]
 
 
 @pytest.mark.parametrize(

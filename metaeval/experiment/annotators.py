@@ -1,0 +1,256 @@
+"""Metrics against each annotator of a rated set: agreement, values, what the votes leave open, and rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from metaeval.errors import UserError
+from metaeval.experiment.columns import Column
+from metaeval.experiment.metric_scores import Panel, make_sheet
+from metaeval.experiment.prepared_run import Frame, RatedSet, from_ratings
+from metaeval.files import sha256_json
+from metaeval.report import result as results
+from metaeval.report.cells import cell
+from metaeval.report.grid import Block, Cell, Line, Note, plain
+from metaeval.report.sheet import Record, Sheet, known
+from metaeval.stats.agreement import krippendorff_alpha
+from metaeval.stats.arrays import Bools, Floats
+from metaeval.stats.votes import Measure, Range, drawn, identified, is_binary, measured
+
+MOST_COLUMNS = 5
+"""Annotators that have a column each; of more, the lowest, the middle and the highest value are shown."""
+
+FEWEST = 20
+"""Items that an annotator has to have judged to be held against metrics."""
+
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes of A annotators, by name, on the items (n,) of a frame: (n, A), NaN where there is none."""
+
+    names: tuple[str, ...]
+    values: Floats
+
+    @property
+    def items(self) -> Bools:
+        """The items with a vote, (n,)."""
+        return np.asarray((~np.isnan(self.values)).any(axis=1))
+
+
+def votes_of(source: RatedSet, frame: Frame) -> Votes:
+    """The votes of a rated set, in the order of the frame; `UserError` where nobody's are known, or only one's."""
+    rows = [source.ratings.rows[number] for number in frame.numbers]
+    names = tuple(sorted({name for row in rows for name in row.votes}))
+    if len(names) < 2:
+        raise UserError(
+            f"{frame.name} holds the votes of {len(names) or 'no'} annotator{'' if len(names) == 1 else 's'}, and two "
+            "are needed: give them in columns that begin with 'vote', or in rows with a column 'annotator'."
+        )
+    return Votes(names, np.array([[row.votes.get(name, np.nan) for name in names] for row in rows]))
+
+
+def annotator_sheets(panel: Panel) -> list[Sheet]:
+    """Values against each annotator with their ranges, and what becomes of the ranking, as two sheets."""
+    source = panel.source
+    if not isinstance(source, RatedSet):
+        raise UserError(f"--annotators is for rated sets (-d ratings, -d xsum_hallucination), not for {source.name}.")
+    frame = from_ratings(source)
+    votes = votes_of(source, frame)
+    return [_values_sheet(panel, frame, votes), _ranking_sheet(panel, frame, votes)]
+
+
+def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
+    binary = is_binary(votes.values)
+    soft = np.array([np.nan if np.isnan(row).all() else float(np.nanmean(row)) for row in votes.values])
+    judged = [n for n in range(len(votes.names)) if (~np.isnan(votes.values[:, n])).sum() >= FEWEST]
+    each = len(votes.names) <= MOST_COLUMNS
+    headings = [*(f"by {votes.names[n]}" for n in judged)] if each else ["lowest annotator", "median", "highest"]
+    records: list[Record] = []
+    blocks = []
+    for measure in get_args(Measure):
+        lines = []
+        label = _label(measure, binary)
+        for column in panel.columns:
+            score = column.score[frame.numbers]
+            scored = ~np.isnan(score)
+            own = {votes.names[n]: _of(measure, score, votes.values[:, n]) for n in judged}
+            whole = scored & votes.items
+            open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else _NOTHING
+            given = {"gold": _of(measure, score, frame.gold), "soft labels": _of(measure, score, soft)}
+            shown = list(own.values()) if each else _spread(list(own.values()))
+            numbers = [given["gold"], given["soft labels"], *shown]
+            lines.append(
+                Line(
+                    plain(column.name),
+                    (*(cell(known(one), None, None, label) for one in numbers), _range(open_, label)),
+                )
+            )
+            records += [
+                {"measure": label.key, "metric": column.name, "against": name, "value": known(one), "exact": None}
+                for name, one in {**given, **own}.items()
+            ]
+            records += [
+                {
+                    "measure": label.key,
+                    "metric": column.name,
+                    "against": name,
+                    "value": known(one),
+                    "exact": open_.exact,
+                }
+                for name, one in (("lowest choice", open_.low), ("highest choice", open_.high))
+            ]
+        blocks.append(Block(label.label, tuple(lines)))
+    return make_sheet(
+        panel,
+        frame,
+        "annotators",
+        "Metrics against each annotator",
+        {"analysis": "annotators", "votes": _signed(votes)},
+        ("metric", ("gold", "soft labels", *map(plain, headings), "over all choices"), blocks),
+        records,
+        notes=_notes(frame, votes, judged),
+        intervals=False,
+    )
+
+
+def _ranking_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
+    binary = is_binary(votes.values)
+    measure: Measure = "area" if binary else "spearman"
+    label = _label(measure, binary)
+    columns = sorted(panel.columns, key=lambda one: -_value(measure, one, frame))
+    scored = votes.items & ~np.isnan([one.score[frame.numbers] for one in columns]).any(axis=0)
+    records: list[Record] = []
+    lines = []
+    if len(columns) > 1 and scored.sum() > 1:
+        scores = np.array([one.score[frame.numbers][scored] for one in columns])
+        told = votes.values[scored]
+        chosen = drawn(measure, told, scores, DRAWS, panel.config.interval.seed)
+        best = columns[0]
+        for number, other in enumerate(columns[1:], start=1):
+            by = [_less(measure, scores[0], scores[number], told[:, n]) for n in range(len(votes.names))]
+            defined = [one for one in by if not np.isnan(one)]
+            apart = identified(measure, told, scores[0], scores[number])
+            shares = [float(np.mean(np.array(defined) > 0)), float(np.mean(chosen[0] > chosen[number]))]
+            survives = apart.low > 0 if apart.exact or apart.low <= 0 else None
+            kept = {True: "yes", False: "no", None: "in all that were tried"}[survives]
+            difference = _less(measure, scores[0], scores[number], frame.gold[scored])
+            lines.append(
+                Line(
+                    plain(other.name),
+                    (
+                        cell(known(difference), None, None, label, signed=True),
+                        Cell(f"{sum(one > 0 for one in defined)} of {len(defined)}"),
+                        Cell(f"{100 * shares[1]:.1f} %"),
+                        _range(apart, label),
+                        Cell(kept),
+                    ),
+                )
+            )
+            records.append(
+                {
+                    "measure": label.key,
+                    "metric": best.name,
+                    "other": other.name,
+                    "difference": known(difference),
+                    "annotators": len(defined),
+                    "annotators that agree": known(shares[0]),
+                    "choices that agree": known(shares[1]),
+                    "lowest": known(apart.low),
+                    "highest": known(apart.high),
+                    "exact": apart.exact,
+                    "survives": survives,
+                }
+            )
+    headings = ("less, by gold", "annotators that agree", "random votes that agree", "over all choices", "survives")
+    title = f"Whether {plain(columns[0].name)} stays above the others ({label.label})" if columns else ""
+    reading = (
+        f"difference of the best metric by gold to each other, on {int(scored.sum()):,} texts that all scored; "
+        f"random votes: {DRAWS:,} choices of one vote a text"
+    )
+    return make_sheet(
+        panel,
+        frame,
+        "annotators-ranking",
+        title,
+        {"analysis": "annotators", "votes": _signed(votes), "draws": DRAWS, "seed": panel.config.interval.seed},
+        ("other metric", headings, [Block("", tuple(lines))]),
+        records,
+        notes=[Note("reading", reading)],
+        intervals=False,
+    )
+
+
+_NOTHING = Range(np.nan, np.nan, True)
+
+
+def _label(measure: Measure, binary: bool) -> results.Column:
+    if measure == "spearman":
+        return results.Column(key="spearman", label="Spearman", scale=1.0, digits=3)
+    return (
+        results.Column(key="auc", label="ROC-AUC", scale=100.0, digits=1)
+        if binary
+        else results.Column(key="concordance", label="Concordance", scale=100.0, digits=1)
+    )
+
+
+def _of(measure: Measure, score: Floats, label: Floats) -> float:
+    there = ~np.isnan(score) & ~np.isnan(label)
+    return measured(measure, score[there], label[there]) if there.sum() > 1 else np.nan
+
+
+def _value(measure: Measure, column: Column, frame: Frame) -> float:
+    found = _of(measure, column.score[frame.numbers], frame.gold)
+    return -np.inf if np.isnan(found) else found
+
+
+def _less(measure: Measure, one: Floats, other: Floats, label: Floats) -> float:
+    return _of(measure, one, label) - _of(measure, other, label)
+
+
+def _spread(values: Sequence[float]) -> list[float]:
+    defined = [one for one in values if not np.isnan(one)]
+    return [min(defined), float(np.median(defined)), max(defined)] if defined else [np.nan] * 3
+
+
+def _range(found: Range, label: results.Column) -> Cell:
+    if np.isnan(found.low):
+        return Cell("–")
+    low, high = (f"{label.scale * one:.{label.digits}f}" for one in (found.low, found.high))
+    return Cell(f"{low} to {high}" if found.exact else f"{low} to {high}*")
+
+
+def _signed(votes: Votes) -> str:
+    return f"sha256:{sha256_json([list(votes.names), np.nan_to_num(votes.values, nan=-9e99).tolist()])[:12]}"
+
+
+def _notes(frame: Frame, votes: Votes, judged: Sequence[int]) -> list[Note]:
+    there = ~np.isnan(votes.values)
+    twice = there.sum(axis=1) > 1
+    unlike = np.array([np.unique(row[~np.isnan(row)]).size > 1 for row in votes.values[twice]])
+    alpha: Mapping[str, float] = {
+        "nominal": krippendorff_alpha(votes.values, "nominal"),
+        "interval": krippendorff_alpha(votes.values, "interval"),
+    }
+    said = ", ".join("undefined" if np.isnan(one) else f"{one:.3f} ({name})" for name, one in alpha.items())
+    disagree = f"{int(unlike.sum()):,} of {int(twice.sum()):,} texts with two votes or more are voted on differently"
+    left = len(votes.names) - len(judged)
+    few = f"; {left} judged fewer than {FEWEST} and {'is' if left == 1 else 'are'} in the choices only" if left else ""
+    exact = (
+        "lowest and highest value over every choice of one vote a text"
+        if is_binary(votes.values)
+        else "* lowest and highest value over the choices of one vote a text that were tried; others may lie beyond"
+    )
+    judged_on = f"{int(there.sum()):,} votes on {int(votes.items.sum()):,} of {frame.gold.size:,} texts"
+    graded = "; the gold is graded: ROC-AUC by it is the concordance"
+    kind = graded if is_binary(votes.values) and np.unique(frame.gold).size > 2 else ""
+    return [
+        Note("agreement", f"Krippendorff's alpha {said}; {disagree}"),
+        Note("votes", f"{len(votes.names)} annotators, {judged_on}{few}{kind}"),
+        Note("choices", exact),
+    ]

@@ -1,0 +1,127 @@
+"""What a metric's value is worth when annotators disagree: its range over their votes, and whether a ranking holds.
+
+A choice takes one of the votes for each item. The values under all choices are what the votes identify of a measure
+(Manski, "Partial Identification of Probability Distributions", 2003).
+
+With two values of the votes, ROC-AUC and Spearman's rho are, for a given number P of the n items that take the higher
+one, linear in which these are: the sum of their centred ranks over P (n - P), and of their standardised ranks over the
+square root of P (n - P). So is the difference of two metrics. The best choice for each P therefore takes the open items
+with the largest weights, and the best of these choices is the best of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from metaeval.stats.arrays import Floats, ratio
+from metaeval.stats.correlations import concordance, rank_correlations
+from metaeval.stats.resampling import value
+
+Measure = Literal["area", "spearman"]
+
+CUTS = 100
+"""Choices that are tried at each end where votes take more than two values."""
+
+
+class Range(NamedTuple):
+    """The smallest and the largest value over choices. exact: over all; else over those that were tried."""
+
+    low: float
+    high: float
+    exact: bool
+
+
+def measured(measure: Measure, score: Floats, label: Floats) -> float:
+    """A measure of scores on labels, (n,) each; NaN where undefined.
+
+    area: the chance that of two items the one with the higher label scores higher, of two labels the ROC-AUC.
+    """
+    alone = np.zeros(score.size, dtype=np.int64)
+    if measure == "area":
+        return value(concordance(score, label, alone, 1), 1)
+    return float(rank_correlations(score, label, alone, 1).evaluate(np.ones((1, 1), dtype=np.uint8))[0, 0])
+
+
+def identified(measure: Measure, votes: Floats, one: Floats, other: Floats | None = None) -> Range:
+    """Range over the votes of a measure of the scores `one` (n,), less that of `other` if there is one.
+
+    votes: (n, A), NaN where an annotator gave none, with one or more in each row. Exact where they take two values;
+    else choices are tried that take the higher votes of the items above a cut, and the lower ones of the others, and
+    the range reaches at least as far. NaN where no choice defines the measure.
+    """
+    low, high = np.nanmin(votes, axis=1), np.nanmax(votes, axis=1)
+    weight = _weight(measure, one) - (0.0 if other is None else _weight(measure, other))
+    if is_binary(votes):
+        offset = 0.5 if measure == "area" and other is None else 0.0
+        ends = [_largest(measure, sign * weight, low, high) for sign in (1.0, -1.0)]
+        return Range(offset - ends[1], offset + ends[0], True)
+    tried = [
+        measured(measure, one, labels) - (0.0 if other is None else measured(measure, other, labels))
+        for sign in (1.0, -1.0)
+        for labels in _choices(sign * weight, low, high)
+    ]
+    defined = [found for found in tried if not np.isnan(found)]
+    return Range(min(defined, default=np.nan), max(defined, default=np.nan), False)
+
+
+def drawn(measure: Measure, votes: Floats, scores: Floats, draws: int, seed: int) -> Floats:
+    """A measure of M metrics under random choices of one vote for each item: (M, draws).
+
+    scores: (M, n) without gaps; votes as in `identified`. The same choices for every metric.
+    """
+    generator = np.random.default_rng([seed, 3])
+    there = ~np.isnan(votes)
+    # The votes of each item first, then nothing.
+    packed = np.take_along_axis(votes, np.argsort(~there, axis=1, kind="stable"), axis=1)
+    number, rows = there.sum(axis=1), np.arange(len(votes))
+    weights = np.stack([_weight(measure, score) for score in scores])
+    found = np.empty((len(scores), draws))
+    for draw in range(draws):
+        labels = packed[rows, (generator.random(number.size) * number).astype(np.int64)]
+        if is_binary(votes):
+            top = labels == np.nanmax(votes)
+            norm = _norm(measure, np.array([float(top.sum())]), number.size)
+            found[:, draw] = ratio((weights * top).sum(axis=1), np.repeat(norm, len(scores)))
+        else:
+            found[:, draw] = [measured(measure, score, labels) for score in scores]
+    return found + (0.5 if measure == "area" and is_binary(votes) else 0.0)
+
+
+def is_binary(votes: Floats) -> bool:
+    """Whether the votes take two values, or one."""
+    return bool(np.unique(votes[~np.isnan(votes)]).size <= 2)
+
+
+def _weight(measure: Measure, score: Floats) -> Floats:
+    """What an item adds to the measure's numerator if it takes the higher vote."""
+    centred = rankdata(score) - (score.size + 1) / 2
+    if measure == "area":
+        return np.asarray(centred)
+    spread = float(centred.std())
+    return np.asarray(centred / spread) if spread > 0 else np.full(score.size, np.nan)
+
+
+def _norm(measure: Measure, positive: Floats, n: int) -> Floats:
+    pairs = positive * (n - positive)
+    return pairs if measure == "area" else np.sqrt(pairs)
+
+
+def _largest(measure: Measure, weight: Floats, low: Floats, high: Floats) -> float:
+    """The largest numerator over its denominator, over the numbers of open items that take the higher vote."""
+    sure, free = low == high.max(), low < high
+    gains = np.sort(weight[free])[::-1]
+    total = weight[sure].sum() + np.append(0.0, np.cumsum(gains))
+    values = ratio(total, _norm(measure, np.count_nonzero(sure) + np.arange(gains.size + 1.0), low.size))
+    return float(np.nanmax(values)) if (~np.isnan(values)).any() else np.nan
+
+
+def _choices(weight: Floats, low: Floats, high: Floats) -> Iterator[Floats]:
+    order = np.argsort(-weight, kind="stable")
+    for cut in np.unique(np.linspace(0, order.size, CUTS + 1).astype(np.int64)):
+        labels = low.copy()
+        labels[order[:cut]] = high[order[:cut]]
+        yield labels
