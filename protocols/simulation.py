@@ -7,19 +7,21 @@ that a metric has there. True is what the measure is on average over all samples
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal, get_args
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 
 from metaeval.stats.arrays import Bools, Floats, Ints
-from metaeval.stats.influence import Influence
+from metaeval.stats.influence import Influence, t_test
 from metaeval.stats.resampling import bootstrap
+from metaeval.stats.significance import power_at, required_groups
 from metaeval.stats.simulation import ScoreModel, correlation_of, draw, fit_scores
-from protocols.comparison import compared_by, exchange_p_values, influence_of
+from protocols.comparison import compared_by, exchange_p_values, influence_of, minus
 from protocols.contract import Judgements, Protocol, Resampling
 from protocols.estimation import regroup, studentised_interval
 
@@ -220,21 +222,110 @@ def paired(task: Task, one: Judgements, other: Judgements, values: tuple[float, 
     return Pair(one, (first, second), correlation)
 
 
-def p_values(task: Task, pair: Pair, permutations: int, runs: int, first: int = 0) -> Floats:
+def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int | None = None) -> Floats:
     """P of the test of two metrics' difference on samples of the pair, (runs,); NaN where undefined.
 
-    first: number of the first sample, which its random numbers depend on.
+    The test is that of the tables; of measures that are not tested there it is Student's with the cluster standard
+    error. groups: drawn anew for each sample from those of the pair, with replacement; None: just those of the pair.
     """
     found = []
-    for run in range(first, first + runs):
-        scores = draw(task.generator("tests", run), pair.models, pair.correlation)
-        one, other = (
-            compared_by(task.protocol, pair.rows.with_score(score), np.ones(score.size, dtype=np.bool_), task.options)
-            for score in scores
-        )
-        p = exchange_p_values(task.protocol, (one, other), permutations, run, task.options, [task.key])
-        found.append(p.get(task.key, math.nan))
+    for run in range(runs):
+        sample = pair if groups is None else _redrawn(pair, groups, task.generator("designs", run))
+        scores = draw(task.generator("tests", run), sample.models, sample.correlation)
+        rows = [sample.rows.with_score(score) for score in scores]
+        if task.protocol.measure(task.key).normal:
+            every = np.ones(scores[0].size, dtype=np.bool_)
+            one, other = (compared_by(task.protocol, own, every, task.options) for own in rows)
+            p = exchange_p_values(task.protocol, (one, other), permutations, run, task.options, [task.key])
+            found.append(p.get(task.key, math.nan))
+        else:
+            codes = np.unique(sample.rows.group)
+            apart = minus(*(influence_of_one(task, own, codes) for own in rows))
+            found.append(t_test(apart) if apart else math.nan)
     return np.array(found)
+
+
+def _redrawn(pair: Pair, groups: int, generator: np.random.Generator) -> Pair:
+    """The pair on so many groups, drawn with replacement from its own."""
+    codes, compact = np.unique(pair.rows.group, return_inverse=True)
+    members = np.split(np.argsort(compact, kind="stable"), np.cumsum(np.bincount(compact))[:-1])
+    drawn = [members[number] for number in generator.integers(codes.size, size=groups)]
+    rows = np.concatenate(drawn)
+    group = np.repeat(np.arange(groups), [len(one) for one in drawn])
+    pools = int(pair.rows.pool.max(initial=0)) + 1
+    pool = np.unique(group * pools + pair.rows.pool[rows], return_inverse=True)[1].astype(np.int64)
+    system = None if pair.rows.system is None else pair.rows.system[rows]
+    taken = replace(
+        pair.rows, gold=pair.rows.gold[rows], score=pair.rows.score[rows], group=group, pool=pool, system=system
+    )
+    one, other = (model.of_rows(rows, group) for model in pair.models)
+    return Pair(taken, (one, other), pair.correlation)
+
+
+@dataclass(frozen=True)
+class Power:
+    """The chance that a true difference is found, by the number of groups.
+
+    simulated: numbers of groups, and how often samples of so many found it. effect: by which the chance at any number
+    is read off: the test's normal approximation with a true difference of so many standard errors of one group, fitted
+    to what was simulated. None where nothing was found more often than by chance. error: the Monte Carlo error of the
+    effect, relative to it.
+    """
+
+    simulated: Mapping[int, Share]
+    effect: float | None
+    error: float
+    alpha: float
+
+    def at(self, groups: int) -> float:
+        """The chance with so many groups."""
+        return power_at(self.effect, *_OF_ONE_GROUP, groups, self.alpha) if self.effect else self.alpha
+
+    def groups(self, power: float) -> int | None:
+        """Fewest groups for a chance; None where none is known."""
+        return required_groups(self.effect, *_OF_ONE_GROUP, self.alpha, power) if self.effect else None
+
+
+def simulated_power(task: Task, pair: Pair, alpha: float, powers: Sequence[float], runs: int) -> Power:
+    """Simulate how often a true difference is found: with the groups of the pair, then with about as many as take each
+    chance of `powers`, as long as samples stay below `MOST_ROWS` rows.
+    """
+    here = np.unique(pair.rows.group).size
+    most = max(here, MOST_ROWS * here // pair.rows.gold.size)
+    permutations = permutations_for(alpha)
+    simulated = {here: rejected(p_values(task, pair, permutations, runs), alpha)}
+    for power in powers:
+        wanted = _fitted(simulated, alpha).groups(power)
+        groups = most if wanted is None else min(max(wanted, _FEWEST), most)
+        if groups not in simulated:
+            simulated[groups] = rejected(p_values(task, pair, permutations, runs, groups), alpha)
+    return _fitted(simulated, alpha)
+
+
+MOST_ROWS = 10_000
+"""Rows of a simulated sample; with more, a plan is read off."""
+
+_FEWEST = 4
+
+_OF_ONE_GROUP = math.sqrt(0.5), 2
+"""A pilot's standard error and groups whose standard error is 1 with one group."""
+
+
+def _fitted(simulated: Mapping[int, Share], alpha: float) -> Power:
+    """The effect under which the shares found are likeliest, and its error from the curvature there."""
+    effects = np.geomspace(1e-5, 30, 4000)
+    critical = -float(ndtri(alpha / 2))
+    likelihood, information = np.zeros(effects.size), np.zeros(effects.size)
+    for groups, share in simulated.items():
+        shift = effects * math.sqrt(groups)
+        chance = np.clip(ndtr(shift - critical) + ndtr(-shift - critical), 1e-9, 1 - 1e-9)
+        slope = np.gradient(chance, np.log(effects))
+        likelihood += share.hits * np.log(chance) + (share.of - share.hits) * np.log1p(-chance)
+        information += share.of * slope**2 / (chance * (1 - chance))
+    best = int(likelihood.argmax())
+    error = 1 / math.sqrt(information[best]) if information[best] > 0 else math.inf
+    above = any(share.value > alpha + 2 * share.error for share in simulated.values())
+    return Power(simulated, float(effects[best]) if above else None, error, alpha)
 
 
 def rejected(p: Floats, alpha: float) -> Share:

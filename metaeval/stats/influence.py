@@ -153,12 +153,10 @@ def bootstrap_t_interval(given: Influence, draws: Draws, level: float) -> tuple[
     Both come from the influence values: a resample adds up those of the groups that it draws (Hall, "Theoretical
     comparison of bootstrap confidence intervals", 1988).
     """
-    error, whole, ends = given.standard_error(), given.parts.sum(axis=0), given.ends
+    error, ends = given.standard_error(), given.ends
     if not error > 0:
         return t_interval(given, level)
-    moments = np.stack((whole, whole**2), axis=1)
-    shifts, squares = np.concatenate([weighted_sums(moments, tile) for tile in draws], axis=1)[:, 1:]
-    spread = np.sqrt(np.maximum(squares - shifts**2 / given.groups, 0) * given.groups / max(given.groups - 1, 1))
+    shifts, spread = resampled(given, draws)
     if ends:
         at = np.clip(_share(given.value + shifts, ends), _NEAR, 1 - _NEAR)
         shifts = (logit(at) - logit(np.clip(_share(given.value, ends), _NEAR, 1 - _NEAR))) * at * (1 - at)
@@ -168,6 +166,15 @@ def bootstrap_t_interval(given: Influence, draws: Draws, level: float) -> tuple[
         return None
     low, high = np.quantile(studentised, [(1 - level) / 2, (1 + level) / 2])
     return _around(given, error, (float(low), float(high)), level)
+
+
+def resampled(given: Influence, draws: Draws) -> tuple[Floats, Floats]:
+    """How far the value moves in each resample of `draws` but the first, the input, and its standard error there."""
+    whole = given.parts.sum(axis=0)
+    moments = np.stack((whole, whole**2), axis=1)
+    shifts, squares = np.concatenate([weighted_sums(moments, tile) for tile in draws], axis=1)[:, 1:]
+    scale = given.groups / max(given.groups - 1, 1)
+    return shifts, np.sqrt(np.maximum(squares - shifts**2 / given.groups, 0) * scale)
 
 
 _NOISE = 1e-13

@@ -229,17 +229,6 @@ def required_groups(
     return max(1, math.ceil(groups * (_quantiles(alpha, power) * standard_error / difference) ** 2))
 
 
-def detectable_difference(
-    standard_error: float, groups: int, n_groups: int, alpha: float = 0.05, power: float = 0.8
-) -> float:
-    """Smallest true difference that `n_groups` groups find significant with chance `power`.
-
-    standard_error, groups: of the pilot. The inverse of `required_groups`. Raises ValueError as it does.
-    """
-    _check_pilot(standard_error, groups, alpha)
-    return _quantiles(alpha, power) * _error_at(standard_error, groups, n_groups)
-
-
 def power_at(difference: float, standard_error: float, groups: int, n_groups: int, alpha: float = 0.05) -> float:
     """Chance that `n_groups` groups find a true `difference` significant, with either sign; alpha at difference 0.
 

@@ -9,31 +9,41 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.comparing.planning import needs, planned, raw_difference, read_differences
-from protocols.contract import Judgements, Measure, Resampling
-from protocols.contrasts import Spread, spreads
+from protocols.comparison import exchange_p_values
+from protocols.contract import Judgements, Measure
+from protocols.simulation import Power, Share, Task, _fitted, paired, simulated_power
 
 AUC = registry.find("protocol", "classification")
 
 
-def test_groups_rows_and_citations_follow_from_the_pilot():
-    # se 0.01 over 100 groups, difference 0.02: (1.959964 + 0.841621)^2 * (0.01 / 0.02)^2 * 100 = 196.2 -> 197 groups;
-    # at 90 % (1.959964 + 1.281552)^2 / 4 * 100 = 262.7 -> 263. 5 rows and 1.5 citations a group.
-    pilot = Spread(0.05, 0.01, 100, lambda level: None)
+def test_groups_rows_and_citations_follow_from_what_was_simulated():
+    # A standard error of 0.1 with one group and a difference of 0.02: (1.959964 + 0.841621)^2 * (0.1 / 0.02)^2 = 196.2
+    # -> 197 groups; at 90 % (1.959964 + 1.281552)^2 * 25 = 262.7 -> 263. 5 rows and 1.5 citations a group.
+    power = Power({100: Share(52, 100)}, 0.2, 0.05, 0.05)
 
-    found = needs(pilot, 500, 150, [0.02], 0.05)
+    found = needs(0.02, power, (0.5, 2.0), 100, 500, 150)
 
     assert [(one.power, one.groups, one.rows, one.citations) for one in found] == [
         (0.8, 197, 985, 296),
         (0.9, 263, 1315, 395),
     ]
-    # With the pilot's own groups: P(z > 1.959964 - 2) + P(z < -1.959964 - 2) = 0.5160 + 0.0000375.
-    assert found[0].power_now == pytest.approx(0.5160, abs=1e-4)
+    assert [(one.groups_low, one.groups_high) for one in found] == [(99, 394), (132, 526)]
+    assert found[0].power_now == 0.52
+    # The law behind it, with 100 groups: P(z > 1.959964 - 2) + P(z < -1.959964 - 2) = 0.5160 + 0.0000375.
+    assert power.at(100) == pytest.approx(0.5160, abs=1e-4)
 
 
-def test_data_without_citations_have_no_number_of_them():
-    found = needs(Spread(0.05, 0.01, 100, lambda level: None), 500, 0, [0.02], 0.05)
+def test_the_effect_is_the_likeliest_of_all_that_was_simulated():
+    # With an effect of 0.2 a group: 100 groups 51.60 %, 50 groups P(z > 1.959964 - 1.414214) = 29.26 %.
+    found = _fitted({100: Share(5160, 10_000), 50: Share(2930, 10_000)}, 0.05)
+    assert found.effect == pytest.approx(0.2, abs=0.002)
+    # d power / d log effect = 2 * phi(0.04) = 0.797 and 1.414 * phi(0.546) = 0.486 ...
+    assert found.error == pytest.approx((0.797**2 / 0.2497 + 0.486**2 / 0.2070) ** -0.5 / 100, rel=0.02)
 
-    assert [one.citations for one in found] == [None, None]
+
+def test_what_is_found_no_more_often_than_by_chance_has_no_plan():
+    found = needs(0.02, _fitted({100: Share(6, 100), 300: Share(4, 100)}, 0.05), None, 100, 500, 0)
+    assert [(one.groups, one.rows, one.citations, one.groups_low) for one in found] == [(None, None, None, None)] * 2
 
 
 @pytest.mark.parametrize(("difference", "scale", "raw"), [(2.0, 100.0, 0.02), (0.02, 1.0, 0.02), (99.0, 100.0, 0.99)])
@@ -51,7 +61,7 @@ def test_a_measure_finds_its_protocol():
     config = load_run(None, {})
 
     assert planned(config, "ndcg@10", [])[0].name == "retrieval"
-    assert planned(config, "macro_f1", [])[0].name == "decision"
+    assert planned(config, "macro_f1", [], "decision")[0].name == "decision"
     assert planned(config, "", [2.0])[0].name == "classification"
     with pytest.raises(UserError, match="Did you mean 'overall'"):
         planned(config, "overal", [])
@@ -72,24 +82,22 @@ def drawn(groups, rng):
     return {name: Judgements(gold, score, group, group) for name, score in zip("ab", scores, strict=True)}
 
 
-def spread(resampling, data):
-    return spreads(AUC, {}, resampling, data, ["fs_ns"])["a", "b"]["fs_ns"]
-
-
 @pytest.mark.slow
 def test_the_planned_groups_have_the_promised_power():
     rng = np.random.default_rng(11)
-    truth = spread(Resampling(n=0), drawn(40_000, rng)).observed
-    pilot = spread(Resampling(n=2000), drawn(8000, rng))
-    plan = needs(pilot, 32_000, 0, [truth], 0.05)
-    simulations = 1500
-    for need in plan:
-        hits = 0
-        for number in range(simulations):
-            data = drawn(need.groups, rng)
-            found = spread(Resampling(n=300, seed=number), data)
-            hits += abs(found.observed) > 1.959964 * found.standard_error
-        # Three binomial standard errors (0.010 and 0.008), and 0.01 for the pilot, whose standard error is known to
-        # about 2 %.
-        allowed = 3 * math.sqrt(need.power * (1 - need.power) / simulations) + 0.01
-        assert hits / simulations == pytest.approx(need.power, abs=allowed)
+    task = Task(AUC, {}, "fs_ns")
+    # Pairs of one level are all that a difference is made of: its mean over many large samples.
+    large = drawn(20_000, rng)
+    truth = task.value(large["a"]) - task.value(large["b"])
+    pilot = drawn(400, rng)
+    middle = (task.value(pilot["a"]) + task.value(pilot["b"])) / 2
+    pair = paired(task, pilot["a"], pilot["b"], (middle + truth / 2, middle - truth / 2))
+    plan = simulated_power(task, pair, 0.05, (0.8,), 400)
+    groups = plan.groups(0.8)
+    hits = 0
+    for number in range(400):
+        data = drawn(groups, rng)
+        hits += exchange_p_values(AUC, (data["a"], data["b"]), 99, number, {}, ["fs_ns"])["fs_ns"] <= 0.05
+    # Three binomial standard errors of both simulations (0.020 each), and 0.03 for the pilot of 400 groups, whose
+    # standard error is known to about 4 %.
+    assert hits / 400 == pytest.approx(0.8, abs=0.115), (plan, groups)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -16,12 +16,15 @@ from metaeval.experiment.evaluation import Asked, find_protocols, named_protocol
 from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame
 from metaeval.report.cells import cell, units
-from metaeval.report.grid import Block, Cell, Group, Line, Note, count, numeral, plain
+from metaeval.report.grid import UNDEFINED, Block, Cell, Group, Line, Note, count, numeral, plain
 from metaeval.report.result import Column
-from metaeval.report.sheet import Sheet
-from metaeval.stats.significance import detectable_difference, power_at, required_groups
+from metaeval.report.sheet import Record, Sheet, known
+from metaeval.stats.influence import Influence, resampled
+from metaeval.stats.resampling import bootstrap
+from protocols.comparison import minus
 from protocols.contract import Measure
 from protocols.contrasts import Spread, spreads
+from protocols.simulation import Power, Task, influence_of_one, paired, simulated_power
 
 POWERS = (0.8, 0.9)
 
@@ -33,14 +36,19 @@ USUAL = "classification"
 class Need:
     """What it takes to find a true difference significant with chance `power`, at the pilot's mean rows a group.
 
-    power_now: the chance with as many groups as the pilot's. citations: None where the data have none.
+    power_now: the chance with the pilot's groups, with its Monte Carlo error. groups: None where the difference was
+    never found more often than by chance; low and high: with the standard errors of 95 % of resampled pilots.
+    citations: None where the data have none.
     """
 
     difference: float
     power_now: float
+    power_now_error: float
     power: float
-    groups: int
-    rows: int
+    groups: int | None
+    groups_low: int | None
+    groups_high: int | None
+    rows: int | None
     citations: int | None
 
 
@@ -101,20 +109,23 @@ def raw_difference(difference: float, measure: Measure) -> float:
     return raw
 
 
-def needs(spread: Spread, rows: int, citations: int, differences: Sequence[float], alpha: float) -> list[Need]:
-    """What each true difference takes, from a pilot's spread over so many rows and citations (0: it has none).
+def needs(
+    difference: float, found: Power, likely: tuple[float, float] | None, groups: int, rows: int, citations: int
+) -> list[Need]:
+    """What a true difference takes, from what was simulated.
 
-    Raises ValueError for a difference of 0, or a pilot without spread.
+    likely: what the lowest and highest squared standard error of resampled pilots are times this pilot's. groups, rows,
+    citations (0: it has none): of the pilot.
     """
-    error = spread.standard_error or math.nan
-    found = []
-    for difference in differences:
-        now = power_at(difference, error, spread.groups, spread.groups, alpha)
-        for power in POWERS:
-            groups = required_groups(difference, error, spread.groups, alpha, power)
-            cited = math.ceil(groups * citations / spread.groups) if citations else None
-            found.append(Need(difference, now, power, groups, math.ceil(groups * rows / spread.groups), cited))
-    return found
+    needed = []
+    for power in POWERS:
+        own = found.groups(power)
+        low, high = (None, None) if own is None or likely is None else (math.ceil(own * one) for one in likely)
+        cited = math.ceil(own * citations / groups) if citations and own is not None else None
+        many = None if own is None else math.ceil(own * rows / groups)
+        now = found.simulated[groups]
+        needed.append(Need(difference, now.value, now.error, power, own, low, high, many, cited))
+    return needed
 
 
 def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float]) -> Sheet:
@@ -131,88 +142,156 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     if why := measure.blind(judged(frame, one)):
         raise UserError(f"{measure.label} cannot tell metrics apart on {frame.name}: {why}.")
     column = Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
-    spread = _spread(panel, asked, frame, measure)
-    asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
-    error = spread.standard_error
-    if error is None:
+    spread, apart = _spread(panel, asked, frame, measure)
+    if spread.standard_error is None:
         raise UserError(
             f"{one.name} and {other.name} do not differ in any group under {measure.label}: nothing to plan."
         )
+    asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
     if not all(asked_for):
         raise UserError(f"{one.name} and {other.name} are equal in {measure.label} here: name a --difference.")
-    alpha = panel.config.comparison.alpha
-    found_needs = needs(spread, frame.gold.size, frame.summary.citations, asked_for, alpha)
-    detectable = [detectable_difference(error, spread.groups, spread.groups, alpha, power) for power in POWERS]
-    records = [
+    alpha, groups = panel.config.comparison.alpha, frame.summary.groups
+    task = Task(protocol, options, measure.key, panel.config.interval.seed)
+    pilots = _pilots(panel, apart)
+    every = [_simulated(task, panel, frame, spread.observed, difference) for difference in asked_for]
+    found_needs = [
+        needs(difference, found, pilots, found_in, rows, frame.summary.citations)
+        for difference, (found, found_in, rows) in zip(asked_for, every, strict=True)
+    ]
+    ends = spread.interval(panel.config.interval.level)
+    at_ends = [_at(every[0][0], asked_for[0], abs(end), groups) for end in ends or ()]
+    largest = max(size for found, *_ in every for size in found.simulated)
+    never = any(need.groups is None for own in found_needs for need in own)
+    low, high = ends or (None, None)
+    records: list[Record] = [
         {
             "measure": measure.key,
             "one": one.name,
             "other": other.name,
             "pilot_difference": spread.observed,
-            "standard_error": error,
-            "pilot_groups": spread.groups,
-            "detectable_80": detectable[0],
-            "detectable_90": detectable[1],
+            "pilot_low": low,
+            "pilot_high": high,
+            "standard_error": spread.standard_error,
+            "pilot_groups": groups,
+            "effect_error": known(found.error) if math.isfinite(found.error) else None,
             **asdict(need),
         }
-        for need in found_needs
+        for (found, *_), own in zip(every, found_needs, strict=True)
+        for need in own
     ]
-    said = cell(spread.observed, column=column, signed=True).number
-    size = [count(frame.summary.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
+    said = cell(spread.observed, low, high, column, signed=True, spelt=True)
+    size = [count(groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
     if frame.summary.citations:
         size.append(count(frame.summary.citations, "citation"))
-    rows = "citations" if frame.summary.citations else "ratings"
-    headings = ("power now", *(what for _ in POWERS for what in ("groups", rows)))
+    unit = "citations" if frame.summary.citations else "ratings"
+    level = f"{100 * panel.config.interval.level:g} %"
+    headings = ("power now", *(what for _ in POWERS for what in ("groups", unit)))
+    depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
     return make_sheet(
         panel,
         frame,
         f"power-{measure.key}",
         f"What it takes to tell {plain(one.name)} from {plain(other.name)}: {plain(measure.label)}",
-        {"protocol": protocol.name, **options, "alpha": alpha},
+        {"protocol": protocol.name, **options, "alpha": alpha, "samples": SAMPLES},
         ("true difference", headings, [Block("", _lines(found_needs, column))]),
         records,
         groups=[Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)],
         notes=[
-            Note("found here", f"{said}, standard error {cell(error, column=column).number} over {', '.join(size)}"),
+            Note("found here", f"{said.number} ({level}: {said.interval}) over {', '.join(size)}"),
             Note(
-                "detectable",
-                f"with as many groups: {numeral(detectable[0], column)} at 80 % power, "
-                f"{numeral(detectable[1], column)} at 90 % (two-sided, alpha {alpha:g})",
+                "the pilot",
+                f"{depends}below the groups stand those for the standard errors of 95 % of pilots whose groups are "
+                "drawn from this one's",
+            ),
+            Note(
+                "simulation",
+                f"{SAMPLES} samples for each of {', '.join(_sizes(every))} groups, whose scores are drawn as for "
+                f"'metaeval certify', with the tables' test at alpha {alpha:g}; in between and beyond, the effect is "
+                "taken to grow with the root of the number",
             ),
             Note(
                 "planning",
-                "groups are what must be added: more rows in the same groups buy less; the new groups are taken to be "
-                "like these, and the standard error to fall with the root of their number",
+                "groups are what must be added: more rows in the same groups buy less; the new groups are drawn from "
+                "these, with replacement",
             ),
+            *([Note("not found", f"with up to {largest:,} groups more often than by chance")] if never else []),
         ],
         method=panel.config.interval.method,
     )
 
 
-def _spread(panel: Panel, asked: Asked, frame: Frame, measure: Measure) -> Spread:
+SAMPLES = 200
+"""Samples for each number of groups of a plan."""
+
+
+def _simulated(task: Task, panel: Panel, frame: Frame, observed: float, difference: float) -> tuple[Power, int, int]:
+    """The power to find a true difference as far apart around the mean of the two metrics, and the pilot's size."""
+    one, other = (judged(frame, column) for column in panel.columns)
+    both = ~(np.isnan(one.score) | np.isnan(other.score))
+    one, other = one.rows(both), other.rows(both)
+    middle, half = (task.value(one) + task.value(other)) / 2, math.copysign(difference / 2, observed)
+    try:
+        pair = paired(task, one, other, (middle + half, middle - half))
+    except ValueError as error:
+        raise UserError(f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}.") from error
+    found = simulated_power(task, pair, panel.config.comparison.alpha, POWERS, SAMPLES)
+    return found, np.unique(one.group).size, one.gold.size
+
+
+def _at(found: Power, difference: float, other: float, groups: int) -> str:
+    """The power with so many groups of another difference, in per cent."""
+    effect = None if found.effect is None else found.effect * other / difference
+    return f"{100 * replace(found, effect=effect).at(groups):.0f} %"
+
+
+def _pilots(panel: Panel, apart: Influence | None) -> tuple[float, float] | None:
+    """By what the squared standard error of 95 % of resampled pilots is smaller and larger than this one's."""
+    if apart is None or not (error := apart.standard_error()) > 0:
+        return None
+    draws = bootstrap(apart.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
+    _, errors = resampled(apart, draws)
+    low, high = np.quantile((errors / error) ** 2, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _sizes(every: Sequence[tuple[Power, int, int]]) -> list[str]:
+    return [f"{size:,}" for size in sorted({size for found, *_ in every for size in found.simulated})]
+
+
+def _spread(panel: Panel, asked: Asked, frame: Frame, measure: Measure) -> tuple[Spread, Influence | None]:
+    """The difference that was found and how far it varies, and its influence values."""
     protocol, options = asked
     pair = {column.name: judged(frame, column) for column in panel.columns}
-    known = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
-    if measure.key not in known:
-        raise UserError(f"{measure.label} is not a measure of {frame.name}: it has {', '.join(known)}.")
+    known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
+    if measure.key not in known_here:
+        raise UserError(f"{measure.label} is not a measure of {frame.name}: it has {', '.join(known_here)}.")
     (found,) = spreads(protocol, options, panel.resampling, pair, [measure.key]).values()
     spread = found.get(measure.key)
     if spread is None or np.isnan(spread.observed):
-        why = known[measure.key].note or "for one of the two"
+        why = known_here[measure.key].note or "for one of the two"
         raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another --measure.")
     if spread.groups < 2:
         raise UserError(f"{frame.name} has one group: a pilot needs 2 or more.")
-    return spread
+    one, other = pair.values()
+    both = ~(np.isnan(one.score) | np.isnan(other.score))
+    task, codes = Task(protocol, options, measure.key), np.unique(one.group[both])
+    return spread, minus(*(influence_of_one(task, rows.rows(both), codes) for rows in (one, other)))
 
 
-def _lines(found: Sequence[Need], column: Column) -> tuple[Line, ...]:
+def _lines(every: Sequence[Sequence[Need]], column: Column) -> tuple[Line, ...]:
     """One for each difference."""
     lines = []
-    for difference in dict.fromkeys(need.difference for need in found):
-        own = [need for need in found if need.difference == difference]
-        cells = [Cell(f"{100 * own[0].power_now:.0f} %")]
+    for own in every:
+        now = own[0]
+        cells = [Cell(f"{100 * now.power_now:.0f} % (± {100 * now.power_now_error:.0f})")]
         for need in own:
             rows = need.rows if need.citations is None else need.citations
-            cells += [Cell(f"{need.groups:,}"), Cell(f"{rows:,}")]
-        lines.append(Line(numeral(difference, column), tuple(cells)))
+            low, high = _whole(need.groups_low), _whole(need.groups_high)
+            between = Cell(_whole(need.groups), f"{low}–{high}", (low, high))
+            cells += [between if need.groups_low else Cell(_whole(need.groups)), Cell(_whole(rows))]
+        lines.append(Line(numeral(now.difference, column), tuple(cells)))
     return tuple(lines)
+
+
+def _whole(number: int | None) -> str:
+    return UNDEFINED if number is None else f"{number:,}"
