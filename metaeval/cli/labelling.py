@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, say_written, show_grids
+from metaeval.cli.output import say, say_text, say_written, show_grids
 from metaeval.cli.progress import scoring_progress
 from metaeval.errors import UserError
 from metaeval.own_tables import read_mapping
@@ -365,4 +365,4 @@ def gate_action(
     from metaeval.experiment.labelling.gate_report import workflow
 
     _columns(map_)
-    say(workflow(read_gate(gate_file), answers, gate_file.as_posix(), _mapped(map_)).rstrip())
+    say_text(workflow(read_gate(gate_file), answers, gate_file.as_posix(), _mapped(map_)), end="")

@@ -15,6 +15,7 @@ from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain
 from metaeval.report.sheet import Record, Sheet
+from metaeval.signature import versions
 from metaeval.stats.risk_control import Tested
 
 _PERCENT = results.Column(key="", label="", scale=100, digits=1)
@@ -258,7 +259,7 @@ def workflow(gate: Gate, answers: str, gate_file: str, further: Sequence[str] = 
     named = ",".join(filter(None, extras))
     package = f"metaeval[{named}]" if named else "metaeval"
     return Template(resources.files(__package__).joinpath("workflow.yml").read_text(encoding="utf-8")).substitute(
-        package=shlex.quote(f"{package}=={gate.made['metaeval']}"),
+        package=shlex.quote(f"{package}=={versions('metaeval')['metaeval']}"),
         check=shlex.join(["metaeval", "gate", "check", answers, gate_file, *further]),
     )
 
