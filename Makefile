@@ -20,7 +20,7 @@ common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(pro
 flags = $(common) $(if $(unit),--unit '$(unit)') $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)')
 
 .DEFAULT_GOAL := run
-.PHONY: run view types-js screenshots tables figures multiverse alce aliice scifi citeeval meta test test-slow docs mutants lint audit setup help clean
+.PHONY: run view types-js screenshots tables figures multiverse alce aliice scifi citeeval meta test test-slow docs reference mutants lint audit setup help clean
 
 run: $(VENV)/.installed
 	@$(BIN)/metaeval run $(flags)
@@ -85,6 +85,11 @@ docs: $(VENV)/.installed-docs
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m sphinx -q -W --keep-going docs docs/_build
 	@echo "Written: docs/_build/index.html"
 
+# The reference results that the repository keeps, and the page that is made from them.
+reference: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.reference $(if $(data),--data '$(data)') --cost
+	$(BIN)/python -m benchmarks.which_metric > docs/which-metric.md
+
 # Are the tests able to fail? 100 mutants of the source, drawn by a seed, each held against the tests of its line.
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python tests/mutants.py $(if $(count),--count $(count)) $(if $(seed),--seed $(seed))
@@ -121,6 +126,7 @@ help:
 	@echo "make meta            do these agree with people? (input=RATED_FILES nli=METRIC pipelines=alce,scifi)"
 	@echo "make test            run the tests (workers=2) make lint   ruff and mypy; make audit   licences"
 	@echo "make docs            build the docs site into docs/_build, with its tutorials executed"
+	@echo "make reference       make results/reference and docs/which-metric.md anew (data=FOLDER)"
 	@echo "make mutants         change the source in 100 places: does a test notice? (count=100 seed=12)"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo

@@ -1,0 +1,309 @@
+"""The page "Which metric should I use?", made from `results/reference` and the published values that are shipped.
+
+python -m benchmarks.which_metric > docs/which-metric.md
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.reference import KEPT, METRICS, OFFLINE, PUBLISHED, kept_results
+from metaeval.experiment.published import Published, published_files, read_published
+from metaeval.report.findings import top
+from metaeval.report.grid import numeral
+from metaeval.report.measures import Headline, listed
+from metaeval.report.result import Column, Result, Row, Value
+
+FEW = 30
+"""Effective groups below which an interval may hold the true value less often than it says."""
+
+TITLES = {
+    "wice-test-chunk": "WiCE, chunks",
+    "wice-test-page": "WiCE, pages",
+    "factcheck_gpt-all-page": "Factcheck-GPT",
+    "qasem-test-page": "QASem",
+    "expertqa-rand_test-page": "ExpertQA",
+    "frank-all-rating": "FRANK",
+    "xsum_hallucination-all-rating": "XSum",
+}
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a metric is wanted for: the measure that says how good it is at that, under which protocol."""
+
+    title: str
+    protocol: str
+    measure: str
+    text: str
+
+
+PURPOSES = (
+    Purpose(
+        "Find citations without any support",
+        "classification",
+        "ps_ns",
+        """PS-NS: the chance, in per cent, that a partly supported statement has a higher score than an unsupported one.
+50 is chance. It is the hard half of the task: full against no support (FS-NS) is easier, and in the result files.""",
+    ),
+    Purpose(
+        "Tell full from partial support",
+        "classification",
+        "fs_ps",
+        """FS-PS: the chance, in per cent, that a fully supported statement has a higher score than a partly supported
+one. 50 is chance.""",
+    ),
+    Purpose(
+        "Rank passages by how much they support a statement",
+        "retrieval",
+        "ndcg@5",
+        "NDCG@5 over each statement's own candidates. 1 is the best order; chance is not 0, so look at the controls.",
+    ),
+)
+
+INTRO = f"""\
+# Which metric should I use?
+
+This page is made by `python -m benchmarks.which_metric` from `results/reference`, which `make reference` makes anew:
+nobody types a number here. It holds the metrics that run offline on a laptop, on data sets with human labels. Metrics
+with larger models are in the [values of others](#values-that-others-have-published), and on data like yours you compare
+them yourself: `metaeval run -d wice -m overlap,support-mini,autoais`.
+
+Values have 95 % intervals over whole groups. **Bold** is the best of a column, or not told apart from the best by a
+paired test (Holm over the tests of the column); any other metric is shown to be worse than it. Where all are
+bold, the data do not say which is better: take the cheapest. Two metrics are fitted on other parts of these sets:
+support-mini on WiCE's dev split, support-minilm on the dev splits of WiCE, QASem and ExpertQA. All texts are English.
+An asterisk marks an interval that rests on fewer than {FEW} effective groups, and may be too narrow.
+"""
+
+OUTRO = """\
+## What this page cannot say
+
+- Which metric is best on *your* data. Label some of them: [From labels to a decision](decisions.md) finds the cheapest
+  metric that keeps a promise there, and says how many labels that takes.
+- Whether a large model is worth its cost: none was run for these tables.
+- Anything about other languages than English ([Languages](policies.md#languages)).
+
+The scores behind the tables are `results/reference/SET/scores.csv`, by pair id and without texts. With the data beside
+them, a column of them is evaluated again, and a whole table is printed with its controls by
+
+```sh
+metaeval evaluate results/reference/wice-test-page/scores.csv --map score=overlap -d wice --unit page -p all
+metaeval table results/reference/wice-test-page/classification.json.gz
+```
+"""
+
+
+def page(folder: Path = KEPT) -> str:
+    """The page as Markdown."""
+    results = kept_results(folder)
+    parts = [INTRO, _summary(results)]
+    for purpose in PURPOSES:
+        parts += [f"## {purpose.title}\n", f"{purpose.text}\n", *_purpose(results, purpose)]
+    parts += ["## What a score costs\n", _cost(folder / "cost.csv")]
+    parts += ["## Values that others have published\n", *_published(results), OUTRO]
+    return "\n".join(parts)
+
+
+def of_purpose(results: Mapping[str, Mapping[str, Result]], purpose: Purpose) -> dict[str, Result]:
+    """The results that hold the purpose's measure for some metric, by set; the shipped corpus is no evidence."""
+    return {
+        name: result
+        for name, by_protocol in results.items()
+        if name in TITLES and (result := by_protocol.get(purpose.protocol))
+        if any(_value(row, purpose.measure).value is not None for row in _metrics(result))
+    }
+
+
+def best(result: Result, measure: str) -> list[str]:
+    """The metric that is best in a measure, and those that the test does not tell apart from it."""
+    return top(Headline(result, next(column for column in result.columns if column.key == measure)))
+
+
+def _metrics(result: Result) -> list[Row]:
+    return [row for row in result.rows if row.kind == "metric"]
+
+
+def _value(row: Row, measure: str) -> Value:
+    return row.values.get(measure, Value(value=None))
+
+
+def _summary(results: Mapping[str, Mapping[str, Result]]) -> str:
+    rows = []
+    for purpose in PURPOSES:
+        shown = of_purpose(results, purpose)
+        bests = [best(result, purpose.measure) for result in shown.values()]
+        always = [metric for metric in METRICS if all(metric in one for one in bests)]
+        rows.append((purpose.title, purpose.measure.upper().replace("_", "-"), str(len(shown)), _named(always)))
+    head = ("you want to", "measure", "sets", "on every set best, or not told apart from the best")
+    return f"{_table(head, rows)}\n"
+
+
+def _named(metrics: Sequence[str]) -> str:
+    return ", ".join(metrics) if metrics else "no metric"
+
+
+def _purpose(results: Mapping[str, Mapping[str, Result]], purpose: Purpose) -> Iterator[str]:
+    shown = of_purpose(results, purpose)
+    found = {name: {row.metric: row for row in result.rows} for name, result in shown.items()}
+    heads = [f"{TITLES[name]} ({result.rows[0].scored:,})" for name, result in shown.items()]
+    rows = []
+    for metric in METRICS:
+        cells = [_cell(found[name][metric], _column(result, purpose), purpose) for name, result in shown.items()]
+        rows.append((metric, *cells))
+    controls = [_best_control(result, purpose) for result in shown.values()]
+    rows.append(("*best trivial control*", *controls))
+    yield f"{_table(('metric', *heads), rows)}\n"
+    yield "\n".join(f"- {_said(name, result, purpose)}" for name, result in shown.items()) + "\n"
+    yield f"{_beyond_controls(shown, purpose)}\n"
+
+
+TRIVIAL = ("constant", "random", "statement length", "document length", "statement only", "chunk position")
+"""The controls that compare no words of the statement with words of its source."""
+
+
+def _best_control(result: Result, purpose: Purpose) -> str:
+    values = [
+        (value, row.metric)
+        for row in result.rows
+        if row.kind == "control" and row.metric in TRIVIAL and (value := _value(row, purpose.measure).value) is not None
+    ]
+    if not values:
+        return ""
+    value, name = max(values)
+    return f"{numeral(value, _column(result, purpose))} ({name})"
+
+
+def _column(result: Result, purpose: Purpose) -> Column:
+    return next(column for column in result.columns if column.key == purpose.measure)
+
+
+def _cell(row: Row, column: Column, purpose: Purpose) -> str:
+    value = _value(row, purpose.measure)
+    number = numeral(value.value, column)
+    if row.clusters.get(purpose.measure) == 1:
+        number = f"**{number}**"
+    if value.low is None or value.high is None:
+        return number
+    star = "\\*" if value.effective is not None and value.effective < FEW else ""
+    return f"{number} ({numeral(value.low, column)} to {numeral(value.high, column)}){star}"
+
+
+def _said(name: str, result: Result, purpose: Purpose) -> str:
+    """What a set says about a purpose, in a sentence or two."""
+    rows = {row.metric: row for row in _metrics(result)}
+    defined = [metric for metric in rows if _value(rows[metric], purpose.measure).value is not None]
+    top = best(result, purpose.measure)
+    column, where = _column(result, purpose), f"On {TITLES[name]}"
+    first = max(top or defined, key=lambda metric: _value(rows[metric], purpose.measure).value or 0.0)
+    number = numeral(_value(rows[first], purpose.measure).value, column)
+    if not top:
+        text = f"{where} no test was possible; the highest value is that of {first} ({number})."
+    elif len(top) == len(defined):
+        text = f"{where} **nobody is told apart**: the highest value, that of {first} ({number}), may be luck."
+    elif len(top) == 1:
+        text = f"{where} {first} is best ({number}): every other metric is shown to be worse."
+    else:
+        others = [metric for metric in top if metric != first]
+        text = (
+            f"{where} {first} has the highest value ({number}); {listed(others)} {_is(others)} not told apart from it."
+        )
+    return text
+
+
+def _beyond_controls(shown: Mapping[str, Result], purpose: Purpose) -> str:
+    """Which metrics that run a model are shown to be above every control, and where."""
+    found = {
+        TITLES[name]: [
+            row.metric
+            for row in _metrics(result)
+            if row.metric not in OFFLINE and row.clusters.get(purpose.measure)
+            if not row.not_above.get(purpose.measure)
+        ]
+        for name, result in shown.items()
+    }
+    said = [f"{listed(above)} on {where}" for where, above in found.items() if above]
+    who = (
+        f"Shown to be above every control: {'; '.join(said)}" if said else "On no set is a metric with a model shown to"
+    )
+    return f"{who}{'.' if said else ' beat every control.'} Shared words and support-mini are two of the controls."
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _cost(path: Path) -> str:
+    with path.open(encoding="utf-8", newline="") as file:
+        costs = list(csv.DictReader(file))
+    rows = [(cost["metric"], f"{float(cost['pairs_per_second']):,.0f}", _needs(cost["metric"])) for cost in costs]
+    text = (
+        f"Pairs per second of CPU time on one core, on {costs[0]['pairs']} pairs of WiCE's chunks "
+        "(`python -m benchmarks.reference --cost`). Where a text stands in many pairs, the models of MiniLM cost less: "
+        "each text is encoded once.\n"
+    )
+    return f"{text}\n{_table(('metric', 'pairs per second', 'needs'), rows)}\n"
+
+
+def _needs(metric: str) -> str:
+    return "nothing but the package" if metric in OFFLINE else "torch, and a model of 91 MB"
+
+
+def _published(results: Mapping[str, Mapping[str, Result]]) -> Iterator[str]:
+    for path in sorted(published_files(), key=lambda path: path.name):
+        pack = read_published(path)
+        name = next((one for one in PUBLISHED if one.startswith(f"{pack.dataset}-")), "")
+        yield from _measured_again(pack, results[name]["correlation"]) if name in results else _as_printed(pack)
+
+
+def _as_printed(pack: Published) -> Iterator[str]:
+    """The values of a paper whose data do not come with scores."""
+    counts = ", ".join(f"{count:,} {level}" for level, count in pack.levels.items())
+    yield (
+        f"**{pack.source}**, on its own chunks of {pack.dataset} ({counts}): without intervals, and not made anew "
+        "here. A chunk is called full there where it holds *any* evidence of a fully supported citation, which lowers "
+        "FS-PS for every metric ([What a chunk's level means](evidence.md)).\n"
+    )
+    keys = {"fs_ns": "FS-NS", "fs_ps": "FS-PS", "ps_ns": "PS-NS", "spearman": "Spearman"}
+    values = {
+        metric: {**pack.tables["classification"].values[metric], **pack.tables["correlation"].values[metric]}
+        for metric in pack.tables["classification"].values
+    }
+    best_first = sorted(values.items(), key=lambda item: -item[1]["overall"])
+    rows = [
+        (metric, *(f"{found[key]:.{3 if key == 'spearman' else 2}f}" for key in keys)) for metric, found in best_first
+    ]
+    yield f"{_table(('metric', *keys.values()), rows)}\n"
+
+
+def _measured_again(pack: Published, result: Result) -> Iterator[str]:
+    """The values of a paper beside those of its published scores, with intervals and tests that the paper lacks."""
+    table = pack.tables["correlation"]
+    key = next(iter(next(iter(table.values.values()))))
+    column = next(column for column in result.columns if column.key == key)
+    rows = sorted(_metrics(result), key=lambda row: -(_value(row, key).value or -1.0))
+    cells = [
+        (row.metric, _cell(row, column, Purpose("", "", key, "")), f"{table.values[row.metric][key]:.{column.digits}f}")
+        for row in rows
+        if row.metric in table.values
+    ]
+    where = TITLES[f"{pack.dataset}-all-rating"]
+    yield f"**{pack.source}**: {column.label} of the scores published with {where}, beside the paper's value.\n"
+    yield f"{_table(('metric', 'measured here', 'in the paper'), cells)}\n"
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = list(head)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+
+
+def main() -> None:
+    """Print the page."""
+    print(page(), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""The reference results that the repository keeps: they are what is made now, and the page says what they hold."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks import reference, which_metric
+from metaeval.report.result import Comparison, load_result
+
+HERE = Path(__file__).parents[2]
+KEPT = HERE / "results" / "reference"
+DATA = HERE.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="module")
+def mini(tmp_path_factory):
+    """The shipped corpus, scored and evaluated now."""
+    return reference.made("mini-all-chunk", None, tmp_path_factory.mktemp("mini"), reference.OFFLINE)
+
+
+def test_what_is_kept_of_the_shipped_corpus_is_what_is_made_now(mini):
+    assert list(reference.differences("mini-all-chunk", mini, KEPT)) == []
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+def test_what_is_kept_of_wice_is_what_is_made_now(tmp_path):
+    found = reference.made("wice-test-page", DATA, tmp_path, ("overlap", "support-mini"))
+    assert list(reference.differences("wice-test-page", found, KEPT)) == []
+
+
+def test_another_number_is_told(mini):
+    moved = [replace(one, score=one.score + 0.01 * (one.name == "overlap")) for one in mini.columns]
+    (said, *_) = reference.differences("mini-all-chunk", replace(mini, columns=moved), KEPT)
+    assert said.startswith("mini-all-chunk overlap: ")
+
+    (first, *rest) = mini.results
+    row = first.rows[0]
+    value = row.values["fs_ns"].model_copy(update={"low": 0.1})
+    other = first.model_copy(update={"rows": [row.model_copy(update={"values": {**row.values, "fs_ns": value}})]})
+    told = list(reference.differences("mini-all-chunk", replace(mini, results=[other, *rest]), KEPT))
+    assert any("overlap fs_ns low was" in one for one in told)
+
+
+def test_the_same_results_are_kept_as_the_same_bytes(mini, tmp_path):
+    one, other = (
+        [path.read_bytes() for path in reference.keep("mini-all-chunk", mini, tmp_path / name)] for name in "ab"
+    )
+    assert one == other
+    assert list(reference.kept_scores("mini-all-chunk", tmp_path / "a")) == list(reference.OFFLINE)
+    assert list(reference.kept_results(tmp_path / "a")["mini-all-chunk"].values()) == mini.results
+
+
+def test_it_is_small_and_holds_every_set_and_no_text():
+    assert sum(path.stat().st_size for path in KEPT.rglob("*")) < 2_000_000
+    assert set(reference.kept_results(KEPT)) == set(reference.SETS)
+    for path in KEPT.glob("*/scores.csv"):
+        head, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+        assert head == ["pair_id", *reference.METRICS]
+        assert all(" " not in row[0] and len(row[0]) < 100 for row in rows)
+        assert all(not cell or float(cell) == float(cell) for row in rows for cell in row[1:])
+
+
+def test_the_page_is_made_from_it():
+    page = (HERE / "docs" / "which-metric.md").read_text(encoding="utf-8")
+    assert page == which_metric.page(KEPT), "type: python -m benchmarks.which_metric > docs/which-metric.md"
+
+
+def test_the_page_says_where_nobody_is_told_apart_and_who_is_best():
+    result = load_result(KEPT / "mini-all-chunk" / "classification.json.gz")
+    purpose = which_metric.PURPOSES[0]
+    names = [row.metric for row in result.rows if row.kind == "metric"]
+
+    def said(*apart):
+        """What is said where these pairs, and no others, are told apart."""
+        pairs = [
+            Comparison(measure="ps_ns", one=one, other=other, rows=9, difference=0.1, p=0.001, holm=0.001)
+            for one, other in apart
+        ]
+        changed = result.significance.model_copy(update={"comparisons": pairs})
+        return which_metric._said("wice-test-page", result.model_copy(update={"significance": changed}), purpose)
+
+    best = max(names, key=lambda name: next(row for row in result.rows if row.metric == name).values["ps_ns"].value)
+    others = [name for name in names if name != best]
+    assert f"**nobody is told apart**: the highest value, that of {best}" in said()
+    assert f"{best} is best (" in said(*((best, other) for other in others))
+    assert f"{others[-1]} is not told apart from it" in said(*((best, other) for other in others[:-1]))
