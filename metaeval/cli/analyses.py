@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import close, say, say_written, sheet_folder, show_grids, show_list, write_sheets
+from metaeval.cli.output import (
+    close,
+    say,
+    say_rest,
+    say_written,
+    sheet_folder,
+    show_grids,
+    show_list,
+    show_sentences,
+    write_sheets,
+)
 from metaeval.cli.progress import scoring_progress
 from metaeval.config import RunConfig, validated
 from metaeval.errors import UserError
@@ -39,13 +49,14 @@ def compare(
         float, typer.Option(help="Largest raw difference at which metrics count as equally good.", metavar="DIFFERENCE")
     ] = 0.02,
     full: Annotated[
-        bool, typer.Option("--full", help="Print every measure and pair, also for more than two metrics.")
+        bool, typer.Option("--full", help="Print every table whole: all measures and pairs, agreement, stacks.")
     ] = False,
 ) -> None:
     """Compare metrics: differences, agreement, joint gain.
 
-    By default every pair is compared under every protocol. --by, --bias,
-    --agreement and --complementarity give these analyses alone.
+    By default every pair is compared under every protocol, and the headline
+    measures are printed. --by, --bias, --agreement and --complementarity give
+    these analyses alone.
 
     \b
     Examples:
@@ -56,6 +67,7 @@ def compare(
       metaeval compare FactCC DAE -d frank
     """
     from metaeval.experiment.comparing.contrasts import compare_pairs
+    from metaeval.experiment.comparing.first_screen import comparison_findings, headline_pairs
     from metaeval.experiment.comparing.further import further_sheets
     from metaeval.experiment.metric_scores import left_out_of, protocols_of
     from metaeval.report.result import save_result
@@ -72,12 +84,16 @@ def compare(
     for one in pairs:  # the results that pairs come from, for `metaeval table`
         written.append(folder / f"{one.result.protocol}.json")
         save_result(one.result, written[-1])
-    if not given.quiet:
-        whole = full or len(panels[0].columns) == 2
-        show_grids([*(one.sheet.grid if whole else one.headline for one in pairs), *(one.grid for one in others)])
+    if not given.quiet and (full or not pairs):
+        show_grids([*(one.sheet.grid for one in pairs), *(one.grid for one in others)])
+    elif not given.quiet:
+        show_grids([headline_pairs(pairs)])
+        show_sentences(comparison_findings(pairs, others))
     for name, reason in left_out_of(panels[0]).items():
         say(f"Left out: {name}: {reason}", err=True)
     close(panels, "compare", sheets, written)
+    if not given.quiet and pairs:
+        say_rest(folder, panels[0].config.results, whole=full)
 
 
 def _panels(given: opt.Given, by: str | None, margin: float | None) -> list[Panel]:

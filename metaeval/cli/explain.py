@@ -143,24 +143,60 @@ def _lines(fields: Mapping[str, str], wanted: Collection[str]) -> list[tuple[str
     return lines
 
 
+@opt.takes("results")
 def diff(
+    given: opt.Given,
     one: _OF,
     other: _OF,
     metric: Annotated[
         str | None, typer.Option("--metric", "-m", help="Compare this row only.", metavar="METRIC")
     ] = None,
 ) -> None:
-    """Compare two signatures, or two result files.
+    """Compare two signatures, two result files, or two jobs.
 
     In files (sheets too), rows of the same name are compared: their choices and
-    their numbers. Exit code 0: no difference, 1: differences, 2: not readable.
+    their numbers; of jobs, the files of one name. Exit code 0: no difference,
+    1: differences, 2: not readable.
 
     \b
     Examples:
       metaeval diff 'data:mini/all@6e...|unit:chunk|...' 'data:mini/all@6e...|unit:citation|...'
       metaeval diff old/retrieval.json new/retrieval.json
       metaeval diff old/retrieval.json new/retrieval.json --metric overlap
+      metaeval diff a8c8aa6f 1f03d2c4           (the hashes of two jobs)
     """
+    from metaeval.experiment.explaining.explain import is_file
+    from metaeval.experiment.job_folder import is_hash
+
+    if not all(is_hash(job) and not is_file(job) for job in (one, other)):
+        changed = _diff(one, other, metric)
+    else:
+        files = [_by_name(_files_of_job(given, job)) for job in (one, other)]
+        shared = [name for name in files[0] if name in files[1]]
+        for number, own in enumerate(files):
+            for name in (name for name in own if name not in shared):
+                say(f"{name}: only in {(one, other)[number]}")
+        if not shared:
+            raise UserError(f"The jobs {one} and {other} have no result file of one name: there is nothing to compare.")
+        changed = len(shared) < max(map(len, files))
+        for name in shared:
+            say(f"{name.removesuffix('.json')}:")
+            changed = _diff(files[0][name], files[1][name], metric) or changed
+    if changed:
+        raise typer.Exit(1)
+
+
+def _by_name(paths: Sequence[str]) -> dict[str, str]:
+    """The files of a job by name, in several folders with that of the folder, but for its hash."""
+    several = len({Path(path).parent for path in paths}) > 1
+    return {
+        f"{Path(path).parent.name.rpartition('-')[0]}/{Path(path).name}" if several else Path(path).name: path
+        for path in paths
+    }
+
+
+def _diff(one: str, other: str, metric: str | None) -> bool:
+    """Print what two signatures or files differ in; whether they do."""
     from metaeval.experiment.explaining.comparing import APART, NUMBERS, compare
     from metaeval.experiment.explaining.explain import is_file
 
@@ -170,7 +206,7 @@ def diff(
         if NUMBERS in found:
             rows = ", and every number of the sheet"
         say(f"The same in every choice{rows}.")
-        return
+        return False
     # Fields that all rows of several have changed alike are said once. The numbers of a sheet are no row.
     changed = [changes for name, changes in found.items() if name not in APART]
     fields = [change for change in changed[0] if change.kind == "field"] if len(changed) > 1 else []
@@ -180,7 +216,7 @@ def diff(
         if changes:
             say(name or "signatures")
             _show(changes)
-    raise typer.Exit(1)
+    return True
 
 
 def _show(changes: Sequence[Change]) -> None:

@@ -73,6 +73,17 @@ def show_findings(results: Sequence[Result], readings: Readings) -> None:
     show_sentences([*said, *(("!", text) for text in [*kept, *more])], console)
 
 
+def show_sentences(sentences: Sequence[str]) -> None:
+    """Print numbered sentences, below an empty line."""
+    from rich.console import Console
+
+    from metaeval.report.terminal import show_sentences as show
+
+    console = Console()
+    console.print()
+    show(((f"{number}.", text) for number, text in enumerate(sentences, start=1)), console)
+
+
 def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:
     """Say where the rest of a run is, by the short hash that its folder's name ends with.
 

@@ -12,6 +12,9 @@ from metaeval.report.result import FULL_SUPPORT, Result, Row
 _CUT = 0.01
 """Share of its tokens from which on it is said that a metric's input is cut."""
 
+_LEFT_OUT = 0.1
+"""Share of the chunks from which on it is said that they are left out."""
+
 
 def cautions(results: Sequence[Result]) -> list[str]:
     """What limits these findings: levels that are missing or say more than is there, few groups, missing scores, inputs
@@ -22,7 +25,7 @@ def cautions(results: Sequence[Result]) -> list[str]:
         of.setdefault(data_set(result), []).append(result)
     said: dict[str, list[str]] = {}
     for name, same in of.items():
-        for rule in (_missing_levels, _parts_of_evidence, _few_groups, _unscored, _cut, _warned, _certified):
+        for rule in (_missing_levels, _left_out, _parts_of_evidence, _few_groups, _unscored, _cut, _warned, _certified):
             for text in dict.fromkeys(rule(same)):
                 said.setdefault(text, []).append(name)
     return [f"{listed(names)}: {text}" if len(of) > 1 else sentence(text) for text, names in said.items()]
@@ -40,6 +43,16 @@ def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
             ]
             if absent and undefined:
                 yield f"no pair is {listed(absent, 'or')}, so {listed(undefined)} cannot be computed."
+
+
+def _left_out(results: Sequence[Result]) -> Iterable[str]:
+    """Chunks whose level is not known, where judging whole citations would keep them."""
+    for result in results[:1]:
+        most = max(result.rows, key=lambda row: sum(row.excluded.values()), default=None)
+        left = sum(most.excluded.values()) if most else 0
+        if most and result.unit == "chunk" and left > _LEFT_OUT * most.total:
+            why = plain(", ".join(most.excluded))
+            yield f"{left:,} of {most.total:,} chunks are left out ({why}); -u citation judges whole citations."
 
 
 def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:

@@ -20,7 +20,7 @@ def written(stem, folder=FOLDER):
 
 
 def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(cli):
-    ended = cli("compare", "overlap", "rouge", *QUICK)
+    ended = cli("compare", "overlap", "rouge", "--full", *QUICK)
 
     assert ended.code == 0
     protocols = ("classification", "correlation", "retrieval")
@@ -30,7 +30,7 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(cli):
         result, sheet = load_result(FOLDER / f"{name}.json"), load_sheet(FOLDER / f"{name}-pairs.json")
         pairs = [(pair.measure, pair.difference, pair.p) for pair in result.significance.comparisons]
         assert [(record["measure"], record["difference"], record["p"]) for record in sheet.records] == pairs
-    # With two metrics every measure is printed; closed forms where there are any.
+    # With --full every measure is printed; closed forms where there are any.
     assert all(label in ended.out for label in ("FS-NS", "Kendall", "NDCG@20", "DeLong", "Williams", "Steiger"))
 
 
@@ -45,6 +45,28 @@ def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli):
 
     again = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", "--full", *QUICK)
     assert "FS-PS" in again.out
+
+
+@pytest.mark.parametrize("metrics", [("overlap", "rouge"), ("overlap", "rouge", "bm25")])
+def test_the_first_screen_has_the_headline_pairs_and_what_they_mean(cli, monkeypatch, metrics):
+    monkeypatch.setenv("COLUMNS", "80")
+    ended = cli("compare", *metrics, *QUICK)
+
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert len(lines) <= 40
+    blocks = [line.strip() for line in lines if line.strip() in ("Overall", "Spearman", "NDCG@5")]
+    assert blocks == ["Overall", "Spearman", "NDCG@5"]
+    number = "p itself: one test" if len(metrics) == 2 else "over 3 tests of a column"
+    assert f"{number}; a run's table adds its tests" in ended.out
+    # What the sentences say is what the files hold.
+    alike = {record["spearman"] for record in load_sheet(FOLDER / "agreement.json").records}
+    text = " ".join(ended.out.split())
+    assert all(f"{value:.2f}" in text for value in (min(alike), max(alike)))
+    gains = [record["low"] for record in load_sheet(FOLDER / "complementarity.json").records]
+    assert ("No stack is shown to be better" in text) == all(low is None or low <= 0 for low in gains)
+    assert "Written: results/compare/" in ended.out
+    assert f"explain {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
 
 
 def test_of_many_metrics_neighbours_by_value_are_printed(cli):
@@ -96,7 +118,7 @@ def test_of_citations_there_is_no_position(cli):
 
 
 def test_a_note_that_several_tables_share_is_said_once(cli):
-    ended = cli("compare", "overlap", "rouge", *QUICK)
+    ended = cli("compare", "overlap", "rouge", "--full", *QUICK)
 
     assert ended.out.count("paired cluster permutation") == 1
     assert "data:mini" not in ended.out  # signatures stand in the files

@@ -115,6 +115,20 @@ def test_diff_ends_with_0_where_nothing_differs(cli):
     assert cli("diff", "unit:chunk|B:5", "unit:chunk|B:5").out == "The same in every choice.\n"
 
 
+def test_diff_of_two_jobs_compares_their_files_of_one_name(cli):
+    assert cli("run", "-m", "overlap", "-p", "correlation", *QUICK).code == 0
+    assert cli("run", "-m", "overlap", "-p", "correlation", "--set", "chunk.size=60", *QUICK).code == 0
+    folders = {path.parent.name for path in Path("results").glob("mini-*/correlation.json")}
+    one, other = (name.rpartition("-")[2] for name in folders)
+
+    same, differ = cli("diff", one, one), cli("diff", one, other)
+
+    assert (same.code, same.out.partition(":")[0]) == (0, "correlation")
+    assert differ.code == 1
+    assert "chunks" in differ.out
+    assert cli("diff", one, "ffffffff").code == 2
+
+
 def test_diff_ends_with_1_and_names_each_choice_and_number(cli):
     cli("run", "-m", "overlap", *QUICK, "--results", "one")
     cli("run", "-m", "overlap", *QUICK, "--results", "two", "--set", "chunk.size=60")

@@ -293,6 +293,14 @@ class TestCautions:
         assert [one.column.key for one in headlines([found], READINGS)] == ["fs_ns"]
         assert findings([found], READINGS)[0] == "a and b are not told apart by FS-NS."
 
+    def test_chunks_that_are_left_out_name_the_unit_that_keeps_them(self):
+        whole = A.scored + A.unscored
+        many, few = (made([A.model_copy(update={"excluded": {"no level": n}, "total": whole + n})]) for n in (whole, 1))
+        citations = many.model_copy(update={"unit": "citation"})
+        told = f"{whole:,} of {2 * whole:,} chunks are left out (no level); -u citation judges whole citations."
+        assert [text for text in cautions([many]) if "left out" in text] == [told]
+        assert not any("left out" in text for one in (few, citations) for text in cautions([one]))
+
     def test_a_level_that_holds_parts_of_evidence_says_what_can_be_had(self):
         values = {"fs_ps": {"full support": 0.633, "any support": 0.5}, "ps_ns": {"full support": 0.5}}
         found = [made([A], perfect=Perfect(values=values, full=266, incomplete=parts)) for parts in (195, 0)]

@@ -24,7 +24,7 @@ _NAMES = ("measure", "one", "other")
 POWER = 0.8
 
 # With more pairs the terminal shows those of neighbours.
-_MANY = 15
+_MANY = 6
 
 
 @dataclass(frozen=True)
