@@ -164,11 +164,11 @@ def _unfit(rows: Judgements) -> str:
 def _cautions(used: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
     """Warn about verdicts of yes and no that are read as the lower two of three levels."""
     three = set(np.unique(used.gold).tolist()) == {0.0, 1.0, 2.0}
-    if options.get("against") in CUTS or not three or not used.score.size or used.score.max() != 1:
+    if options.get("against") in CUTS or not three or np.unique(used.score).tolist() != [0.0, 1.0]:
         return ()
     return (
-        "Its verdicts are 0 and 1 only, and count as none and partial: where 1 means supported, say which levels that "
-        "is (--set protocol_options.verdicts.against=full, or =some).",
+        "Verdicts are 0 and 1 only, and count as none and partial: where 1 means supported, say which levels that is "
+        "(--set protocol_options.verdicts.against=full, or =some).",
     )
 
 

@@ -17,8 +17,12 @@ _KEPT = ("dataset", "split", "data", "unit", "pool", "results", "store")
 """Settings of the run that the next command repeats."""
 
 
-def next_step(given: Given, config: RunConfig, results: Sequence[Result], readings: Readings) -> str:
+def next_step(
+    given: Given, config: RunConfig, results: Sequence[Result], readings: Readings, decided: bool = False
+) -> str:
     """A command and what it tells; "" where the results suggest none. results: of one data set.
+
+    decided: all scores are levels, so that they are verdicts, which have measures of their own.
 
     A single metric needs another to be compared with. Of metrics that are not told apart one may ask how many citations
     it would take; and of one that leads alone, from which score on it says "supported".
@@ -36,7 +40,9 @@ def next_step(given: Given, config: RunConfig, results: Sequence[Result], readin
     known = [name.removeprefix(FILE_PREFIX) for name in config.metrics]
     typed = dict(zip(rows, known, strict=True)) if len(rows) == len(known) else {}
     leading = [typed.get(name, name) for name in top(first)]
-    if len(rows) == 1:
+    if decided and all(result.protocol != "verdicts" for result in results):
+        command, tells = ["evaluate", *known, "-p", "verdicts"], "how often these verdicts are right, as they stand"
+    elif len(rows) == 1:
         other = "bm25" if rows == ["overlap"] else "overlap"
         command, tells = ["compare", leading[0], other], "whether it differs from another metric"
         if rated:
@@ -57,4 +63,5 @@ def _options(given: Given) -> list[str]:
     for name in _KEPT:
         if given.settings.get(name) is not None:
             words += [flag_of(RunConfig.model_fields[name]).short or f"--{name}", str(given.settings[name])]
-    return words
+    # How the data are read.
+    return [*words, *(word for one in given.overrides if one.startswith("dataset_options.") for word in ("--set", one))]

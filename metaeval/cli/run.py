@@ -219,8 +219,8 @@ def _run(
     evaluation: Callable[[RunConfig, MetricProgress | None], Evaluated] | None = None,
 ) -> None:
     from metaeval.experiment.evaluation import named_protocols, readings_of
+    from metaeval.experiment.run import are_decided, write_run
     from metaeval.experiment.run import run as run_all
-    from metaeval.experiment.run import write_run
 
     with scoring_progress(given.quiet) as progress:
         found = (evaluation or run_all)(config, progress)
@@ -241,7 +241,7 @@ def _run(
     if not given.quiet:
         rated = any(result.unit == "rating" for result in found.results)
         say_rest(folder, config.results, whole=given.full, pairs=not rated)
-        if step := next_step(given, config, found.results, readings):
+        if step := next_step(given, config, found.results, readings, rated and are_decided(found)):
             say(f"Next: {step}")
 
 

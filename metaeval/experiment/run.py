@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
@@ -136,6 +138,12 @@ def _closed(
     return [
         certified(result, asked, frame, columns, config) for result, (asked, frame) in zip(found, readable, strict=True)
     ]
+
+
+def are_decided(found: Evaluated) -> bool:
+    """Whether the scores of every metric are levels, 0, 1 and 2."""
+    scores = [column.score[~np.isnan(column.score)] for column in found.columns if column.kind == "metric"]
+    return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
 
 
 def in_family(config: RunConfig, results: list[Result]) -> list[Result]:
