@@ -17,6 +17,7 @@ from metaeval.citation.human.model import MetaOptions
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig, variants
+from metaeval.corpus.dataset import Dataset
 from metaeval.errors import UserError
 from metaeval.experiment.explaining.explain import (
     GENERATE,
@@ -201,11 +202,15 @@ def _data(made: Recipe, fields: Mapping[str, str]) -> None:
         return
     name, split = match["name"], match["split"]
     if name not in {*registry.names("dataset"), *variants("datasets")}:
-        made.words += ["-d", "jsonl", "--data", "CORPUS"]
+        rated = fields.get("unit") == "rating"
+        kind, file, what = ("ratings", "RATINGS", "file of ratings") if rated else ("jsonl", "CORPUS", "corpus file")
+        made.words += ["-d", kind, "--data", file]
         made.note(
-            f"CORPUS is a corpus file that calls itself {name!r} and whose content has the hash {match['hash']}; "
+            f"{file} is a {what} that calls itself {name!r} and whose content has the hash {match['hash']}; "
             "'metaeval data list' does not have it."
         )
+        if rated:
+            _rated_options(made, fields, find_dataset(kind)[0])
         return
     try:
         dataset, of_variant, _ = find_dataset(name)
@@ -219,11 +224,17 @@ def _data(made: Recipe, fields: Mapping[str, str]) -> None:
     if dataset.files.get(split):
         made.note("The published files are fetched, or read from a folder: --data FOLDER.")
     # A rated set signs its options by their names; elsewhere a field of an option's name is another thing (unit).
-    signed = dataset.options.keys() & fields.keys() if fields.get("unit") == "rating" else set()
-    for key in sorted(signed):
-        made.setting(f"dataset_options.{key}", fields[key], dataset.options[key].default)
+    signed = _rated_options(made, fields, dataset) if fields.get("unit") == "rating" else set()
     if dataset.options.keys() - signed:
         made.note("Options of the data set are not in the signature; the hash of what was read is.")
+
+
+def _rated_options(made: Recipe, fields: Mapping[str, str], dataset: Dataset) -> set[str]:
+    """Repeat the options of a rated set that the signature holds; their names."""
+    signed = dataset.options.keys() & fields.keys()
+    for key in sorted(signed):
+        made.setting(f"dataset_options.{key}", fields[key], dataset.options[key].default)
+    return signed
 
 
 def _rows(made: Recipe, fields: Mapping[str, str]) -> None:
