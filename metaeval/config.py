@@ -169,14 +169,20 @@ class ComparisonConfig(Strict):
     tables of a data set)."""
 
 
+_RANGE = re.compile(r"\d{1,4}:\d{1,4}")
+
+
 class ExecutorConfig(Strict):
     """Where scoring runs; no score depends on it."""
 
     name: Literal["local", "ray"] = Field(default="local", examples=["local"])
     """Executor: local, processes of this machine; or ray, actors of a Ray cluster."""
-    workers: int = Field(default=0, ge=0, le=1024, examples=[2])
+    workers: int = Field(default=0, ge=0, le=1024, examples=[2, "8:64"])
     """Processes that score side by side, each with its own copy of the model and its share of the CPU's cores (0: one,
-    or one for each device; of ray, one for each GPU, or where there is none for each node)."""
+    or one for each device; of ray, one for each GPU, or where there is none for each node). Of ray, 8:64 begins with 8
+    and goes up to 64 while nodes join."""
+    most: int = Field(default=0, ge=0, le=1024)
+    """Most workers of a Ray cluster that grows: the second number of workers=8:64 (0: no more than workers)."""
     devices: Names = Field(default=(), examples=["0,1", "auto"])
     """CUDA devices by number, one process each; auto takes all (default: as the metric's option says)."""
     address: str = Field(default="", examples=["auto", "ray://head:10001"])
@@ -203,12 +209,27 @@ class ExecutorConfig(Strict):
             raise ValueError(f"{','.join(value)!r} names a device twice")
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _range(cls, values: Any) -> Any:
+        workers = values.get("workers") if isinstance(values, Mapping) else None
+        if not (isinstance(workers, str) and ":" in workers):
+            return values
+        if not _RANGE.fullmatch(workers):
+            raise ValueError(f"executor.workers is {workers!r}: it should be a number, or LEAST:MOST as in 8:64")
+        least, _, most = workers.partition(":")
+        return {**values, "workers": int(least), "most": int(most)}
+
     @model_validator(mode="after")
     def _of_one_kind(self) -> ExecutorConfig:
         if self.name == "ray" and self.devices:
             raise ValueError("Ray places its actors on GPUs by itself: leave executor.devices out")
-        if self.name != "ray" and self.address:
-            raise ValueError("executor.address is of a Ray cluster: ask for it with --executor ray")
+        if self.name != "ray" and (self.address or self.most):
+            one = "executor.address is" if self.address else "A range of workers is"
+            raise ValueError(f"{one} of a Ray cluster: ask for it with --executor ray")
+        if self.most and not 0 < self.workers <= self.most:
+            asked = f"executor.workers is {self.workers}:{self.most}"
+            raise ValueError(f"{asked}: the first should be 1 or more, and not above the second")
         return self
 
 
@@ -348,8 +369,11 @@ def changed_run(values: Mapping[str, Any], given: Mapping[str, Any], overrides: 
     """Build a run from a file's values with what was typed in their place; arguments else as of `validated`."""
     executor = values.get("executor")
     changed = {**EvidenceConfig.renamed(values), **given}
-    if isinstance(named := changed.get("executor"), str):  # by its name alone; the file's other settings of it stay
-        changed["executor"] = {**(executor if isinstance(executor, Mapping) else {}), "name": named}
+    if isinstance(named := changed.get("executor"), str):  # by its name alone
+        own = executor if isinstance(executor, Mapping) else {}
+        if own.get("name", ExecutorConfig().name) != named:  # another's devices or address are not for this one
+            own = {}
+        changed["executor"] = {**own, "name": named}
     for override in overrides:
         _apply(changed, override)
     return validated(RunConfig, changed, where)
@@ -495,6 +519,6 @@ def _apply(values: dict[str, Any], override: str) -> None:
         if not isinstance(place, dict):
             raise UserError(f"--set {override}: {parent!r} is a single value and has no {last!r} in it.")
     try:
-        place[last] = parse_yaml(text)
+        place[last] = text.strip() if _RANGE.fullmatch(text.strip()) else parse_yaml(text)
     except MalformedError as error:
         raise UserError(f"--set {override}: not YAML ({error}); text is safe in quotes, 'like this'.") from error

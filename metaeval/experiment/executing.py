@@ -27,7 +27,8 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
     if config.executor.name == "ray":
         from metaeval.scoring.executors.ray import RayPool
 
-        with closing(RayPool(config.executor.address, config.executor.workers)) as actors:
+        asked = config.executor
+        with closing(RayPool(asked.address, asked.workers, asked.most)) as actors:
             yield actors
         return
     if config.executor.alone:

@@ -58,10 +58,10 @@ def job_options(tiny, folder):
     return {**found, **{variant: found[base] for variant, base in variants.items()}}
 
 
-def chosen(names, options):
+def chosen(names, options, batch_tokens=96):
     """A run of these metrics in small batches, and so in many blocks."""
     owners = {name.partition(":")[0] for name in names}
-    small = {"batch_tokens": 96}
+    small = {"batch_tokens": batch_tokens}
     return RunConfig(
         metric_options={
             **{name: {**options.get(name, {}), **small} for name in names if ":" not in name},

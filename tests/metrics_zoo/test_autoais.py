@@ -1,6 +1,7 @@
 """AutoAIS against ALCE's outputs on tiny T5s, and against its definition written out on plain transformers."""
 
 import hashlib
+import os
 from math import exp
 
 import pytest
@@ -150,6 +151,21 @@ def test_both_scores_are_their_definition_whatever_the_batch(folder, defined, ba
         found = score_pairs(metric(folder, score=score, batch_tokens=batch_tokens), PAIRS)
         assert scores(found) == pytest.approx(values, abs=1e-5)
     assert len({round(value, 3) for value in defined[1]}) > 5
+
+
+def test_the_groups_of_prompts_do_not_depend_on_the_number_of_cores(folder, monkeypatch):
+    one = metric(folder, batch_tokens=200)
+
+    def groups(cores):
+        sizes = []
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+        one.model.ask(
+            [[7] * (5 + n % 40) for n in range(150)], lambda group: sizes.append(len(group)) or [0] * len(group)
+        )
+        return sorted(sizes)
+
+    assert groups(1) == groups(2) == groups(64)
+    assert 8 <= len(groups(1)) < 150
 
 
 def with_own_head(folder, path, solve):

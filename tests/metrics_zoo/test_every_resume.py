@@ -12,6 +12,7 @@ from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 
 pytest.importorskip("torch", reason="needs the extra 'models'")
 
+
 @pytest.fixture(scope="module")
 def texts():
     found = [(pair.source, pair.statement) for pair in metaeval.pairs(dataset="mini")]
@@ -61,3 +62,32 @@ def test_a_group_is_one_pass(options, texts):
     for names in JOBS:
         list(score_metrics(texts[:3], names, chosen(names, options), None, lambda label, *_: told.add(label)))
     assert told == {" + ".join(names) for names in JOBS}
+
+
+@pytest.mark.parametrize("name", ["alignscore", "autoais", "bartscore"])
+def test_batches_in_halves_move_the_last_digits_at_most(name, options, texts, monkeypatch):
+    """On a device that holds one item at a time; one module each passes batches of its own."""
+    import torch
+
+    from metaeval.scoring.backends import batches, likelihood, seq2seq
+
+    def scores():
+        ((_, _, found),) = score_metrics(texts, [name], chosen([name], options, batch_tokens=8192), None)
+        return [answer.score for answer in found.answers]
+
+    refused = []
+
+    def small(forward):
+        def limited(batch):
+            if len(batch) > 1:
+                refused.append(batch)
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return forward(batch)
+
+        return halves(limited)
+
+    whole, halves = scores(), batches.in_halves
+    for module in (batches, likelihood, seq2seq):
+        monkeypatch.setattr(module, "in_halves", small)
+    assert scores() == pytest.approx(whole, abs=1e-6)
+    assert refused

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
+
+from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     import torch
+
+_log = logging.getLogger("metaeval")
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -64,8 +70,9 @@ def run_batches(
     lengths = [length(item) for item in items]
     batches = list(length_batches(lengths, budget, WASTE if device == "cpu" else 4 * WASTE))
     found: dict[int, Answer] = {}
+    passed = in_halves(forward)
     with one_thread(), ThreadPoolExecutor(workers(device)) as pool:
-        answers = pool.map(lambda batch: forward([items[number] for number in batch]), batches)
+        answers = pool.map(lambda batch: passed([items[number] for number in batch]), batches)
         for batch, answer in zip(batches, answers, strict=True):
             found.update(zip(batch, answer, strict=True))
     if work is not None:
@@ -73,6 +80,42 @@ def run_batches(
         work.useful += sum(lengths)
         work.padded += sum(lengths[batch[0]] * len(batch) for batch in batches)
     return [found[number] for number in range(len(items))]
+
+
+def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[list[Item]], Sequence[Answer]]:
+    """`forward`, which passes a batch that the device's memory does not hold in two halves, as often as need be.
+
+    A half gives other last digits than the whole, as any other batch does, so a warning says it. The next batch is
+    passed whole again: what a score is may depend on its own batch, but not on those before it.
+
+    Raises `UserError` where one item alone is too much.
+    """
+    import torch
+
+    def passed(batch: list[Item]) -> Sequence[Answer]:
+        try:
+            return forward(batch)
+        except torch.OutOfMemoryError as error:
+            if len(batch) == 1:
+                raise UserError(
+                    "One text alone does not fit into the device's memory beside the model: ask for dtype=bfloat16, "
+                    "for smaller chunks (--set chunk.size=100), or for another device."
+                ) from error
+        torch.cuda.empty_cache()
+        _say_halved()
+        middle = (len(batch) + 1) // 2
+        return [*passed(batch[:middle]), *passed(batch[middle:])]
+
+    return passed
+
+
+@cache
+def _say_halved() -> None:
+    """Once is enough: where memory is short, many batches do not fit."""
+    _log.warning(
+        "A batch did not fit into the device's memory and was passed in two halves, as any other will be: such scores "
+        "can differ in the last digits from a larger device's. A smaller batch_tokens (option of the metric) avoids it."
+    )
 
 
 def pad(rows: Sequence[Sequence[int]], value: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:

@@ -14,7 +14,7 @@ from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from metaeval.errors import UserError
-from metaeval.scoring.backends.batches import Work, one_thread, workers
+from metaeval.scoring.backends.batches import Work, in_halves, one_thread, workers
 from metaeval.scoring.backends.models import pack_linears
 from metaeval.scoring.backends.tokens import TextTokens
 
@@ -156,7 +156,8 @@ class BartLikelihood:
         """Pass items through `forward` in batches of up to `batch_tokens`, side by side on the CPU's cores."""
         import torch
 
-        def quiet(batch: Sequence[Item]) -> list[Answer]:
+        @in_halves
+        def quiet(batch: list[Item]) -> list[Answer]:
             with torch.inference_mode():
                 return forward(batch)
 

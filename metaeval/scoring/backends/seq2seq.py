@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 from transformers.models.t5.modeling_t5 import T5Attention, T5LayerCrossAttention
 
-from metaeval.scoring.backends.batches import WASTE, Work, length_batches, one_thread, pad, workers
+from metaeval.scoring.backends.batches import WASTE, Work, in_halves, length_batches, one_thread, pad, workers
 from metaeval.scoring.backends.checkpoint import ModelFolder
 from metaeval.scoring.backends.models import DType, load_model
 
@@ -116,10 +116,11 @@ class Seq2Seq:
         padding costs it next to nothing.
         """
         lengths = [len(prompt) for prompt in prompts]
-        share = sum(lengths) // workers(self._device)  # no core goes without for the sake of larger groups
-        tokens = max(self._batch_tokens, min(_GROUP * self._batch_tokens, share))
+        # Eight cores and fewer each have a group. How many there are is not asked: scores would move with it.
+        tokens = max(self._batch_tokens, min(_GROUP * self._batch_tokens, sum(lengths) // 8))
         groups = list(length_batches(lengths, tokens, waste=1.0))
 
+        @in_halves
         def answer(group: list[int]) -> Sequence[Answer]:
             with torch.inference_mode():
                 return read(self._encode([prompts[number] for number in group]))

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count, islice
 from typing import Any, Protocol
 
 from metaeval.errors import UserError
@@ -63,7 +64,7 @@ class Child(Protocol):
 class Pool(ABC):
     """Workers that score the jobs they are given, one job after the other; started by the first of them.
 
-    size: how many there are.
+    size: how many there are at most.
     """
 
     def __init__(self, size: int) -> None:
@@ -84,7 +85,11 @@ class Pool(ABC):
 
     @abstractmethod
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait until one or more of these workers have answered, or ended; their numbers."""
+        """Wait until one or more of these workers have answered, or ended; their numbers. There may be none."""
+
+    def unplaced(self, children: Mapping[int, Child]) -> Sequence[int]:
+        """Workers that find no room, and whose blocks others can score. `size` may be another one afterwards."""
+        return ()
 
     def run(self, recipe: Recipe, context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
         """Score tasks; a block is given back when its worker has scored it.
@@ -103,6 +108,10 @@ class Pool(ABC):
                 if not any(child.pieces for child in self._children.values()):
                     return
                 yield from self._listen(waiting)
+                for number in self.unplaced(self._children):
+                    child = self._children.pop(number)
+                    child.stop()
+                    waiting.extendleft(reversed(child.pieces))
         except BaseException:
             self.close()
             raise
@@ -125,10 +134,12 @@ class Pool(ABC):
 
     def _hand_out(self, drawn: Iterator[Task], waiting: deque[Piece]) -> None:
         """Give every worker what it can take, one piece to each before any has two."""
-        for count in range(AHEAD):
-            for number in range(self.size):
+        free = (number for number in count() if number not in self._children)
+        seats = [*sorted(self._children), *islice(free, max(self.size - len(self._children), 0))]
+        for held in range(AHEAD):
+            for number in seats:
                 child = self._children.get(number)
-                if child is not None and len(child.pieces) > count:
+                if child is not None and len(child.pieces) > held:
                     continue
                 piece = waiting.popleft() if waiting else _whole(next(drawn, None))
                 if piece is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -18,7 +19,8 @@ from metaeval.scoring.executors.local import WORKER
 from metaeval.scoring.executors.pool import Child, Piece, Pool
 
 _log = logging.getLogger("metaeval")
-_PATIENCE = 60.0  # seconds without an answer after which a word is said
+_LOOK = 10.0  # seconds between looks at the cluster's nodes
+_PATIENCE = 60.0  # seconds without an actor that has begun after which a word is said
 
 
 class _Actor:
@@ -33,6 +35,10 @@ class _Actor:
             os.sched_setaffinity(0, (own[first:] + own[:first])[:cores])
         self._scorer = import_module(WORKER).Scorer()
 
+    def here(self) -> dict[str, Any]:
+        """Nothing: it has a place."""
+        return {}
+
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to one message."""
         found: dict[str, Any] = self._scorer.answer(message)
@@ -40,12 +46,14 @@ class _Actor:
 
 
 class _Remote:
-    """An actor as the driver sees it: its answers come in the order of the messages."""
+    """An actor as the driver sees it: its answers come in the order of the messages. placed: it is on a node."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self.pieces: deque[Piece] = deque()
         self.ready = False
-        self.asked: deque[Any] = deque()
+        self.placed = False
+        self.asked: deque[Any] = deque([actor.here.remote()])
+        self.since = time.monotonic()
         self._ray = ray
         self._actor = actor
         self._ended = ""
@@ -57,7 +65,9 @@ class _Remote:
     def receive(self) -> list[dict[str, Any]] | None:
         """The next answer; None when the actor has ended."""
         try:
-            return [self._ray.get(self.asked.popleft())]
+            answer = self._ray.get(self.asked.popleft())
+            self.placed = True
+            return [answer] if answer else []
         except (self._ray.exceptions.RayActorError, self._ray.exceptions.OutOfMemoryError) as error:
             self._ended = str(error).strip().splitlines()[0]
             return None
@@ -78,27 +88,31 @@ def _reach(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
-def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
-    """The most cores that each worker can have with all of them placed; 0 where there are more workers than cores.
+def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
+    """How many workers with so many cores find a place. Where there are GPUs each worker takes one.
 
-    nodes: cores and GPUs of each. Where there are GPUs each worker takes one.
+    nodes: cores and GPUs of each.
     """
     gpus = any(gpu for _, gpu in nodes)
-    for cores in range(max(core for core, _ in nodes), 0, -1):
-        if sum(min(core // cores, gpu) if gpus else core // cores for core, gpu in nodes) >= workers:
-            return cores
-    return 0
+    return sum(min(core // cores, gpu) if gpus else core // cores for core, gpu in nodes)
+
+
+def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
+    """The most cores that each worker can have with all of them placed; 0 where there are more workers than cores."""
+    most = max((core for core, _ in nodes), default=0)
+    return next((cores for cores in range(most, 0, -1) if room(nodes, cores) >= workers), 0)
 
 
 class RayPool(Pool):
     """Actors of a Ray cluster. address: of the cluster; empty for one on this machine, which ends with the pool.
 
-    workers: how many; 0 for one on each GPU of the cluster, or where it has none on each node.
+    workers: how many; 0 for one on each GPU of the cluster, or where it has none on each node. most: how many there may
+    be while nodes join, each with the cores that it has at the beginning; 0 for no more than `workers`.
 
     Raises `UserError` where Ray is not installed, and where the cluster is not there or has no room.
     """
 
-    def __init__(self, address: str, workers: int) -> None:
+    def __init__(self, address: str, workers: int, most: int = 0) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             import ray
@@ -118,25 +132,48 @@ class RayPool(Pool):
                     f"There is no Ray cluster at {address or 'this machine'} ({error}): start one with 'ray start "
                     "--head', or leave executor.address out for one on this machine."
                 ) from error
-        alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        nodes = [(int(node.get("CPU", 0)), int(node.get("GPU", 0))) for node in alive]
+        nodes = self._nodes()
         gpus = sum(gpu for _, gpu in nodes)
         super().__init__(workers or gpus or len(nodes))
-        if gpus and self.size > gpus:
+        if gpus and not most and self.size > gpus:
             self.close()
             raise UserError(f"executor.workers is {self.size}, and the cluster has {gpus} GPUs: each worker takes one.")
+        self._most = most or self.size
         self._gpus = int(bool(gpus))
-        self._cores = share(nodes, self.size)
+        self._cores = share(nodes, self.size) or int(bool(most))
+        self._began = self._looked = time.monotonic()
         self._told = False
+
+    def _nodes(self) -> list[tuple[int, int]]:
+        alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        return [(int(node.get("CPU", 0)), int(node.get("GPU", 0))) for node in alive]
 
     def start(self, number: int) -> Child:
         """Start an actor; it is placed where its cores, or its GPU, are free."""
         # Next to none where there are more workers than cores, so that all are placed.
-        cores = self._cores if self._cores * self.size <= self._ray.cluster_resources().get("CPU", 1) else 0.01
-        kind = self._ray.remote(num_cpus=cores, num_gpus=self._gpus, max_restarts=0, scheduling_strategy="SPREAD")(
-            _Actor
-        )
+        kind = self._ray.remote(
+            num_cpus=self._cores or 0.01, num_gpus=self._gpus, max_restarts=0, scheduling_strategy="SPREAD"
+        )(_Actor)
         return _Remote(self._ray, kind.remote(number, self._cores, os.getcwd()))
+
+    def unplaced(self, children: Mapping[int, Child]) -> Sequence[int]:
+        """Actors that wait for a place while others have one; now and then, when the nodes are counted anew."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK:
+            return ()
+        self._looked = now
+        actors = {number: child for number, child in children.items() if isinstance(child, _Remote)}
+        placed = sum(actor.placed for actor in actors.values())
+        if not placed:
+            if now - self._began > _PATIENCE and not self._told:
+                self._told = True
+                _log.warning("No actor has a place yet: the cluster may be busy (%s cores for each).", self._cores)
+            return ()
+        waiting = [number for number, actor in actors.items() if not actor.placed and now - actor.since >= _LOOK]
+        if self._cores:
+            found = placed if waiting else room(self._nodes(), self._cores)
+            self.size = max(min(found, self._most), 1)
+        return waiting
 
     def pack(self, message: Mapping[str, Any]) -> Any:
         """A job's texts go to the cluster's memory once; a block is a few numbers."""
@@ -146,10 +183,7 @@ class RayPool(Pool):
         """Wait for the next answer of each actor."""
         actors = {number: child for number, child in children.items() if isinstance(child, _Remote) and child.asked}
         asked = {child.asked[0]: number for number, child in actors.items()}
-        ready, _ = self._ray.wait(list(asked), num_returns=1, timeout=_PATIENCE)
-        if not ready and not self._told and not any(child.ready for child in actors.values()):
-            self._told = True
-            _log.warning("No actor has begun yet: the cluster may be busy (%s cores are asked for each).", self._cores)
+        ready, _ = self._ray.wait(list(asked), num_returns=1, timeout=_LOOK)
         return [asked[one] for one in ready]
 
     def close(self) -> None:

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.errors import UserError
+from metaeval.scoring.backends import batches
 from metaeval.scoring.backends.batches import WASTE, Work, length_batches, run_batches
 
 pytest.importorskip("torch", reason="needs the extra 'models'")
@@ -50,10 +52,28 @@ def test_answers_come_in_order_and_work_is_counted(items, budget):
     assert work.useful <= work.padded <= work.useful / (1 - WASTE) + 1e-6
 
 
-def test_batches_run_side_by_side_with_one_torch_thread_each(monkeypatch):
+def test_a_batch_that_memory_does_not_hold_is_passed_in_halves(caplog):
     import torch
 
-    from metaeval.scoring.backends import batches
+    sizes = []
+
+    def forward(batch):
+        sizes.append(len(batch))
+        if len(batch) > 3 or "huge" in batch:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return [item * 2 for item in batch]
+
+    batches._say_halved.cache_clear()
+    assert run_batches([*range(20)], lambda _: 1, forward, 100, "cpu") == [2 * number for number in range(20)]
+    assert max(sizes) == 20
+    assert sum(size <= 3 for size in sizes) == 8
+    assert caplog.text.count("did not fit into the device's memory and was passed in two halves") == 1
+    with pytest.raises(UserError, match=r"^One text alone does not fit into the device's memory"):
+        run_batches([1, "huge", 2], lambda _: 1, forward, 100, "cpu")
+
+
+def test_batches_run_side_by_side_with_one_torch_thread_each(monkeypatch):
+    import torch
 
     monkeypatch.setattr(batches, "workers", lambda device: 3)
     together = threading.Barrier(3, timeout=30)  # passes only if three batches are under way at once

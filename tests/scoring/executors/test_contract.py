@@ -1,7 +1,6 @@
 """Every bundled metric's stand-in at every place: the rows that one process stores, to the bit."""
 
 import json
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -33,14 +32,14 @@ def config(tiny, tmp_path_factory):
     """A run of all metrics over a part of the mini corpus, in blocks of a few pairs."""
     folder = tmp_path_factory.mktemp("contract")
     rows = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
-    few = [row["id"] for row in rows if row["type"] == "document"][:3]
-    citations = [row for row in rows if row["type"] == "citation" and row["document"] in few]
-    kept = {*few, *(row["statement"] for row in citations)}
+    first = next(row["id"] for row in rows if row["type"] == "document")
+    citations = [row for row in rows if row["type"] == "citation" and row["document"] == first][::5]
+    kept = {first, *(row["statement"] for row in citations)}
     lines = [json.dumps(row) for row in rows if row["type"] == "corpus" or row.get("id") in kept]
     path = folder / "few.jsonl"
     path.write_text("".join(f"{line}\n" for line in dict.fromkeys([*lines, *map(json.dumps, citations)])))
-    data = {"dataset": "jsonl", "data": path, "metrics": METRICS, "chunk": {"size": 20}}
-    run = chosen(MODELS, job_options(tiny, folder)).model_dump(exclude_unset=True)
+    data = {"dataset": "jsonl", "data": path, "metrics": METRICS, "chunk": {"size": 60}}
+    run = chosen(MODELS, job_options(tiny, folder), batch_tokens=24).model_dump(exclude_unset=True)
     return metaeval.RunConfig(**{**run, **data})
 
 

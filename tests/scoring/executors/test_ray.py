@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,33 @@ def test_a_cluster_that_is_not_there_is_said(monkeypatch):
         worker_pool(RunConfig(executor={"name": "ray", "address": "127.0.0.1:1"})),
     ):
         pass
+
+
+def test_workers_come_and_go_with_the_nodes(cluster, monkeypatch):
+    from metaeval.scoring.executors import ray as executor
+
+    monkeypatch.setattr(executor, "_LOOK", 1.0)
+    one = scored()["toys:Company"]
+    blocks = len(begun())
+    Path("log").unlink()
+
+    def working(count):
+        deadline = time.monotonic() + 120
+        while not Path("log").exists() or len({each["pid"] for each in begun()}) < count:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    with ThreadPoolExecutor(1) as aside:  # Ray starts nodes in the main thread alone
+        config = RunConfig(executor={"name": "ray", "workers": "2:4"}, metric_options={"toys:Company": {"pause": 1.5}})
+        run = aside.submit(lambda: list(score_metrics(TEXTS, ["toys:Company"], config)))
+        working(2)
+        nodes = [cluster.add_node(num_cpus=1, object_store_memory=100_000_000) for _ in range(2)]
+        working(4)
+        for node in nodes:
+            cluster.remove_node(node, allow_graceful=False)
+        ((_, _, found),) = run.result()
+    assert found.answers == one.answers
+    assert len({each["pid"] for each in begun()}) in (4, 5)  # of five nodes, and one that took a lost one's place
+    times = Counter(str(each["block"]) for each in begun())
+    assert len(times) == blocks
+    assert sum(times.values()) - blocks <= 2 * 2
