@@ -185,7 +185,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     """
 
     checkpoint = published("large")
-    large = True
+    cpu_batch = 1024
     Options = AlignScoreOptions
     card = MetricCard(
         name="alignscore",

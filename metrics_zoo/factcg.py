@@ -42,7 +42,7 @@ class FactCG(LoadedModelMetric):
     """
 
     checkpoint = Checkpoint("yaxili96/FactCG-DeBERTa-v3-Large", "1.7 GB, MIT")
-    large = True
+    cpu_batch = 1024
     Options = FactCGOptions
     card = MetricCard(
         name="factcg",

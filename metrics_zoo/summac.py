@@ -76,7 +76,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
     @property
     def block_tokens(self) -> int:
         """Fewer than for other metrics: a source is read once for every sentence of each of its statements."""
-        return 4 * self.batch_tokens
+        return super().block_tokens // 4
 
     @cached_property
     def splitter(self) -> Splitter:

@@ -134,6 +134,10 @@ def score(
     """Score the data and write one score file per metric.
 
     \b
+    A shard's task that gets SIGTERM finishes the block in hand if there is time for
+    it (Slurm's --signal), and ends with exit code 75; started again it goes on.
+
+    \b
     Examples:
       metaeval score -m overlap,minilm-cosine -d wice --data ../shared/data --out scores/wice
       metaeval score -m rouge --format parquet
@@ -141,6 +145,7 @@ def score(
       metaeval evaluate results/rouge.jsonl     (the same tables, from the file)
     """
     from metaeval.experiment.metrics import able_defaults
+    from metaeval.experiment.notice import EXIT_CODE, EndedError
     from metaeval.experiment.run import export_scores, requests_of
     from metaeval.experiment.sharding import export_shard, read_shard
 
@@ -157,8 +162,12 @@ def score(
             if task is None
             else export_shard(run_config, task, out, progress)
         )
-        for line in lines:
-            say(line)
+        try:
+            for line in lines:
+                say(line)
+        except EndedError:
+            say("metaeval: ended as asked. Finished blocks are written; the same command goes on from there.", err=True)
+            raise typer.Exit(EXIT_CODE) from None
 
 
 @opt.takes("config dataset split data unit pool set")

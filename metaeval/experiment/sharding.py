@@ -18,6 +18,7 @@ from metaeval.experiment.answers import reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
 from metaeval.experiment.executing import executed, package_versions, worker_pool
 from metaeval.experiment.metrics import MetricProgress, load_metric, metric_groups, plug_in
+from metaeval.experiment.notice import Notice, noticed
 from metaeval.experiment.prepared_run import prepare
 from metaeval.files import sha256_json
 from metaeval.reading import parquet_library, read_text
@@ -85,15 +86,17 @@ def export_shard(
     """Score a shard of the run's blocks with each metric, into parts; yields a line about each metric.
 
     Blocks that a part in the folder has are not scored again. An interrupted task keeps every finished block. Raises
-    `UserError` for a metric that cannot be sharded, before anything is scored.
+    `UserError` for a metric that cannot be sharded, before anything is scored, and `EndedError` where SIGTERM came.
     """
     parquet_library()
     names = shardable(config)
     whole = prepare(config)
-    with worker_pool(config) as pool:
+    with noticed() as notice, worker_pool(config) as pool:
         for group in metric_groups(names, config):
             texts = reading(whole, load_metric(group[0], config)).texts
-            yield from _export_group(group, texts, config, shard, folder, progress, pool)
+            yield from _export_group(group, texts, config, shard, folder, progress, pool, notice)
+            if notice.given:
+                break
 
 
 def shardable(config: RunConfig) -> list[str]:
@@ -126,6 +129,7 @@ def _export_group(
     folder: Path,
     progress: MetricProgress | None,
     pool: Pool | None,
+    notice: Notice,
 ) -> Iterator[str]:
     label = " + ".join(group)
     metrics = [load_metric(name, config) for name in group]
@@ -146,7 +150,7 @@ def _export_group(
             progress(label, scored, total)
         execute = executed(pool, group, metrics, config)
         with ExitStack() as stack:
-            writers = []
+            writers: list[PartWriter] = []
             for place, identity in zip(places, job.identities, strict=True):
                 note = PartNote(
                     identity=sha256_json(dict(identity)),
@@ -157,14 +161,21 @@ def _export_group(
                 )
                 writers.append(PartWriter(place, note))
                 stack.callback(writers[-1].close)  # whatever ends the task
+
+            def keep() -> None:
+                for writer in writers:
+                    writer.close()
+
+            notice.keep = keep
             tasks = (job.task(block, lacking[block.number]) for block in left)
-            for task, answers in execute(context_of(job.unique.values()), tasks):
-                for number, found in zip(task.wanted, answers, strict=True):
-                    writers[number].add(job.plan.blocks[task.block], found)
+            for task, answers in execute(context_of(job.unique.values()), notice.until(tasks)):
+                with notice.writing(task):
+                    for number, found in zip(task.wanted, answers, strict=True):
+                        writers[number].add(job.plan.blocks[task.block], found)
                 scored += len(task.keys)
                 if progress:
                     progress(label, scored, total)
-    for name, place in zip(group, places, strict=True):
+    for name, place in zip(group, places, strict=True) if not notice.given else ():
         yield f"{place}: {name}, shard {shard.index} of {shard.count}: {len(own):,} of {len(job.plan.blocks):,} blocks"
 
 
@@ -380,12 +391,16 @@ def _verify_plan(
         job, device = _sharded([metric], reading(prepare(config), metric).texts), device_of(metric)
     if plan_folder(place.parents[1], job.identities[0], job.plan) != place:
         raise UserError(
-            f"{place} is not what this machine makes of {note.metric!r}: the data, the code, the model's files or the "
-            "kind of device are others here."
+            f"{place} is not what this machine makes of {note.metric!r}: the data, the code or the model's files are "
+            "others here."
         )
     ids = {block.number: block.id for block in job.plan.blocks}
     known = {}
-    for path, part in part_notes(place).items():
+    if not (parts := part_notes(place)):
+        raise UserError(
+            f"{place} ({note.metric}) has no part yet, so there is nothing to compare: score a shard first."
+        )
+    for path, part in parts.items():
         for block, rows in read_part(path, part):
             if ids.get(block.number) != block.id:
                 raise UserError(f"{path} holds a block that its plan does not have: delete it, and score it again.")

@@ -7,7 +7,9 @@ answered with the scores in one line of its standard output. It ends at once whe
 from __future__ import annotations
 
 import json
+import logging
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from queue import SimpleQueue
@@ -26,6 +28,7 @@ from metaeval.scoring.work import Work
 
 def main() -> None:
     """Answer one line after the other; an error's sentence goes back as an answer."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to a whole job: the process that asks decides what is finished
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a model's packages print is no answer
     lines: SimpleQueue[bytes] = SimpleQueue()
@@ -43,19 +46,35 @@ def _read(pipe: IO[bytes], lines: SimpleQueue[bytes]) -> None:
     os._exit(0)  # nobody is left to whom a score could be told
 
 
+class _Warnings(logging.Handler):
+    """Keeps what is warned of, for the process that asks."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it."""
+        self.texts.append(record.getMessage())
+
+
 class Scorer:
     """What a worker does with its lines."""
 
     def __init__(self) -> None:
         self._recipe: Any = None
         self._label, self._context, self._work = "", Context((), ()), Work(())
+        self._said = _Warnings(logging.WARNING)
+        logging.getLogger("metaeval").addHandler(self._said)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to a job, or to a block of it; the sentence of a `UserError` is one."""
+        """The answer to a job, or to a block of it, with the warnings on the way; a `UserError`'s sentence is one."""
         try:
-            return self.begin(message) if "recipe" in message else self.score(message)
+            found = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:
-            return {"error": str(error)}
+            found = {"error": str(error)}
+        said, self._said.texts = self._said.texts, []
+        return {**found, "said": said} if said else found
 
     def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Make a job's metrics, and prepare them for its texts; what was there before is let go first."""

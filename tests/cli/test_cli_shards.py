@@ -17,8 +17,9 @@ import pytest
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
 from metaeval.config import RunConfig  # noqa: E402
-from metaeval.experiment import sharding  # noqa: E402
+from metaeval.experiment import notice, sharding  # noqa: E402
 from metaeval.scoring import shardfile  # noqa: E402
+from metaeval.scoring.executors.contract import Task  # noqa: E402
 
 TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
 METRICS = "overlap,bm25,toys:Company,toys:Observed,toys:Doubled"
@@ -141,6 +142,84 @@ def test_an_interrupted_task_keeps_its_blocks_and_goes_on(cli, corpus, score, pl
     assert stored("merged.sqlite") == plain("toys:Company")
 
 
+def asked_to_end(corpus, pause, more):
+    """Start a task of one shard, send it SIGTERM in a block, and wait: its exit code, words, and blocks begun then."""
+    options = json.dumps({"toys:Company": {"pause": pause}})
+    command = [
+        sys.executable,
+        "-m",
+        "metaeval",
+        "score",
+        "-m",
+        "toys:Company",
+        *corpus,
+        "--shard",
+        "0/1",
+        "-o",
+        "shards",
+    ]
+    task = subprocess.Popen(
+        [*command, "-q", "-s", f"metric_options={options}", *more], stderr=subprocess.PIPE, text=True
+    )
+    while not Path("log").exists() or len(Path("log").read_text().splitlines()) < 3:
+        assert task.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.1)
+    begun = len(Path("log").read_text().splitlines())
+    task.send_signal(signal.SIGTERM)
+    _, err = task.communicate(timeout=60)
+    return task.returncode, err, begun
+
+
+@pytest.mark.parametrize("more", [(), pytest.param(("-s", "executor.workers=2"), marks=pytest.mark.slow)])
+def test_a_task_that_is_asked_to_end_finishes_what_it_has_in_hand(more, cli, corpus, score, plain, stored):
+    code, err, begun = asked_to_end(corpus, 0.4, more=more)
+    assert (code, err) == (
+        75,
+        "metaeval: ended as asked. Finished blocks are written; the same command goes on from there.\n",
+    )
+    (state,) = sharding.shard_states(Path("shards"))
+    lines = len(Path("log").read_text().splitlines())
+    assert state.note.blocks - len(state.missing) == lines
+    assert begun <= lines <= begun + len(more)  # a worker has the next block in hand too
+    score("0/1", metrics="toys:Company")
+    assert len(Path("log").read_text().splitlines()) == state.note.blocks
+    assert cli("shards", "merge", "shards", "--store", "merged.sqlite").code == 0
+    assert stored("merged.sqlite") == plain("toys:Company")
+
+
+def test_a_task_without_the_time_for_a_block_stops_at_once(monkeypatch):
+    monkeypatch.setattr(notice, "seconds_left", lambda: 0.2)
+    kept, done = [], []
+
+    def run(seconds):
+        """A block that takes so long, and one that gets the signal and would take a minute."""
+        with notice.noticed() as end:
+            end.keep = lambda: kept.append(done.copy())
+            for task in end.until([Task(number, (), (), (0,)) for number in range(3)]):
+                if task.block:
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    time.sleep(60)
+                time.sleep(seconds)
+                with end.writing(task):
+                    done.append(task.block)
+
+    began = time.monotonic()
+    for seconds in (0.3, 0.1):  # no time for another; time for one that takes as long
+        with pytest.raises(notice.EndedError):
+            run(seconds)
+    assert (done, kept) == ([0, 0], [[0, 0]])
+    assert time.monotonic() - began < 30
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_the_time_that_is_left_is_slurms_where_it_is_near(monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    for end, left in (("1120", 110.0), ("1005", notice.GRACE), ("9000", notice.GRACE), ("", notice.GRACE)):
+        monkeypatch.setenv("SLURM_JOB_END_TIME", end)
+        assert notice.seconds_left() == left
+
+
 def test_failed_pairs_are_counted_and_not_merged(cli, score, plain, stored):
     score("0/2", "1/2", metrics="toys:Sometimes")
     assert " failed" in cli("shards", "status", "shards").out
@@ -222,6 +301,13 @@ def test_verify_scores_blocks_again(cli, refused, score):
     assert ended.out.endswith("NOT as it should be: do not merge these shards.\n")
     Path("made.jsonl").write_text(Path("made.jsonl").read_text().replace("was opened", "was closed"))
     assert "is not what this machine makes of" in refused("shards", "verify", "shards", "-q")
+
+
+def test_verify_of_a_plan_without_parts_says_that_nothing_was_compared(refused, score):
+    score("0/1", metrics="overlap")
+    part_of("overlap").unlink()
+    said = refused("shards", "verify", "shards", "-q")
+    assert said.endswith("(overlap) has no part yet, so there is nothing to compare: score a shard first.")
 
 
 def test_verify_scores_where_it_is_told_to(cli, refused, score):

@@ -74,15 +74,21 @@ class ModelMetric(Metric):
 
         return pick_device(self.options.device)
 
+    # Tokens of a batch on the CPU, which fit a core's cache; half as many keep a large model's states in it.
+    cpu_batch: ClassVar[int] = 2048
+
     @property
     def batch_tokens(self) -> int:
-        """Tokens of a batch: 2,048 fit a CPU core's cache, a GPU needs more to be busy."""
-        return int(self.options.batch_tokens) or (2048 if self.device == "cpu" else 32_768)
+        """Tokens of a batch: a GPU needs more to be busy."""
+        return int(self.options.batch_tokens) or (self.cpu_batch if self.device == "cpu" else 32_768)
 
     @property
     def block_tokens(self) -> int:
-        """Blocks of 16 batches: enough to sort by length, little enough to lose when a run is killed."""
-        return 16 * self.batch_tokens
+        """Blocks of 16 batches of a CPU: enough to sort by length, little enough to lose when a run is killed.
+
+        The device is not asked: a plan is the same on all, and in a process that has none.
+        """
+        return 16 * (int(self.options.batch_tokens) or self.cpu_batch)
 
     def identity(self) -> dict[str, Any]:
         """The metric's identity with `weights`, the fingerprint of the model's files."""
@@ -109,20 +115,10 @@ class ModelMetric(Metric):
 class LoadedModelMetric(ModelMetric):
     """A metric on one model in memory, loaded before the first score."""
 
-    # On the CPU half the usual batch keeps a large model's states in memory that is used again and again.
-    large: ClassVar[bool] = False
-
     @cached_property
     @abstractmethod
     def model(self) -> Any:
         """The model, loaded when first asked for."""
-
-    @property
-    def batch_tokens(self) -> int:
-        """Tokens of a batch; half as many on the CPU for a large model."""
-        if self.large and not self.options.batch_tokens and self.device == "cpu":
-            return 1024
-        return super().batch_tokens
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Load the model."""

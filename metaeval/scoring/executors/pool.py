@@ -165,6 +165,8 @@ class Pool(ABC):
             if messages is None and self._bury(number, waiting):
                 yield from self._give_up(waiting)
             for message in messages or ():
+                for text in message.get("said", ()):
+                    _log.warning("%s", text)
                 if "error" in message:
                     error = error or message["error"]
                 elif "ready" in message:

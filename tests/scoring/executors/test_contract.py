@@ -12,6 +12,7 @@ pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 
 import metaeval
 from metaeval import registry
+from metaeval.config import ExecutorConfig
 from metaeval.experiment.executing import worker_pool
 from metaeval.experiment.metrics import load_metric, score_in
 from metaeval.experiment.prepared_run import prepare
@@ -93,7 +94,6 @@ def test_local_workers(workers, config, alone, tmp_path):
 @pytest.mark.ray
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_actors_of_a_cluster(workers, config, alone, cluster, tmp_path):
-    told = config.model_copy(update={"executor": {"name": "ray", "workers": workers}})
-    told = metaeval.RunConfig(**told.model_dump(exclude={"trust_config"}))
-    with worker_pool(told) as pool:
+    executor = ExecutorConfig(name="ray", workers=workers)
+    with worker_pool(config.model_copy(update={"executor": executor})) as pool:
         assert scored(config, pool, tmp_path / "scores.sqlite") == alone

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.config import ExecutorConfig, RunConfig
+from metaeval.config import ExecutorConfig, RunConfig, load_run
 from metaeval.errors import UserError
+from metaeval.experiment import executing
 from metaeval.experiment.answers import answer_rows
 from metaeval.experiment.metrics import score_metrics
 from metaeval.experiment.prepared_run import prepare
@@ -167,6 +168,29 @@ def test_code_that_changes_under_a_run_is_not_mixed(folder):
         scored(workers=2, progress=change)
 
 
+def test_other_packages_than_the_drivers_are_refused(monkeypatch):
+    known = {**executing.package_versions(), "torch": "0.4.1"}
+    monkeypatch.setattr(executing, "package_versions", lambda: known)
+    with pytest.raises(UserError, match=r"^A worker has other packages .* \(torch 0\.4\.1, here .*\): install"):
+        scored(workers=2)
+
+
+def test_what_a_worker_warns_of_is_said(caplog):
+    Path("warn").touch()
+    scored(workers=2)
+    assert {record.getMessage() for record in caplog.records} == {"Company is all that counts."}
+
+
+def test_a_worker_is_not_ended_by_a_signal_to_the_whole_job():
+    def stop(_label, done, _total):
+        if 0 < done < 30:
+            for pid in {each["pid"] for each in begun()}:
+                os.kill(pid, signal.SIGTERM)
+
+    assert scored(workers=2, progress=stop)["toys:Company"] == scored()["toys:Company"]
+    assert len({each["pid"] for each in begun()}) == 2 + 1  # and this process
+
+
 def test_a_worker_that_cannot_start_is_said(monkeypatch):
     monkeypatch.setattr(local, "WORKER", "no.such.module")
     with pytest.raises(UserError, match=r"A worker ended with exit code 1 \(.*\) before it scored anything, 3 times"):
@@ -268,6 +292,9 @@ def test_a_driver_that_is_killed_takes_its_workers_along(folder):
             {"name": "ray", "devices": "0"},
             "'executor' in the settings: Ray places its actors on GPUs by itself",
         ),
+        ({"workers": "2:4"}, r"A range of workers is of a Ray cluster: ask for it with --executor ray\."),
+        ({"name": "ray", "workers": "4:2"}, r"executor\.workers is 4:2: the first should be 1 or more, and not above"),
+        ({"name": "ray", "workers": "4:"}, r"executor\.workers is '4:': it should be a number, or LEAST:MOST"),
         (
             {"address": "auto"},
             r"executor\.address is of a Ray cluster: ask for it with --executor ray\.",
@@ -276,10 +303,21 @@ def test_a_driver_that_is_killed_takes_its_workers_along(folder):
     ],
 )
 def test_settings_are_checked(settings, sentence):
-    from metaeval.config import load_run
-
     with pytest.raises(UserError, match=sentence):
         load_run(None, {"executor": settings})
+
+
+def test_settings_of_another_executor_do_not_outlive_a_typed_name(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("executor: {name: ray, address: auto, workers: 8:64}\n")
+    asked = load_run(path, {}, ["executor.address=head:6379"]).executor
+    assert (asked.address, asked.workers, asked.most) == ("head:6379", 8, 64)
+    assert load_run(path, {"executor": "ray"}).executor.address == "auto"
+    assert load_run(path, {"executor": "local"}).executor == ExecutorConfig()
+    assert load_run(path, {"executor": "local"}, ["executor.workers=2"]).executor == ExecutorConfig(workers=2)
+    ranged = load_run(None, {"executor": "ray"}, ["executor.workers=2:4"]).executor  # no base-60 number of YAML 1.1
+    assert (ranged.workers, ranged.most) == (2, 4)
+    assert ExecutorConfig(**ranged.model_dump()) == ranged
 
 
 def test_devices_that_are_not_there_are_refused():

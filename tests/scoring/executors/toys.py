@@ -1,6 +1,7 @@
 """Metrics of code of one's own, as workers get them: by name, from the current folder."""
 
 import json
+import logging
 import os
 import signal
 import time
@@ -29,6 +30,8 @@ class Company(Metric):
     block_tokens: ClassVar[int] = 60
 
     def prepare(self, sources, statements):
+        if Path("warn").exists():
+            logging.getLogger("metaeval.toys").warning("Company is all that counts.")
         self.job = sum(number * len(text) for number, text in enumerate([*sources, *statements]))
 
     def score(self, sources, statements):
