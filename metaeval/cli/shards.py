@@ -126,24 +126,27 @@ def verify(
 @opt.takes("config metrics dataset split data unit pool executor set")
 def slurm(
     given: opt.Given,
-    tasks: Annotated[int, typer.Option(help="Tasks of the array.", metavar="NUMBER")] = 8,
+    tasks: Annotated[int, typer.Option(help="Tasks of the array, or with --ray nodes.", metavar="NUMBER")] = 8,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the shards.", metavar="FOLDER")] = Path("shards"),
     cpus: Annotated[int, typer.Option(help="CPU cores of a task.", metavar="NUMBER")] = 4,
     gpus: Annotated[int, typer.Option(help="GPUs of a task.", metavar="NUMBER")] = 0,
     time: Annotated[str, typer.Option(help="Longest time of a task, as Slurm reads it.", metavar="TIME")] = "04:00:00",
+    ray: Annotated[bool, typer.Option("--ray", help="A Ray cluster in one allocation of --tasks nodes.")] = False,
 ) -> None:
     """Print a Slurm batch file that scores a job in shards.
 
     \b
-    Nothing is scored. A task that is started again goes on where it was.
+    Nothing is scored. A task that is started again goes on where it was. Two
+    minutes before its time is up it finishes the blocks in hand and ends (75).
 
     \b
     Examples:
       metaeval slurm -m autoais -d gensearch --tasks 64 --gpus 1 > job.sbatch
+      metaeval slurm -m autoais -d gensearch --tasks 8 --gpus 4 --ray > job.sbatch
       sbatch job.sbatch
       metaeval shards status shards             (what is left: sbatch --array=...)
       metaeval shards merge shards --store results/scores.sqlite
     """
     from metaeval.experiment.slurm import batch_file
 
-    say_text(batch_file(given.run(), given.words, tasks, out, cpus, gpus, time), end="")
+    say_text(batch_file(given.run(), given.words, tasks, out, cpus, gpus, time, ray), end="")

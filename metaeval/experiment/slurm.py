@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from metaeval.config import RunConfig
+from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.sharding import shardable
 
@@ -15,36 +15,76 @@ _TIME = re.compile(r"(\d+-)?\d+(:\d+){0,2}")
 
 
 def batch_file(
-    config: RunConfig, words: Sequence[str], tasks: int, folder: Path, cpus: int, gpus: int, time: str
+    config: RunConfig,
+    words: Sequence[str],
+    tasks: int,
+    folder: Path,
+    cpus: int,
+    gpus: int,
+    time: str,
+    ray: bool = False,
 ) -> str:
-    """A Slurm batch file, one task of an array for each shard; `UserError` as `export_shard` before it scores.
+    """A Slurm batch file; `UserError` as `export_shard` before it scores.
 
-    words: what was typed for the run's settings. gpus: of a task, each with a process of its own where there are
-    several.
+    One task of an array for each shard; with `ray`, one allocation of so many nodes, and a cluster of Ray on them that
+    scores the whole plan. words: what was typed for the run's settings. gpus: of a task, each with a process of its own
+    where there are several.
     """
     for name, value, least in (("--tasks", tasks, 1), ("--cpus", cpus, 1), ("--gpus", gpus, 0)):
         if value < least:
             raise UserError(f"{name} is {value}; it should be {least} or more.")
     if not _TIME.fullmatch(time):
         raise UserError(f"--time is {time!r}; it should be as Slurm reads it: 90, 04:00:00 or 2-12:00:00.")
+    if ray and config.executor != ExecutorConfig():
+        raise UserError("--ray sets the executor by itself: leave --executor and --set executor.* out.")
     shardable(config)
-    more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
+    if ray:
+        more = ["--executor", "ray", "--set", "executor.address=auto"]
+    else:
+        more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
     command = shlex.join(["metaeval", "score", *words, *more, "--out", str(folder)])
+    where = [f"--nodes={tasks}", "--ntasks-per-node=1"] if ray else [f"--array=0-{tasks - 1}"]
+    asked = [
+        "--job-name=metaeval",
+        *where,
+        f"--cpus-per-task={cpus}",
+        *([f"--gpus-per-task={gpus}"] if gpus else []),
+        f"--time={time}",
+        "--signal=B:TERM@120",
+        "--requeue",
+    ]
+    shards = shlex.quote(str(folder))
     return "".join(
         f"{line}\n"
         for line in (
             "#!/bin/bash",
-            "#SBATCH --job-name=metaeval",
-            f"#SBATCH --array=0-{tasks - 1}",
-            f"#SBATCH --cpus-per-task={cpus}",
-            *([f"#SBATCH --gpus-per-task={gpus}"] if gpus else []),
-            f"#SBATCH --time={time}",
-            "#SBATCH --signal=B:TERM@120",
-            "#SBATCH --requeue",
+            *(f"#SBATCH {one}" for one in asked),
             "",
-            "# Every task writes whole blocks into the folder of shards, and one that runs again skips what is there.",
-            "# What is left:   metaeval shards status " + shlex.quote(str(folder)),
-            "# When all is:    metaeval shards merge " + shlex.quote(str(folder)),
-            f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"',
+            "# Whole blocks are written into the folder of shards, and what is there is skipped when this runs again.",
+            f"# What is left:   metaeval shards status {shards}",
+            f"# When all is:    metaeval shards merge {shards}",
+            *(
+                _on_ray(command, tasks, cpus, gpus)
+                if ray
+                else [f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"']
+            ),
         )
     )
+
+
+def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
+    """Start Ray on every node, run the command on the first, and let it alone have the signal before the end.
+
+    The file of the command's process id stands on the first node, which is where the batch file runs.
+    """
+    given = f"--min-nodes {nodes} --num-cpus {cpus}" + (f" --num-gpus {gpus}" if gpus else "")
+    return [
+        "export RAY_USAGE_STATS_ENABLED=0",
+        'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+        "process=$(mktemp)",
+        """trap 'kill -TERM "$(cat "$process")"' TERM""",
+        f'srun --nodes={nodes} --ntasks={nodes} ray symmetric-run --address "$head:6379" {given} -- \\',
+        f'  bash -c \'echo $$ > "$0"; exec "$@"\' "$process" {command} --shard 0/1 &',
+        "wait $!",
+        "wait $!  # a signal has ended the first one; the status is the command's",
+    ]

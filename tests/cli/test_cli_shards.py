@@ -387,6 +387,51 @@ def test_a_batch_file_scores_its_shard(cli, corpus, tmp_path):
     assert "left of 2: --array=0\n" in cli("shards", "status", "a b").out
 
 
+FAKES = {  # what Slurm and Ray do with their words on a machine of one node
+    "scontrol": 'test "$*" = "show hostnames $SLURM_JOB_NODELIST" && printf "first\\nsecond\\n"',
+    "srun": 'test "$1 $2" = "--nodes=2 --ntasks=2" && shift 2 && exec "$@"',
+    "ray": 'echo "$@" > ray_words; while [ "$1" != -- ]; do shift; done; shift; "$@"',
+}
+
+
+def test_a_batch_file_of_ray_runs_on_the_first_node_and_hands_the_signal_on(cli, refused, corpus, tmp_path):
+    command = (
+        "slurm",
+        "-m",
+        "toys:Company",
+        *corpus,
+        "--tasks",
+        "2",
+        "--ray",
+        "-s",
+        "metric_options.toys:Company.pause=0.4",
+    )
+    assert refused(*command, "--executor", "ray").startswith("--ray sets the executor by itself")
+    ended = cli(*command, "--gpus", "4")
+    assert ended.code == 0, ended.err
+    assert "#SBATCH --nodes=2\n" in ended.out
+    assert "--array" not in ended.out
+    for name, body in FAKES.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    path = tmp_path / "job.sbatch"
+    path.write_text(ended.out.replace(" --executor ray --set executor.address=auto", ""))
+    folders = f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    job = subprocess.Popen(
+        ["bash", path], env={**os.environ, "PATH": folders, "SLURM_JOB_NODELIST": "n[1-2]"}, stderr=subprocess.PIPE
+    )
+    while not Path("log").exists() or len(Path("log").read_text().splitlines()) < 2:
+        assert job.poll() is None
+        time.sleep(0.05)
+    job.send_signal(signal.SIGTERM)
+    assert b"ended as asked" in job.communicate(timeout=60)[1]
+    assert job.returncode == 75
+    words = "symmetric-run --address first:6379 --min-nodes 2 --num-cpus 4 --num-gpus 4 -- bash -c"
+    assert Path("ray_words").read_text().startswith(words)
+    (state,) = sharding.shard_states(Path("shards"))
+    assert state.note.blocks - len(state.missing) == len(Path("log").read_text().splitlines()) < state.note.blocks
+
+
 @pytest.mark.slow
 def test_kills_of_tasks_and_of_merges(cli, corpus, plain, stored):
     """SIGKILL at random moments: nothing is lost that was written, nothing is there twice."""
