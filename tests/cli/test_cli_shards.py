@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import shutil
 import signal
 import sqlite3
@@ -20,6 +19,7 @@ from metaeval.config import RunConfig  # noqa: E402
 from metaeval.experiment import notice, sharding  # noqa: E402
 from metaeval.scoring import shardfile  # noqa: E402
 from metaeval.scoring.executors.contract import Task  # noqa: E402
+from tests.scoring.executors.job import write_corpus  # noqa: E402
 
 TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
 METRICS = "overlap,bm25,toys:Company,toys:Observed,toys:Doubled"
@@ -31,16 +31,7 @@ def corpus(cli, tmp_path, monkeypatch):
     """Options of a job of 40 documents and some 30 blocks, in a folder with metrics of one's own."""
     shutil.copy(TOYS, tmp_path)
     monkeypatch.delitem(sys.modules, "toys", raising=False)
-    rng = random.Random(5)
-    rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "made"}]
-    for number in range(40):
-        text = f"Bridge {number} {'x' * rng.randrange(1, 60)} was opened."
-        rows.append({"type": "document", "id": f"d{number}", "sentences": [text]})
-        rows.append({"type": "statement", "id": f"s{number}", "text": f"It opened{'!' * (number % 5)}"})
-        for other in {number, rng.randrange(number + 1)}:
-            level = {"level": ["none", "partial", "full"][other % 3]}
-            rows.append({"type": "citation", "statement": f"s{number}", "document": f"d{other}", **level})
-    (tmp_path / "made.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_corpus(tmp_path / "made.jsonl")
     return ["-d", "jsonl", "--data", "made.jsonl"]
 
 
@@ -430,28 +421,3 @@ def test_a_batch_file_of_ray_runs_on_the_first_node_and_hands_the_signal_on(cli,
     assert Path("ray_words").read_text().startswith(words)
     (state,) = sharding.shard_states(Path("shards"))
     assert state.note.blocks - len(state.missing) == len(Path("log").read_text().splitlines()) < state.note.blocks
-
-
-@pytest.mark.slow
-def test_kills_of_tasks_and_of_merges(cli, corpus, plain, stored):
-    """SIGKILL at random moments: nothing is lost that was written, nothing is there twice."""
-    rng = random.Random(11)
-    command = [sys.executable, "-m", "metaeval"]
-    tasks = [["score", "-m", METRICS, *corpus, "--shard", f"{index}/3", "-o", "shards", "-q"] for index in range(3)]
-
-    def killed(arguments):
-        process = subprocess.Popen([*command, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(rng.uniform(0.5, 4))
-        process.send_signal(rng.choice([signal.SIGKILL, signal.SIGTERM]))
-        return process.wait()
-
-    for _ in range(4):
-        for task in tasks:
-            killed(task)
-    for task in tasks:
-        assert cli(*task).code == 0
-    merge = ["shards", "merge", "shards", "--store", "merged.sqlite"]
-    for _ in range(6):
-        killed(merge)
-    assert cli(*merge).code == 0
-    assert stored("merged.sqlite") == plain()

@@ -3,11 +3,9 @@
 import json
 import logging
 import os
-import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -21,9 +19,9 @@ from metaeval.experiment.answers import answer_rows
 from metaeval.experiment.metrics import score_metrics
 from metaeval.experiment.prepared_run import prepare
 from metaeval.scoring.contract import Status
-from metaeval.scoring.executors import local, pool
+from metaeval.scoring.executors import local
 from metaeval.scoring.store import ScoreStore
-from tests.scoring.executors.job import ALL, TEXTS, begun
+from tests.scoring.executors.job import ALL, TEXTS, begun, running
 
 
 def scored(names=("toys:Company",), workers=0, texts=TEXTS, store=None, progress=None, **options):
@@ -98,32 +96,6 @@ def test_what_a_killed_worker_had_in_hand_is_scored_by_another(caplog):
     assert len(times) == blocks
     assert 2 <= sum(times.values()) - blocks <= 2 * 2 * 2  # at most 2 x workers of them each time
     assert "was killed by SIGKILL" in caplog.text
-
-
-@pytest.mark.slow
-def test_workers_that_are_killed_from_outside_lose_nothing(monkeypatch):
-    monkeypatch.setattr(pool, "KILLS", 12)  # so many kills in so short a time would condemn a pair
-    one = scored()["toys:Company"]
-    blocks = len(begun())
-    Path("log").unlink()
-    rng, killed = random.Random(7), []
-
-    def kill():
-        while len(killed) < 12:
-            time.sleep(rng.uniform(0.2, 0.8))
-            alive = [pid for pid in {each["pid"] for each in begun()} if running(pid)] if Path("log").exists() else []
-            if alive:
-                killed.append(rng.choice(alive))
-                os.kill(killed[-1], signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    found = scored(workers=2, pause=0.4)["toys:Company"]
-    killer.join(60)
-    times = Counter(str(each["block"]) for each in begun())
-    assert found.answers == one.answers
-    assert len(times) == blocks
-    assert 0 < sum(times.values()) - blocks <= len(killed) * 2 * 2
 
 
 def test_a_pair_that_kills_its_workers_is_found_and_has_failed(tmp_path, caplog):
@@ -254,13 +226,6 @@ def test_a_block_of_a_killed_run_is_taken_over():
     computed, total = second.communicate()[0].split()
     assert (int(computed), float(total)) == (whole.unique, sum(answer.score for answer in whole.answers))
     assert len(begun()) == blocks + 1
-
-
-def running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_driver_that_is_killed_takes_its_workers_along(folder):

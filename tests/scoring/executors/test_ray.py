@@ -1,6 +1,5 @@
 """Actors of a real cluster, a head and two nodes on this machine: the bytes of one process, whoever is killed."""
 
-import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -33,43 +32,6 @@ def test_actors_give_the_bytes_of_one_process(workers, cluster):
     assert scored(ALL, workers) == one
     assert Counter(str(each["block"]) for each in begun()) == Counter(str(each["block"]) for each in alone)
     assert len({each["pid"] for each in begun()}) == workers
-
-
-def test_actors_that_are_killed_lose_nothing(cluster):
-    one = scored()["toys:Company"]
-    blocks = len(begun())
-    Path("log").unlink()
-    kills = [Path(f"kill{number}") for number in range(2)]  # three could strike one block, which has then failed
-    for path in kills:
-        path.touch()
-    assert scored(workers=2, kills=kills)["toys:Company"].answers == one.answers
-    assert not any(path.exists() for path in kills)
-    times = Counter(str(each["block"]) for each in begun())
-    assert len(times) == blocks
-    assert 2 <= sum(times.values()) - blocks <= 2 * 2 * 2
-
-
-def test_a_node_that_is_killed_loses_nothing(cluster):
-    one = scored()["toys:Company"]
-    blocks = len(begun())
-    Path("log").unlink()
-    node = cluster.add_node(num_cpus=1, object_store_memory=100_000_000)
-    cluster.wait_for_nodes()
-    Path("hold").touch()
-
-    def kill():
-        while not Path("log").exists() or len(begun()) < 4:
-            time.sleep(0.05)
-        cluster.remove_node(node, allow_graceful=False)
-        Path("hold").unlink()
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    assert scored(workers=4)["toys:Company"].answers == one.answers
-    killer.join()
-    times = Counter(str(each["block"]) for each in begun())
-    assert len(times) == blocks
-    assert sum(times.values()) - blocks <= 2 * 4
 
 
 def test_a_poisoned_pair_has_failed_and_an_error_is_carried_over(cluster):

@@ -1,0 +1,179 @@
+"""SIGKILL of every part of a job: nothing is lost, nothing kept twice, few blocks are begun again.
+
+The table stands at the end of: python -m pytest tests/scoring/executors/test_kills.py -m slow
+"""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
+
+from metaeval.experiment.sharding import shard_states
+from metaeval.scoring.shardfile import part_notes
+from tests.scoring.executors.job import begun, running, write_corpus
+
+pytestmark = pytest.mark.slow
+
+HEAD = ("killed", "kills", "blocks", "pairs lost", "kept twice", "repeated", "allowed")
+WORKERS, KILLS = 2, 2
+JOB = ["score", "-m", "toys:Company", "-d", "jsonl", "--data", "made.jsonl", "-q"]
+PAUSE = ["-s", "metric_options.toys:Company.pause=0.5"]
+LOCAL = ["--executor", "local", "-s", f"executor.workers={WORKERS}"]
+SHARD = ["--shard", "0/1", "-o", "shards"]
+
+
+def start(*words):
+    return subprocess.Popen([sys.executable, "-m", "metaeval", *words], stderr=subprocess.PIPE, text=True)
+
+
+def ended(process):
+    """Wait for a command that ends well."""
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+
+
+def rows(path):
+    with closing(sqlite3.connect(path)) as file:
+        return set(file.execute("SELECT pair, score, status, tokens, cut, checksum FROM scores"))
+
+
+@pytest.fixture(scope="module")
+def table(request):
+    """What each kill did; printed at the end."""
+    lines = [HEAD]
+    yield lines
+    with request.config.pluginmanager.get_plugin("capturemanager").global_and_fixture_disabled():
+        print()
+        for name, *numbers in lines:
+            print(f"{name:24}", *(f"{number:>10}" for number in numbers))
+
+
+@pytest.fixture
+def whole(folder):
+    """The rows of a run that nobody disturbs, and how many blocks it has; and a store that counts what is put into it."""
+    write_corpus(folder / "made.jsonl")
+    ended(start(*JOB, "-o", "plain", "--store", "plain.sqlite"))
+    count = len(begun())
+    Path("log").unlink()
+    ended(start("score", "-m", "overlap", *JOB[3:], "-o", "plain", "--store", "s.sqlite"))
+    with closing(sqlite3.connect("s.sqlite")) as file, file:
+        file.execute("DELETE FROM scores")
+        file.execute("CREATE TABLE puts (pair BLOB)")
+        file.execute("CREATE TRIGGER put AFTER INSERT ON scores BEGIN INSERT INTO puts VALUES (new.pair); END")
+    return rows("plain.sqlite"), count
+
+
+def told(table, name, whole, kills, allowed, twice=None):
+    """Note a line of the table, and hold it against what is promised."""
+    expected, blocks = whole
+    found = rows("s.sqlite")
+    with closing(sqlite3.connect("s.sqlite")) as file:
+        (puts,) = file.execute("SELECT COUNT(*) FROM puts").fetchone()
+    times = Counter(str(each["block"]) for each in begun())
+    line = (kills, blocks, len(expected - found), puts - len(found) + (twice or 0), times.total() - blocks, allowed)
+    table.append((name, *line))
+    assert found == expected
+    assert line[2:4] == (0, 0)
+    assert len(times) == blocks
+    assert line[4] <= allowed
+
+
+def at_work(count):
+    """The processes that score, once so many blocks have been begun."""
+    deadline = time.monotonic() + 120
+    while not Path("log").exists() or len(begun()) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return sorted({each["pid"] for each in begun() if running(each["pid"])})
+
+
+def kill_workers(run):
+    """Kill one worker, and when the other blocks are on their way, another one."""
+    rng = random.Random(7)
+    for number in range(KILLS):
+        os.kill(rng.choice(at_work(3 + 4 * number)), signal.SIGKILL)
+        time.sleep(0.5)  # until whoever was killed is gone
+    ended(run)
+
+
+def kill_drivers(*words):
+    """Kill the command itself, and wait until its workers are gone; then the same again, and to the end."""
+    for number in range(KILLS):
+        run = start(*words)
+        at_work(3 + 4 * number)
+        run.kill()
+        run.communicate()
+        deadline = time.monotonic() + 60
+        while any(map(running, {each["pid"] for each in begun()})):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    ended(start(*words))
+
+
+def test_a_local_worker(table, whole):
+    kill_workers(start(*JOB, *PAUSE, *LOCAL, "-o", "out", "--store", "s.sqlite"))
+    told(table, "local worker", whole, KILLS, KILLS * 2 * WORKERS)
+
+
+def test_the_driver_of_local_workers(table, whole):
+    kill_drivers(*JOB, *PAUSE, *LOCAL, "-o", "out", "--store", "s.sqlite")
+    told(table, "driver of local", whole, KILLS, KILLS * 2 * WORKERS)
+
+
+def test_a_task_of_shards(table, whole):
+    kill_drivers(*JOB, *PAUSE, *SHARD)
+    ended(start("shards", "merge", "shards", "--store", "s.sqlite"))
+    (state,) = shard_states(Path("shards"))
+    times = Counter(block.number for note in part_notes(state.place).values() for block in note.blocks)
+    # What was not yet in a part is begun again: at most what a minute has brought.
+    told(table, "task of shards", whole, KILLS, 3 + 7, times.total() - len(times))
+
+
+def test_a_merge(table, whole):
+    ended(start(*JOB, *SHARD))
+    rng = random.Random(11)
+    for _ in range(6):
+        merge = start("shards", "merge", "shards", "--store", "s.sqlite")
+        time.sleep(rng.uniform(0.2, 3))
+        merge.kill()
+        merge.communicate()
+    ended(start("shards", "merge", "shards", "--store", "s.sqlite"))
+    told(table, "merge", whole, 6, 0)
+
+
+@pytest.mark.ray
+class TestRay:
+    @pytest.fixture
+    def actors(self, cluster):
+        address = ["-s", f"executor.address={cluster.address}", "-s", f"executor.workers={WORKERS}"]
+        return [*JOB, *PAUSE, "--executor", "ray", *address, "-o", "out", "--store", "s.sqlite"]
+
+    def test_an_actor(self, table, whole, actors):
+        kill_workers(start(*actors))
+        told(table, "actor", whole, KILLS, KILLS * 2 * WORKERS)
+
+    def test_the_driver(self, table, whole, actors):
+        kill_drivers(*actors)
+        told(table, "driver of ray", whole, KILLS, KILLS * 2 * WORKERS)
+
+    def test_a_node_with_its_children(self, table, whole, actors, cluster):
+        """Four workers on four nodes; the fourth is killed when all are at work."""
+        node = cluster.add_node(num_cpus=1, object_store_memory=100_000_000)
+        cluster.wait_for_nodes()
+        Path("hold").touch()
+        run = start(*actors, "-s", "executor.workers=4")
+        at_work(4)
+        cluster.remove_node(node, allow_graceful=False)
+        Path("hold").unlink()
+        ended(run)
+        told(table, "node with its children", whole, 1, 2 * 4)
