@@ -53,14 +53,14 @@ def table(request):
     lines = [HEAD]
     yield lines
     with request.config.pluginmanager.get_plugin("capturemanager").global_and_fixture_disabled():
-        print()
+        sys.stdout.write("\n")
         for name, *numbers in lines:
-            print(f"{name:24}", *(f"{number:>10}" for number in numbers))
+            sys.stdout.write(f"{name:24}{''.join(f'{number:>12}' for number in numbers)}\n")
 
 
 @pytest.fixture
 def whole(folder):
-    """The rows of a run that nobody disturbs, and how many blocks it has; and a store that counts what is put into it."""
+    """Rows and number of blocks of a run that nobody disturbs; and a store that counts what is put into it."""
     write_corpus(folder / "made.jsonl")
     ended(start(*JOB, "-o", "plain", "--store", "plain.sqlite"))
     count = len(begun())
