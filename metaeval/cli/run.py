@@ -134,8 +134,8 @@ def score(
     """Score the data and write one score file per metric.
 
     \b
-    A shard's task that gets SIGTERM finishes the block in hand if there is time for
-    it (Slurm's --signal), and ends with exit code 75; started again it goes on.
+    A shard's task that gets SIGTERM finishes the block in hand if there is time
+    (Slurm's --signal), and ends with exit code 75; started again it goes on.
 
     \b
     Examples:
