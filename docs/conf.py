@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from metaeval import __version__, registry
 from metaeval.cli.metrics import card_lines, in_words
-from metaeval.config import option_docs
+from metaeval.declared import option_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

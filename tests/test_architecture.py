@@ -32,6 +32,7 @@ ALLOWED = {
     "metaeval.files": ("metaeval.errors", "metaeval.shown"),
     "metaeval.reading": ("metaeval.errors", "metaeval.files"),
     "metaeval.own_tables": ("metaeval.errors", "metaeval.files", "metaeval.reading", "metaeval.shown"),
+    "metaeval.declared": (),
     "metaeval.signature": (),
     "metaeval.cache": (),
     "metaeval.llm": (
@@ -86,6 +87,7 @@ ALLOWED = {
     ),
     "metaeval.report": ("metaeval.report", "metaeval.errors", "metaeval.files", "metaeval.reading", "metaeval.shown"),
     "metaeval.config": (
+        "metaeval.declared",
         "metaeval.corpus",
         "metaeval.trust",
         "metaeval.errors",
@@ -96,6 +98,7 @@ ALLOWED = {
     "metaeval.experiment": (
         "metaeval.experiment",
         "metaeval.config",
+        "metaeval.declared",
         "metaeval.registry",
         "metaeval.trust",
         "metaeval.signature",
@@ -121,6 +124,7 @@ ALLOWED = {
         "metaeval",
         "metaeval.cli",
         "metaeval.config",
+        "metaeval.declared",
         "metaeval.corpus",
         "metaeval.scoring",
         "metaeval.experiment",

@@ -14,7 +14,8 @@ import typer
 
 from metaeval import __version__, registry
 from metaeval.cli.output import aligned, say, say_text, show_card, show_list
-from metaeval.config import metric_variant, option_docs
+from metaeval.config import metric_variant
+from metaeval.declared import option_docs
 from metaeval.errors import UserError
 from metaeval.files import canonical_json
 

@@ -15,7 +15,8 @@ from metaeval.citation.alce.options import AlceOptions
 from metaeval.citation.aliice.profile import Profile
 from metaeval.cli import options as opt
 from metaeval.cli.app import app
-from metaeval.config import Flag, RunConfig, option_docs
+from metaeval.config import Flag, RunConfig
+from metaeval.declared import option_docs
 from metaeval.experiment.citing.pipeline import fields_of
 from metaeval.experiment.explaining.explain import OWNERS
 from metaeval.experiment.explaining.options_page import options_page

@@ -11,7 +11,8 @@ from metaeval.citation.alce.options import AlceOptions
 from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.sentences import MarkStyles
-from metaeval.config import RunConfig, load_run, option_docs
+from metaeval.config import RunConfig, load_run
+from metaeval.declared import option_docs
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import fields_of, sort_settings
 from metaeval.experiment.explaining.comparing import compare

@@ -19,7 +19,8 @@ from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import Panel, panel_of
 from metaeval.citation.sentences import SentenceSplitter
-from metaeval.config import Flag, RunConfig, option_docs, validated
+from metaeval.config import Flag, RunConfig, validated
+from metaeval.declared import option_docs
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.metrics import MetricProgress

@@ -26,7 +26,8 @@ from metaeval.citation.human.model import MetaOptions
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.with_model import fact_prompts
 from metaeval.citation.sentences import MarkStyles
-from metaeval.config import RunConfig, flag_of, named_values, option_docs
+from metaeval.config import RunConfig, flag_of
+from metaeval.declared import named_values, option_docs
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.manifest import installed
 from metaeval.report import sheet as sheets

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from metaeval import registry
 from metaeval.citation.alce.options import AlceOptions
 from metaeval.citation.aliice.profile import Profile
-from metaeval.config import RunConfig, flag_of, kinds_of, named_values, option_docs
+from metaeval.config import RunConfig, flag_of
+from metaeval.declared import kinds_of, named_values, option_docs
 from metaeval.experiment.explaining.explain import OWNERS
 from metaeval.scoring.backends.model_metric import ModelOptions
 
