@@ -104,9 +104,9 @@ types-js:
 	@command -v npx >/dev/null && npx --yes --package typescript@5.9.3 tsc -p .ci/tsconfig.json \
 	  || { command -v npx >/dev/null && exit 1; echo "npx is not here: the explorer's types are not checked."; }
 
-# The pictures of docs/explorer.md, taken by the system's Chromium.
+# The pictures of docs/explorer.md, of published data (data=FOLDER), taken by the system's Chromium.
 screenshots: $(VENV)/.installed-dev
-	$(BIN)/python .ci/screenshots.py
+	$(BIN)/python .ci/screenshots.py $(or $(data),../shared/data)
 
 # Licences of what is installed, and known vulnerabilities where the advisory database can be reached.
 audit: $(VENV)/.installed-dev

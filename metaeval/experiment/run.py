@@ -72,6 +72,7 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
     """
     _check(config)
     check_names(config)
+    _check_batch(config)
     job = prepare(config, corpus)
     readable_protocols(config, partial(from_job, job))
     return evaluate_columns(job, scored_columns(job, progress))
@@ -214,10 +215,22 @@ def requests_of(config: RunConfig, path: Path) -> str:
             with plug_in(left.name):
                 bodies.update(left.metric.requests(*left.texts))
     if not asking:
-        raise UserError(
-            f"None of {', '.join(config.metrics)} asks a chat model: --requests is for judges (-m llm-discrete)."
-        )
+        raise UserError(_NO_JUDGE.format(", ".join(config.metrics), "--requests"))
     return write_batch(path, bodies)
+
+
+_NO_JUDGE = "None of {} asks a chat model: {} is for judges (-m llm-discrete)."
+
+
+def _check_batch(config: RunConfig) -> None:
+    """Refuse a batch's output that no metric of the run takes."""
+    if config.batch is None:
+        return
+    names = [name for name in config.metrics if not name.startswith(FILE_PREFIX)]
+    loaded = [load_metric(name, config) for name in names]
+    loaded += [load_metric(one, config) for own in loaded if isinstance(own, Combination) for one in own.members]
+    if not any(hasattr(metric.options, "batch") for metric in loaded):
+        raise UserError(_NO_JUDGE.format(", ".join(config.metrics), "--replies"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,6 +297,7 @@ def export_scores(
     if files:
         raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
     check_names(config)
+    _check_batch(config)
     if suffix == "parquet":
         parquet_library()  # refused here, before hours of scoring
     job = prepare(config)

@@ -107,6 +107,29 @@ def test_what_is_wrong_with_a_batch_is_counted_and_what_has_no_reply_has_failed(
     assert {one["custom_id"] for one in lines(tmp_path / "left.jsonl")} < {one["custom_id"] for one in requests}
 
 
+def test_what_is_out_of_form_is_asked_for_again_in_the_next_batch(pairs, fake, tmp_path):
+    again = ("-s", f"{OPTION}.ask_again=unparsed")
+    pairs("score", *again, "--requests", "ask.jsonl")
+    requests = lines(tmp_path / "ask.jsonl")
+    rows = [answered(one, fake.completion("Prediction: 2")) for one in requests]
+    rows[0] = answered(requests[0], fake.completion("I cannot tell."))
+    write(tmp_path / "got.jsonl", rows)
+    taking = (*again, "-o", "out", "--replies")
+    assert pairs("score", *taking, "got.jsonl").code == 0
+
+    def states():
+        return sorted(row["status"] for row in lines(tmp_path / "out" / "llm-discrete.jsonl"))
+
+    assert states() == ["failed", *["ok"] * 26]
+    pairs("score", *again, "--requests", "second.jsonl")
+    (second,) = lines(tmp_path / "second.jsonl")
+    assert second["body"] == requests[0]["body"]
+    assert second["custom_id"] != requests[0]["custom_id"]
+    write(tmp_path / "got.jsonl", [answered(second, fake.completion("Prediction: 1"))])
+    assert pairs("score", *taking, "got.jsonl").code == 0
+    assert states() == ["ok"] * 27
+
+
 def model(body):
     """A model that splits at "and", and finds a fact where it stands."""
     *_, sentence, last = body["messages"][0]["content"].splitlines()
@@ -142,6 +165,7 @@ def test_a_pipeline_that_asks_twice_takes_two_batches(cli, fake, contents, tmp_p
 @pytest.mark.parametrize(
     ("typed", "sentence"),
     [
+        ("run -m overlap --replies got.jsonl", "None of overlap asks a chat model: --replies is for judges"),
         ("run -m overlap --requests ask.jsonl", "None of overlap asks a chat model: --requests is for judges"),
         (
             "score -m llm-discrete --replies gone.jsonl",
