@@ -103,7 +103,7 @@ ELSEWHERE = {
     "evidence.window": "moves marked evidence alone: the test below",
     "controls": "adds rows, each with a signature of its own, and marks against them; no digit of another row",
     **dict.fromkeys(
-        ("results", "store", "budget", "trust_config"), "where scores come from and go to, not what they are"
+        ("results", "store", "budget", "batch", "trust_config"), "where scores come from and go to, not what they are"
     ),
 }
 """Settings that are not in the list above, with the reason."""

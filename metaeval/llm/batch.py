@@ -34,6 +34,8 @@ def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
     """Write the bodies of requests, by their ids, as a batch; a sentence says how many, and what to do with them."""
     frame = '{{"custom_id":"{}","method":"POST","url":"/v1/chat/completions","body":{}}}\n'
     write_text(path, "".join(frame.format(name, body.decode()) for name, body in bodies.items()))
+    if not bodies:
+        return f"0 requests written to {path}: every reply is kept already."
     return (
         f"{len(bodies):,} requests written to {path}, and nothing asked. Have a batch API or 'vllm run-batch -i {path} "
         "-o REPLIES' answer them, then type the same command with --replies REPLIES in the place of --requests."
