@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         tables,
         view,
     )
-    from metaeval.api import cite, evaluate_scores, load_corpus, load_ratings, pairs, run, score
+    from metaeval.api import cite, evaluate_scores, generate, load_corpus, load_ratings, pairs, run, score
     from metaeval.config import RunConfig
     from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Rating, Ratings, Statement, SupportLevel
     from metaeval.report.result import Result
@@ -45,7 +45,7 @@ _HOMES = {
         *("calibrate", "certify", "check_claim", "check_gate", "compare", "decide", "diff", "estimate", "evaluate"),
         *("explain", "figures", "fit_gate", "label", "multiverse", "power", "tables", "view"),
     ),
-    "metaeval.api": ("cite", "evaluate_scores", "load_corpus", "load_ratings", "pairs", "run", "score"),
+    "metaeval.api": ("cite", "evaluate_scores", "generate", "load_corpus", "load_ratings", "pairs", "run", "score"),
     "metaeval.config": ("RunConfig",),
     "metaeval.corpus.model": (
         *("Citation", "Corpus", "Document", "Evidence", "Rating", "Ratings", "Statement", "SupportLevel"),
@@ -86,6 +86,7 @@ __all__ = [
     "explain",
     "figures",
     "fit_gate",
+    "generate",
     "label",
     "load_corpus",
     "load_ratings",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -139,6 +140,35 @@ def cite(
     asked = {"nli": nli or None, "threshold": None if threshold is None else str(threshold), **options}
     settings = {"results": Path(results), **({} if budget is None else {"budget": budget})}
     return pipelines.cite(pipeline, answers, asked, settings)
+
+
+def generate(
+    questions: pipelines.Answers,
+    model: str,
+    *,
+    strategy: str | None = None,
+    results: str | Path = "results",
+    budget: float | None = None,
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """Answers with citations that a chat model writes; nothing is written but the store of replies.
+
+    questions: a file, or objects with question and passages. strategy: truncated (the default), summary or two-stage.
+    options: those of the command and what --set takes, such as base_url or answer_words=100. The answers are objects
+    that `cite`, `label` and `estimate` take; questions without one are warned of. Raises `UserError` where none came.
+    """
+    from metaeval.experiment.citing.generating import GENERATE
+
+    output = Path("answers.jsonl")
+    asked = {"model": model, "strategy": strategy, "output": output, **options}
+    settings = {"results": Path(results), **({} if budget is None else {"budget": budget})}
+    files = pipelines.call(GENERATE, questions, asked, settings).files
+    for path, text in files.items():
+        if path.name == "left-out.jsonl":
+            for line in text.splitlines():
+                lost = json.loads(line)
+                _log.warning("No answer: question %s, %s at the stage %s", lost["id"], lost["state"], lost["stage"])
+    return [json.loads(line) for line in files[output].splitlines()]
 
 
 def told(found: runs.Evaluated) -> Results:

@@ -196,11 +196,15 @@ def read_table(path: Path) -> Table:
 
 
 def table_of(name: str, records: Any, places: Sequence[str] | None = None) -> Table:
-    """The table of records: mappings, or a data frame of pandas or polars. places: the words for each.
+    """The table of records: mappings, or a data frame of pandas, polars, pyarrow or narwhals. places: words for each.
 
     Raises `UserError` for what holds no rows of fields.
     """
-    if hasattr(records, "to_dicts"):
+    if hasattr(records, "to_native"):
+        records = records.to_native()
+    if hasattr(records, "to_pylist"):
+        records = records.to_pylist()
+    elif hasattr(records, "to_dicts"):
         records = records.to_dicts()
     elif hasattr(records, "columns") and hasattr(records, "to_dict"):
         records = records.astype(object).where(records.notna(), None).to_dict("records")

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import metaeval
+
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
@@ -218,3 +220,17 @@ def test_the_file_that_is_read_is_not_written_over(refused, questions):
         "generate", questions, "-o", questions, "--model", "tiny"
     )
     assert questions.read_bytes() == before
+
+
+def test_the_function_gives_the_commands_answers_to_the_next_one(cli, fake, questions, tmp_path):
+    with fake.ChatServer(answer=writer) as server:
+        assert cli("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url).code == 0
+        for given in (questions, QUESTIONS):
+            answers = metaeval.generate(given, "tiny", base_url=server.url, results=tmp_path / "results")
+            assert answers == lines(tmp_path / "a.jsonl")
+    drawn = metaeval.label(answers, 4, results=tmp_path / "results")
+    assert {one["passage"] for one in drawn} <= {
+        f"Title: {one['title']}\n{one['text']}" if one["title"] else one["text"]
+        for answer in answers
+        for one in answer["passages"]
+    }

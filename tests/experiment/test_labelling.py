@@ -45,6 +45,28 @@ def test_answers_with_marks_are_items(tmp_path):
     assert items.uncited == ("q1", "q1", "a2")  # "Nobody knows.", "See [7]." and the whole of a2
 
 
+def by_pandas(rows):
+    return pytest.importorskip("pandas").DataFrame(rows)
+
+
+def by_pyarrow(rows):
+    return pytest.importorskip("pyarrow").Table.from_pylist(rows)
+
+
+def by_narwhals(rows):
+    return pytest.importorskip("narwhals").from_native(by_pandas(rows))
+
+
+@pytest.mark.parametrize("frame", [by_pandas, by_pyarrow, by_narwhals, list])
+def test_data_frames_are_read_as_the_rows_that_they_hold(frame):
+    rows = citations(60, 60)
+    labels = [{"id": key, "level": level} for key, level in drawn(rows, 20).items()]
+    expected = estimate(rows, dict(drawn(rows, 20)), "metric")["full"]
+    assert estimate(frame(rows), frame(labels), "metric")["full"] == expected
+    answers = [{"id": "a", "text": "Rain [1].", "passages": [{"text": "It rained.", "title": "Sky"}], "extra": 1}]
+    assert [row.source for row in items_of(frame(answers)).rows] == ["Title: Sky\nIt rained."]
+
+
 def test_a_table_with_odd_columns_and_several_passages(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("Claim;Passage 1;Passage 2;Question\nIt rained;Rain fell.;;q\nSun shone;Rain;Sun;q\n")

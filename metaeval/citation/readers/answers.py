@@ -10,7 +10,7 @@ from typing import Any
 
 from metaeval.citation.model import Answer, Passage, check_ids
 from metaeval.citation.readers.expertqa import read_expertqa
-from metaeval.citation.readers.jsonl import read_own
+from metaeval.citation.readers.jsonl import FIELDS, read_own
 from metaeval.citation.readers.scifi import read_scifi
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import UserError, shown, unknown
@@ -146,6 +146,17 @@ def read_answers(path: Path, form: str = "auto") -> list[Answer]:
         raise UserError(f"{path} holds no answers: give a file with at least one.")
     answers = list(READERS[form_of(rows[0], _TELLING, "answers", HINT) if form == "auto" else form](rows, path))
     check_ids((answer.id for answer in answers), "answers", path)
+    return answers
+
+
+def answers_of(objects: Sequence[Mapping[str, Any]]) -> list[Answer]:
+    """The answers of objects with the fields of the JSONL format; other fields, and those that are None, are left out.
+
+    Raises `UserError` as `read_answers` does.
+    """
+    known = [{key: one[key] for key in FIELDS if one.get(key) is not None} for one in objects]
+    answers = list(read_own([Row(f"answers row {number}", one) for number, one in enumerate(known, start=1)]))
+    check_ids((answer.id for answer in answers), "answers", "the answers")
     return answers
 
 

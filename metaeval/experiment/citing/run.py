@@ -57,18 +57,24 @@ def cite(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapp
 
     Raises `UserError` as the commands do.
     """
-    pipeline = find_pipeline(name)
+    return call(find_pipeline(name), answers, options, settings)
+
+
+def call(
+    pipeline: Pipeline, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]
+) -> PipelineResult:
+    """Run a pipeline with options and settings as `cite` takes them; answers: whatever the pipeline reads."""
     fields, given = pipeline.options.model_fields, {key: value for key, value in options.items() if value is not None}
     own = {key: value for key, value in given.items() if key in fields}
     others = {key: value for key, value in given.items() if key not in fields}
     if asked := [key for key in AsksChat.model_fields if key in others]:
-        raise UserError(f"{name!r} asks no chat model: leave {', '.join(asked)} out.")
+        raise UserError(f"{pipeline.name!r} asks no chat model: leave {', '.join(asked)} out.")
     overrides = [f"{key}={json.dumps(value)}" for key, value in others.items()]
     with _as_files(answers) as files:
-        if _are_objects(answers) and issubclass(pipeline.options, ReadsAnswers):
+        if _are_objects(answers) and "format" in fields:
             own["format"] = "jsonl"
         paths = {"file": files[0]} if "file" in fields and files else {"files": files}
-        made = validated(pipeline.options, {**own, **paths}, f"the options of {name}")
+        made = validated(pipeline.options, {**own, **paths}, f"the options of {pipeline.name}")
         return run_pipeline(prepare(pipeline, made, settings, overrides))
 
 

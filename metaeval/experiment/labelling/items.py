@@ -17,7 +17,7 @@ from metaeval.citation.alce.citations import statements
 from metaeval.citation.alce.options import PAPER
 from metaeval.citation.model import Answer, Passage, check_ids
 from metaeval.citation.premises import premise
-from metaeval.citation.readers.answers import file_stem, read_answers, writable
+from metaeval.citation.readers.answers import answers_of, file_stem, read_answers, writable
 from metaeval.config import RunConfig
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
@@ -172,7 +172,11 @@ def _items_of(given: Any, mapping: Mapping[str, str]) -> Items | tuple[Sequence[
     if isinstance(given, Corpus):
         return _of_corpus(given)
     if not isinstance(given, str | Path):
-        return _of_table(table_of("the items", given), "items", mapping)
+        table = table_of("the items", given)
+        first = table.rows[0].cells
+        if isinstance(first.get("text"), str) and _is_list_of_objects(first.get("passages")):
+            return answers_of([row.cells for row in table.rows]), "answers"
+        return _of_table(table, "items", mapping)
     path = Path(given)
     name = file_stem(path)
     if path.suffix.lower() in (*TABLES, ".parquet"):
@@ -185,6 +189,10 @@ def _items_of(given: Any, mapping: Mapping[str, str]) -> Items | tuple[Sequence[
     if not {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys():
         return _of_table(read_table(path), name, mapping)
     return read_answers(path), name
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, Sequence) and bool(value) and all(isinstance(one, Mapping) for one in value)
 
 
 def _of_corpus(corpus: Corpus) -> Items:
