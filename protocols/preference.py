@@ -102,7 +102,7 @@ def _values(rows: Judgements, key: str, options: Mapping[str, str]) -> tuple[Flo
         return np.empty(0), np.empty(0, dtype=np.int64)
     pairs = text_pairs(rows.pool)
     if key == "consistency":
-        return consistent(rows.score, rows.gold, pairs, TIED[options.get("ties", "lost")]), rows.group[pairs.one]
+        return consistent(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")]), rows.group[pairs.one]
     values, _ = accuracy_of_pools(rows.score, rows.gold, pairs, 1.0)
     _, first = np.unique(pairs.pool, return_index=True)
     return values, rows.group[pairs.one[first]]
@@ -172,7 +172,7 @@ PROTOCOL = Protocol(
     evaluate=evaluate,
     replicate=replicates,
     options={
-        "ties": Option(
+        "equal": Option(
             "what a pair of equal scores counts",
             {
                 "lost": "consistency counts a tie as a failure, as BUMP does",

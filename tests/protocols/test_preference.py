@@ -78,7 +78,7 @@ def test_pairwise_accuracy_is_the_best_of_all_thresholds(seed):
 def test_consistency_counts_a_tie_as_a_failure_unless_asked():
     # Pairs of a faithful and an unfaithful text: won, tied, lost, won.
     given = rows([2, 1, 1, 1, 0, 1, 3, 0], [1, 0, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3])
-    for options, expected in (({}, 0.5), ({"ties": "half"}, 0.625)):
+    for options, expected in (({}, 0.5), ({"equal": "half"}, 0.625)):
         assert PROTOCOL.evaluate(given, Resampling(0), options).estimates["consistency"].value == expected
 
 
