@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from metaeval.stats.arrays import Bools, Floats, Ints
-from metaeval.stats.influence import Influence, less, t_interval, t_test
+from metaeval.stats.influence import Influence, less, t_test
 from metaeval.stats.resampling import bootstrap, swaps
 from metaeval.stats.ties import midranks
 from protocols.contract import Influences, Judgements, Outcome, Protocol, Replicates, Resampling
@@ -258,11 +258,14 @@ def tested_against(
                 theirs = values(f"control {other}", control, both)
                 apart = {key: one for key in keys if (one := minus(own.get(key), theirs.get(key)))}
             count = int(both.sum())
-            found[name, other] = {key: _tested(one, count, resampling.level) for key, one in apart.items()}
+            found[name, other] = {key: _tested(one, count, resampling) for key, one in apart.items()}
     return found
 
 
-def _tested(apart: Influence, rows: int, level: float) -> Difference:
-    low, high = t_interval(apart, level) or (None, None)
+def _tested(apart: Influence, rows: int, resampling: Resampling) -> Difference:
+    """A test with few effective groups stands, with few degrees of freedom; an interval is not given there."""
+    by_t = replace(resampling, method="t")
+    interval, note, _ = studentised_interval(apart, apart.groups, apart.groups, by_t)
+    low, high = interval or (None, None)
     p = t_test(apart)
-    return Difference(rows, apart.value, low, high, None if np.isnan(p) else p)
+    return Difference(rows, apart.value, low, high, None if np.isnan(p) else p, note)

@@ -66,6 +66,7 @@ def compare(
       metaeval compare overlap rouge --by dataset -d wice,factcheck_gpt
       metaeval compare FactCC DAE -d frank
     """
+    from metaeval.experiment.comparing.across import across_sheets, write_forests
     from metaeval.experiment.comparing.contrasts import compare_pairs
     from metaeval.experiment.comparing.first_screen import comparison_findings, headline_pairs
     from metaeval.experiment.comparing.further import further_sheets
@@ -78,9 +79,15 @@ def compare(
     others, lacking = further_sheets(panels, by, bias, agreement, complementarity)
     for sentence in lacking:
         say(sentence, err=True)
+    pooled = across_sheets(panels) if by == "dataset" else []
+    others += [sheet for sheet, _ in pooled]
     sheets = [*(one.sheet for one in pairs), *others]
     folder = sheet_folder(panels[0].config.results, "compare", sheets)
     written = write_sheets(sheets, folder)
+    try:
+        written += [path for _, found in pooled for path in write_forests(found, folder)]
+    except UserError as error:  # matplotlib is not installed: all else is written
+        say(f"No forest plot: {error}", err=True)
     for one in pairs:  # the results that pairs come from, for `metaeval table`
         written.append(folder / f"{one.result.protocol}.json")
         save_result(one.result, written[-1])

@@ -426,7 +426,8 @@ def differs(comparison: Comparison, alpha: float) -> bool:
 
 def settings(tested: Significance) -> str:
     """The test and its settings."""
-    over = f" over the {tested.tests:,} tests of a {tested.family}" if tested.tests else ""
+    family = "suite (all tables of the data set)" if tested.family == "suite" else tested.family
+    over = f" over the {tested.tests:,} tests of a {family}" if tested.tests else ""
     made = f"paired cluster permutation, {tested.permutations:,} permutations"
     made += "; against controls paired cluster t;" if tested.controls else ","
     return f"{made} Holm{over}, alpha {tested.alpha:g}"

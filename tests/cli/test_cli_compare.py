@@ -167,6 +167,37 @@ def ratings(path, systems=2, texts=True):
     return ("-d", "ratings", "--data", str(path))
 
 
+def test_differences_are_pooled_over_data_sets(cli, tmp_path):
+    pytest.importorskip("matplotlib")
+    data = ratings(tmp_path / "rated.jsonl")
+    Path("configs/datasets").mkdir(parents=True)
+    for name in ("mine", "yours", "theirs"):
+        Path(f"configs/datasets/{name}.yaml").write_text("dataset: ratings\n", encoding="utf-8")
+
+    ended = cli("compare", "good", "poor", "--by", "dataset", "-d", "mine,yours,theirs", *data[2:], "-p", "correlation")
+
+    assert ended.code == 0
+    folder = Path("results/latest")
+    records = load_sheet(folder / "correlation-across-datasets.json").records
+    names = ["mean", "Hartung-Knapp", "a new data set", "between"]
+    assert [record["dataset"] for record in records] == ["rated all"] * 3 + names
+    first, mean, *_, between = records[0], *records[3:]
+    # Three times the same data: no variance between them, and the error of one over the root of three.
+    assert mean["difference"] == pytest.approx(first["difference"])
+    assert [record["weight"] for record in records[:3]] == pytest.approx([1 / 3] * 3)
+    assert between["difference"] == 0
+    reach = 1.959963984540054 * first["standard_error"] / 3**0.5
+    assert mean["high"] - mean["difference"] == pytest.approx(reach)
+    assert first["low"] < first["difference"] < first["high"]
+    assert "good less poor" in ended.out
+    assert (folder / "across-spearman-good-poor.svg").exists()
+    cli("compare", "good", "poor", *data, "-p", "correlation")
+    alone = load_sheet(Path("results/latest/correlation-pairs.json")).records
+    assert {"spearman": first["difference"]} == {
+        one["measure"]: one["difference"] for one in alone if one["measure"] == "spearman"
+    }
+
+
 def test_published_metrics_are_compared_by_name_or_all(cli, tmp_path):
     data = ratings(tmp_path / "rated.jsonl")
 

@@ -13,7 +13,7 @@ from scipy import stats as scipy_stats
 from sklearn.metrics import cohen_kappa_score, f1_score, ndcg_score, roc_auc_score
 
 from metaeval.stats.resampling import bootstrap, swaps
-from protocols import classification, correlation, decision, retrieval
+from protocols import classification, comparison, correlation, decision, retrieval
 from protocols.comparison import NOT_BOTH, Difference, compare
 from protocols.contract import Judgements, Protocol, Resampling
 
@@ -291,3 +291,23 @@ def test_without_permutations_or_resamples() -> None:
     found = held("spearman", *two(), resampling=Resampling(n=0), permutations=0)
     assert (found.low, found.p, found.note) == (None, None, "")
     assert found.value is not None
+
+
+@pytest.mark.parametrize("method", ["t", "percentile"])
+def test_a_control_is_met_with_an_interval_where_the_run_gives_intervals(method: str) -> None:
+    one, other = two(3)
+
+    def met(**settings: object) -> Difference:
+        resampling = dataclasses.replace(RESAMPLING, method=method, **settings)
+        tested = [(rows, classification.PROTOCOL.evaluate(rows, resampling, {})) for rows in (one, other)]
+        against = {"metric": {"control": tested[1]}}
+        found = comparison.tested_against(
+            classification.PROTOCOL, {}, resampling, {"metric": tested[0]}, against, ["fs_ns"]
+        )
+        return found["metric", "control"]["fs_ns"]
+
+    usual, few, none = met(fewest=2), met(fewest=1000), met(n=0)
+    assert usual.low is not None
+    assert (usual.value, usual.p) == (few.value, few.p) == (none.value, none.p)
+    assert (few.low, few.high, none.low, none.high) == (None, None, None, None)
+    assert few.note == "no interval: fewer than 1000 effective groups"

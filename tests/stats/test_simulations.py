@@ -211,21 +211,26 @@ def test_a_real_difference_is_mostly_found() -> None:
     assert found > 80, f"{found:.1f} %"
 
 
-@pytest.mark.parametrize(("alike", "seen"), [(0.9, 30.0), (0.5, 30.0), (0.9, 6.0)])
-def test_a_certificate_knows_where_the_interval_does_not_cover(alike: float, seen: float) -> None:
-    """AUC .97 in 100 Pareto groups, which look like more than they are: see docs/inference.md."""
+@pytest.mark.parametrize(("alike", "seed", "samples", "certificates"), [(0.9, 78, 15_000, 150), (0.5, 77, 6000, 60)])
+def test_a_certificate_knows_where_the_interval_does_not_cover(
+    alike: float, seed: int, samples: int, certificates: int
+) -> None:
+    """AUC .97 in 100 Pareto groups that look like 30 to 60 effective ones: see docs/inference.md.
+
+    A tenth of the samples do. The coverage that is simulated has a standard error of .9 and 1.1 points.
+    """
     task = Task(classification.PROTOCOL, {}, "auc")
     held, given, hits, of = 0, 0, 0, 0
-    for run in range(6000):
-        rng = np.random.default_rng([77, run])
+    for run in range(samples):
+        rng = np.random.default_rng([seed, run])
         state = rng.bit_generator.state
         found, truth = area_of(rng, "pareto", 100, 0.97, alike)
         effective = found.effective_groups()
-        if class_of(effective) != class_of(seen):
+        if class_of(effective) != class_of(30.0):
             continue
         low, high = t_interval(found, 0.95) or (np.nan, np.nan)
         held, given = held + (low <= truth <= high), given + 1
-        if given <= 40:
+        if given <= certificates:
             rng.bit_generator.state = state
             score, gold, group = sample(rng, "pareto", 100, 0.97, alike)
             rows = Judgements(gold, score, group, group, levels=False)

@@ -175,13 +175,13 @@ def by_part(panels: Sequence[Panel], by: str) -> list[Sheet]:
     panels: one, or with by="dataset" one a data set, with the same metrics. Raises `UserError` where the data cannot
     be divided so.
     """
-    sheets = [_sheet(panels, asked, by, parts_of(panels, asked[0], by)) for asked in _readable(panels, by)]
+    sheets = [_sheet(panels, asked, by, parts_of(panels, asked[0], by)) for asked in readable_by(panels, by)]
     # A protocol that tells nothing anywhere is left out, unless it is all that was asked for.
     telling = [sheet for sheet in sheets if any(record["value"] is not None for record in sheet.records)]
     return telling or sheets
 
 
-def _readable(panels: Sequence[Panel], by: str) -> list[Asked]:
+def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
     """The protocols that read every data set; a pool is no pool any more when its chunks are divided."""
     found = protocols_of(panels[0])
     for panel in panels[1:]:
@@ -217,7 +217,7 @@ def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Part]
         (plain(by), headings, [Block("", tuple(lines))]),
         records,
         footnotes=(*(warned if few else ()), *(Note(letter, reason) for reason, letter in reasons.items())),
-        data=_together([part.frame.summary for part in parts]) if by == "dataset" else None,
+        data=together([part.frame.summary for part in parts]) if by == "dataset" else None,
         method=panels[0].config.interval.method,
     )
     return replace(sheet, grid=replace(sheet.grid, footer=tuple(_own(note, panels[0]) for note in sheet.grid.footer)))
@@ -280,7 +280,7 @@ def _groups(part: Part) -> int:
     return int(np.unique(part.frame.group[part.rows]).size)
 
 
-def _together(data: Sequence[Data]) -> Data:
+def together(data: Sequence[Data]) -> Data:
     """Several data sets as one."""
     levels: Counter[str] = Counter()
     for one in data:

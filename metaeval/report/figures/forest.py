@@ -1,4 +1,4 @@
-"""The forest plots: metrics' values with their intervals, beside the best control and chance."""
+"""The forest plots: metrics' values with their intervals, beside the best control and chance; differences pooled."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from metaeval.errors import UserError
-from metaeval.report.figures.drawing import FAINT, INK, Look, literal, looks_of, panels, styled, wrapped
+from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, styled, wrapped
 from metaeval.report.findings import best_control
 from metaeval.report.measures import Headline, Readings, data_set, headlines, metrics_of
-from metaeval.report.result import Result
+from metaeval.report.result import Column, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,3 +87,30 @@ def _lines(plot: Axes, one: Headline, readings: Readings) -> None:
         value = (one.value(best).value or 0.0) * one.column.scale
         plot.axvline(value, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
         plot.set_title(literal(f"best control: {best.metric}"), fontsize=7, color=INK)
+
+
+@styled()
+def differences_forest(
+    studies: Sequence[tuple[str, float, tuple[float, float]]],
+    summary: Sequence[tuple[str, float, tuple[float, float]]],
+    column: Column,
+    title: str,
+) -> Figure:
+    """The difference of two metrics on each data set, and under them all what it is on average, and elsewhere.
+
+    studies, summary: name, raw difference and its interval.
+    """
+    every = [*studies, *summary]
+    figure, plot = axes(4.6, 0.9 + 0.26 * len(every))
+    plot.axvline(0, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
+    plot.axhline(len(studies) - 0.5, color=FAINT, linewidth=0.8)
+    for place, (_, value, ends) in enumerate(every):
+        marker = "s" if place < len(studies) else "D"
+        plot.plot([end * column.scale for end in ends], [place, place], color=INK, linewidth=1.6)
+        plot.plot([value * column.scale], [place], color=INK, marker=marker, markersize=5)
+    plot.set_yticks(range(len(every)), [wrapped(name) for name, *_ in every])
+    plot.set_ylim(len(every) - 0.5, -0.5)
+    plot.tick_params(axis="y", length=0)
+    plot.set_title(literal(title), fontsize=8.5, color=INK)
+    plot.set_xlabel(f"difference in {literal(column.label)}{', points' if column.scale == 100 else ''}", fontsize=8)
+    return figure
