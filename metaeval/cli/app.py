@@ -99,7 +99,6 @@ app = typer.Typer(
     help="How far can a faithfulness metric be trusted? Score citation-support metrics against human labels.",
     epilog="Start with: metaeval run   (the shipped mini corpus, the offline metrics, all three protocols)",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

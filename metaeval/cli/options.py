@@ -6,14 +6,14 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
-from metaeval.config import Flag, Names, RunConfig, flag_of, load_run
-from metaeval.declared import kinds_of
+from metaeval.config import Flag, Names, RunConfig, flag_of, load_run, variants
+from metaeval.declared import kinds_of, named_values
 
 
 class CommandOptions(BaseModel):
@@ -128,6 +128,28 @@ def takes(*wanted: str | type[BaseModel]) -> Callable[[Callable[..., None]], Cal
     return derive
 
 
+_REGISTERED: Mapping[str, Literal["metric", "dataset", "protocol"]] = {
+    **{"dataset": "dataset", "datasets": "dataset", "protocols": "protocol"},
+    **{"metrics": "metric", "names": "metric", "nli": "metric"},
+}
+"""The kind of what stands in a field by its registered name."""
+
+
+def _completion(
+    kind: Literal["metric", "dataset", "protocol"] | None, values: Sequence[str]
+) -> Callable[[str], list[str]]:
+    """What completes the word that is being typed, by itself or after a comma: these values, and names of the kind."""
+
+    def complete(incomplete: str) -> list[str]:
+        from metaeval import registry
+
+        known = [*values, *((*registry.names(kind), *variants(f"{kind}s")) if kind else ())]
+        before, comma, word = incomplete.rpartition(",")
+        return [f"{before}{comma}{one}" for one in known if one.startswith(word)]
+
+    return complete
+
+
 def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     """A field as the parameter of a command. default: in place of the field's own."""
     flag, kinds = flag_of(field), list(kinds_of(field.annotation))
@@ -139,6 +161,9 @@ def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     if default is None:
         kind = kind | None
     said: dict[str, Any] = {"help": (field.description or "").partition("\n\n")[0], "metavar": flag.metavar or None}
+    registered, values = _REGISTERED.get(name), named_values(field.annotation)
+    if registered or values:
+        said["autocompletion"] = _completion(registered, values)
     written = f"--{(flag.name or name).replace('_', '-')}"
     info = typer.Argument(**said) if flag.argument else typer.Option(written, *filter(None, [flag.short]), **said)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])

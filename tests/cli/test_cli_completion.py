@@ -1,0 +1,52 @@
+"""Completion of commands, options and names in the shell, by the scripts that `metaeval --show-completion` prints."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BIN = Path(sys.executable).parent
+COMMAND = BIN / "metaeval"
+WORDS = {
+    "mult": ["multiverse"],
+    "check": ["check-claim"],
+    "gate f": ["fit"],
+    "run --prot": ["--protocol"],
+    "run --protocol clas": ["classification"],
+    "run -d wi": ["wice", "wice-dev"],
+    "run -m overlap,support-mini": ["overlap,support-mini", "overlap,support-minilm"],
+    "run --unit c": ["chunk", "citation"],
+    "compare minilm-c": ["minilm-cosine"],
+    "run -d nothing-like-it": [],
+}
+
+pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not installed beside this Python")
+
+
+def run(command, **more):
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **more}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed here")
+def test_bash_completes(tmp_path):
+    script = run(["bash", "-c", "metaeval --show-completion; true"], _METAEVAL_COMPLETE="")
+    lines = [script]
+    for typed in WORDS:
+        words = ["metaeval", *typed.split()]
+        quoted = " ".join(words)
+        lines.append(f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _metaeval_completion metaeval")
+        lines.append('echo "${COMPREPLY[*]}"')
+    printed = run(["bash", "-c", "\n".join(lines)]).splitlines()
+    assert dict(zip(WORDS, map(str.split, printed), strict=True)) == {key: sorted(one) for key, one in WORDS.items()}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_what_other_shells_ask_is_answered(shell):
+    typed = {"_TYPER_COMPLETE_ARGS": "metaeval run -d wi", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    answered = run([COMMAND], _METAEVAL_COMPLETE=f"complete_{shell}", **typed)
+    assert "wice-dev" in answered
+    assert "expertqa" not in answered
