@@ -281,7 +281,7 @@ class RunConfig(Strict):
     controls: bool = True
     """Add rows of trivial scores, and of one that is learnt, for comparison."""
     protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
-    """Protocols, with commas: correlation, classification, retrieval (these are all), binary, decision, preference,
+    """Protocols, with commas: correlation, classification, retrieval (the three of all), binary, decision, preference,
     systems, verdicts."""
     protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
     """Options of each protocol."""

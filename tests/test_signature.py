@@ -101,6 +101,9 @@ ELSEWHERE = {
     ),
     "over_limit": "moves pages alone: the test below",
     "evidence.window": "moves marked evidence alone: the test below",
+    "columns": "the data field, or the hash of a score file, is of what was read",
+    "batch": "holds replies, which are found under what was asked",
+    "interval.certify": "adds what a simulation says, below the table",
     "controls": "adds rows, each with a signature of its own, and marks against them; no digit of another row",
     **dict.fromkeys(
         ("results", "store", "budget", "batch", "trust_config"), "where scores come from and go to, not what they are"

@@ -138,7 +138,8 @@ def test_a_quiet_run_prints_where_the_results_are_and_nothing_else(cli, small):
 
     assert ended.err == ""
     assert re.match(
-        r"Written: results/small-all-chunk-[0-9a-f]{8}/ \(classification, correlation, retrieval: ", ended.out
+        r"Written: results/small-all-chunk-[0-9a-f]{8}/ \(report.html; classification, correlation, retrieval: ",
+        ended.out,
     )
     assert len(ended.out.splitlines()) == 1
 

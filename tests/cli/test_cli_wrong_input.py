@@ -37,10 +37,10 @@ NAMES = {
     "no protocol": ((*RUN, "-p", ""), ["No protocol is asked for", "'all'"]),
 }
 SETTINGS = {
-    "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?", "Known: aggregate, budget, chunk"]),
+    "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?", "Known: aggregate, batch, budget, chunk"]),
     "nested name": (
         "interval.sed=3",
-        ["'interval.sed'", "Did you mean 'seed'?", "Known: fewest, level, method, resamples, seed."],
+        ["'interval.sed'", "Did you mean 'seed'?", "Known: certify, fewest, level, method, resamples, seed."],
     ),
     "no equals sign": ("seed", ["--set takes key=value", "--set interval.seed=3", "'seed'"]),
     "no key": ("=3", ["--set takes key=value"]),

@@ -113,12 +113,15 @@ def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str])
 
 
 def _of_protocol(name: str, value: str, protocols: Sequence[str]) -> Meaning | None:
-    """What a value of an option means, in the words of the first of these protocols that has the option."""
-    for owner in protocols:
-        options = registry.find("protocol", owner).options if owner in registry.names("protocol") else {}
-        if name in options:
-            return Meaning(options[name].values.get(value) or value, f"protocol_options.{owner}.{name}")
-    return None
+    """What a value of an option means, in the words of the first of these protocols whose option has the value.
+
+    Where none has it, it is named as it is, with the first that has the option.
+    """
+    known = [owner for owner in protocols if owner in registry.names("protocol")]
+    options = {owner: registry.find("protocol", owner).options.get(name) for owner in known}
+    having = {owner: option.values.get(value, "") for owner, option in options.items() if option}
+    owner = next((owner for owner, text in having.items() if text), next(iter(having), None))
+    return Meaning(having[owner] or value, f"protocol_options.{owner}.{name}") if owner else None
 
 
 def _of_command(name: str, command: str) -> Meaning | None:
