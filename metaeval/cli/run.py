@@ -56,6 +56,8 @@ def run(given: opt.Given) -> None:
         say(f"{part.name}: {part.pairs:,} pairs, {stored}, {left:,} to score ({part.state})")
         if part.estimate:
             say(f"  {part.estimate}")
+        elif part.blocks and not chosen.executor.alone:
+            say(f"  {part.blocks:,} blocks (the most workers that have work), about {part.tokens:,} tokens")
     say("Nothing was scored, fetched or paid for.")
 
 

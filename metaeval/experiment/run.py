@@ -46,6 +46,7 @@ from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import job_identity
+from metaeval.scoring.plan import make_plan
 from metaeval.scoring.scorefile import write_scores
 from metaeval.scoring.store import ScoreStore, pair_key
 
@@ -182,6 +183,7 @@ class Planned:
     """One metric's part of a run: its state, the job's unique pairs, how many are stored, and what the rest costs.
 
     stored is None where it cannot be told (the checkpoint is not here); estimate is empty where it is only time.
+    blocks: those of the plan that lack a score. tokens: of the texts of what is left; four characters count as one.
     """
 
     name: str
@@ -189,6 +191,8 @@ class Planned:
     pairs: int
     stored: int | None
     estimate: str
+    blocks: int
+    tokens: int
 
 
 def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
@@ -199,7 +203,9 @@ def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
     for left in _left(config, corpus):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
-        yield Planned(left.name, left.state, left.pairs, left.stored, "" if cost is None else str(cost))
+        tokens = sum(len(text) for side in left.texts for text in side) // 4
+        said = "" if cost is None else str(cost)
+        yield Planned(left.name, left.state, left.pairs, left.stored, said, left.blocks, tokens)
 
 
 def requests_of(config: RunConfig, path: Path) -> str:
@@ -235,7 +241,10 @@ def _check_batch(config: RunConfig) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """What one metric of a run has still to score. texts: the sources and the statements of its pairs."""
+    """What one metric of a run has still to score. texts: the sources and the statements of its pairs.
+
+    blocks: of its plan that lack a score.
+    """
 
     name: str
     metric: Metric
@@ -243,6 +252,7 @@ class _Left:
     pairs: int
     stored: int | None
     texts: tuple[list[str], list[str]]
+    blocks: int
 
 
 def _left(config: RunConfig, corpus: Corpus | None) -> Iterator[_Left]:
@@ -267,7 +277,9 @@ def _left(config: RunConfig, corpus: Corpus | None) -> Iterator[_Left]:
                 answers = store.find(job_identity(metric, reading(job, metric).texts), list(unique)) if known else {}
             left = [pair for key, pair in unique.items() if key not in answers]
             texts = [source for source, _ in left], [statement for _, statement in left]
-            yield _Left(name, metric, state, len(unique), len(answers) if known else None, texts)
+            cut = make_plan(unique, metric.block_tokens).blocks
+            blocks = sum(any(key not in answers for key in block.keys) for block in cut)
+            yield _Left(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)
 
 
 def export_pairs(config: RunConfig, path: Path) -> int:
