@@ -13,6 +13,7 @@ from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
 from metaeval.stats.systems import (
     COEFFICIENTS,
+    MOST_INPUTS,
     cells,
     input_level,
     soft_pairwise_accuracy,
@@ -113,7 +114,9 @@ def replicates(
     if any(key in BY_INPUT for key in keys):
         values = input_level(score, gold)
         found |= dict(zip(BY_INPUT, replicate(pool_mean(values, group, n_groups), draws), strict=True))
-    if "spa" in keys:
+    if "spa" in keys and _many(rows):
+        found["spa"] = np.full(draws.n, np.nan)
+    elif "spa" in keys:
         found["spa"] = replicate(soft_pairwise_accuracy(score, gold, group, n_groups), draws)
     return {key: found[key] for key in keys}
 
@@ -134,6 +137,11 @@ def _cells(rows: Judgements) -> tuple[Floats, Floats, NDArray[np.int64]]:
     _, first = np.unique(rows.pool, return_index=True)
     score, gold = (cells(values, rows.system, rows.pool) for values in (rows.score, rows.gold))
     return score, gold, rows.group[first]
+
+
+def _many(judgements: Judgements) -> str:
+    inputs = np.unique(judgements.pool).size
+    return f"{inputs:,} inputs are more than {MOST_INPUTS:,}" if inputs > MOST_INPUTS else ""
 
 
 def _blind(judgements: Judgements) -> str:
@@ -162,7 +170,7 @@ PROTOCOL = Protocol(
             *("spa", "Soft accuracy"),
             normal="",
             about="agreement of the p-values that scores and gold give to each two systems",
-            blind=_blind,
+            blind=lambda judgements: _blind(judgements) or _many(judgements),
         ),
         _measure("input_pearson", "Input Pearson", normal="z", about="mean over inputs of Pearson's r of the systems"),
         _measure("input_spearman", "Input Spearman", about="mean over inputs of Spearman's rho of the systems"),

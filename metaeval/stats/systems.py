@@ -21,6 +21,10 @@ SIGNS = 1000
 """Exchanges of two systems' texts that a soft accuracy's p-values rest on, as in the paper's own program."""
 
 
+MOST_INPUTS = 20_000
+"""Inputs beyond which a soft accuracy's exchanges would take gigabytes."""
+
+
 def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
     """The mean of `values` (n,) of each system on each input, (S, N), both in ascending order of their codes (n,)."""
     _, row = np.unique(system, return_inverse=True)
@@ -129,8 +133,11 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
     """1 less the mean difference of the p-values that x and y give to each two systems, under group weights: (R,).
 
     p: share of exchanges of the two systems' texts, input by input, whose difference of sums is at least the one seen.
-    x, y, group: as in `system_level`. Undefined where no two systems share an input.
+    x, y, group: as in `system_level`. Undefined where no two systems share an input. Raises ValueError for more than
+    `MOST_INPUTS` inputs.
     """
+    if x.shape[1] > MOST_INPUTS:
+        raise ValueError(f"a soft accuracy takes {MOST_INPUTS:,} inputs at most, got {x.shape[1]:,}")
     one, other = np.triu_indices(x.shape[0], 1)
     # Inputs that both have, of the pairs that share one; (N, P).
     apart = [np.nan_to_num(values[one] - values[other]).T for values in (x, y)]

@@ -172,3 +172,20 @@ def test_annotators_have_to_be_known(cli, tmp_path):
     write(tmp_path / "own.csv", {"id": range(6), "gold": [0, 1] * 3, "mine": range(6)})
     ended = cli("evaluate", "-d", "ratings", "--data", "own.csv", "--annotators")
     assert (ended.code, "holds the votes of no annotators, and two are needed" in ended.err) == (2, True)
+
+
+def test_yes_is_full_where_partial_is_said_too(cli, tmp_path):
+    rows = [("yes", "yes", "yes"), ("partial", "partial", "no"), ("no", "no", "no"), ("no", "partial", "yes")]
+    columns = dict(zip(("gold", "graded", "plain"), zip(*rows, strict=True), strict=True))
+    write(tmp_path / "said.csv", {"id": range(4), **columns})
+    lines = [
+        {"id": str(n), "group": str(n), "gold": {"yes": "full", "no": "none"}.get(gold, gold)}
+        | {"scores": {"graded": graded, "plain": plain}}
+        for n, (gold, graded, plain) in enumerate(rows)
+    ]
+    (tmp_path / "lines.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for name in ("said.csv", "lines.jsonl"):
+        evaluated(cli, name, "-p", "verdicts", "--set", "protocol_options.verdicts.against=full")
+        assert values(tmp_path / "results/latest/verdicts.json", "accuracy") == {"graded": 1.0, "plain": 0.75}
+        evaluated(cli, name, "-p", "verdicts")
+        assert values(tmp_path / "results/latest/verdicts.json", "accuracy")["graded"] == 0.75

@@ -24,7 +24,7 @@ others are fields. Without a column ``group``, a pair, or else each row, is a gr
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
@@ -42,8 +42,10 @@ _log = logging.getLogger("metaeval")
 
 FIELDS = ("id", "group", "gold", "system", "subset", "text", "pair", "fields", "votes", "scores")
 LEVELS = {level.label: float(level) for level in SupportLevel}
-VERDICTS = {**LEVELS, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""Words that are read as numbers."""
+YES = ("yes", "true")
+VERDICTS = {**LEVELS, **dict.fromkeys(YES, 1.0), "no": 0.0, "false": 0.0}
+"""Words that are read as numbers; yes is full support where the same column also says full or partial."""
+GRADED = ("full", "partial")
 
 ALL = "all"
 
@@ -87,7 +89,7 @@ def _ratings(path: Path, given: Sequence[_Given], dimension: str) -> Ratings:
         raise unknown(f"dimension of the gold of {path}", dimension, [*names, ALL])
     else:
         wanted = names
-    several = dimension == ALL
+    several = dimension == ALL and wanted != [""]
     rows: list[Rating] = []
     scores: dict[str, dict[str, float | None]] = {}
     blank = 0
@@ -110,7 +112,10 @@ def _ratings(path: Path, given: Sequence[_Given], dimension: str) -> Ratings:
 
 
 def _from_lines(path: Path) -> Iterator[_Given]:
-    for row in read_rows(path, "write one object with id, group and gold per line"):
+    rows = list(read_rows(path, "write one object with id, group and gold per line"))
+    said_scores = [one.items() for row in rows if isinstance(one := row.fields.get("scores"), dict)]
+    graded = {metric for scores in said_scores for metric, value in scores if _is_graded(value)}
+    for row in rows:
         row.only(FIELDS)
         optional = {name: row.optional_text(name) for name in ("system", "subset", "text", "pair")}
         fields = row.row("fields") if row.fields.get("fields") is not None else None
@@ -130,7 +135,7 @@ def _from_lines(path: Path) -> Iterator[_Given]:
         else:
             numbers = {} if gold is None and votes else {"": _number(row, "gold")}
         said = list(gold.values()) if isinstance(gold, dict) else [gold]
-        yield _Given(rating, numbers, dict(_scores(row)), any(isinstance(one, str) for one in said))
+        yield _Given(rating, numbers, dict(_scores(row, graded)), any(isinstance(one, str) for one in said))
 
 
 def _number(row: Row, name: str) -> float:
@@ -143,13 +148,14 @@ def _number(row: Row, name: str) -> float:
     return finite(row, name)
 
 
-def _scores(row: Row) -> Iterator[tuple[str, float | None]]:
+def _scores(row: Row, graded: Collection[str]) -> Iterator[tuple[str, float | None]]:
+    """The scores of a row. graded: the metrics that say full or partial somewhere."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
     for metric, value in scores.fields.items():
         if isinstance(value, str) and value.casefold() in VERDICTS:
-            yield metric, VERDICTS[value.casefold()]
+            yield metric, _read(value, metric in graded)
             continue
         if not metric or isinstance(value, str):
             raise scores.error(metric, "a finite number or null, under a metric's name")
@@ -184,27 +190,35 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
     if "group" not in roles:
         own = f"Each {'pair' if 'pair' in roles else 'row'} counts as a group of its own"
         _log.warning("%s has no column 'group': %s.", table.name, own[0].lower() + own[1:])
-    columns = _Columns(roles, dimensions, votes, scores, fields)
+    graded = [
+        heading
+        for heading in (*dimensions, *votes, *scores)
+        if any(_is_graded(row.value(heading)) for row in table.rows)
+    ]
+    columns = _Columns(roles, dimensions, votes, scores, fields, graded)
     return _merged(table, [_table_row(row, number, columns) for number, row in enumerate(table.rows, 1)], roles)
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """The headings of a table by what they are for. dimensions: heading to name."""
+    """The headings of a table by what they are for. dimensions: heading to name; graded: those that say full or
+    partial somewhere."""
 
     roles: Mapping[str, str]
     dimensions: Mapping[str, str]
     votes: Sequence[str]
     scores: Sequence[str]
     fields: Sequence[str]
+    graded: Sequence[str]
 
 
 def _table_row(row: TableRow, number: int, columns: _Columns) -> tuple[str, _Given]:
     """The annotator of a row, where the table has one to a row, and what it says."""
     text = {role: row.text(heading) for role, heading in columns.roles.items()}
     own = text.get("id") or f"row {number}"
-    gold = {name: _cell(row, heading) for heading, name in columns.dimensions.items()}
-    votes = {heading: vote for heading in columns.votes if (vote := _cell(row, heading)) is not None}
+    graded = columns.graded
+    gold = {name: _cell(row, heading, graded) for heading, name in columns.dimensions.items()}
+    votes = {heading: vote for heading in columns.votes if (vote := _cell(row, heading, graded)) is not None}
     rating = Rating(
         own,
         text.get("group") or text.get("pair") or own,
@@ -218,7 +232,9 @@ def _table_row(row: TableRow, number: int, columns: _Columns) -> tuple[str, _Giv
     )
     known = {name: value for name, value in gold.items() if value is not None}
     words = any(row.text(heading).casefold() in LEVELS for heading in columns.dimensions)
-    return text.get("annotator", ""), _Given(rating, known, {one: _cell(row, one) for one in columns.scores}, words)
+    return text.get("annotator", ""), _Given(
+        rating, known, {one: _cell(row, one, graded) for one in columns.scores}, words
+    )
 
 
 def _merged(table: Table, rows: Sequence[tuple[str, _Given]], roles: Mapping[str, str]) -> list[_Given]:
@@ -259,21 +275,25 @@ def _all_numbers(table: Table, heading: str) -> bool:
     return any(cell is not None for cell in cells) and all(cell is None or _read(cell) is not None for cell in cells)
 
 
-def _cell(row: TableRow, heading: str) -> float | None:
-    """The number in a cell; None where it is blank."""
+def _cell(row: TableRow, heading: str, graded: Collection[str]) -> float | None:
+    """The number in a cell; None where it is blank. graded: the columns that say full or partial somewhere."""
     value = row.value(heading)
     if value is None:
         return None
-    number = _read(value)
+    number = _read(value, heading in graded)
     if number is None:
         raise row.wrong(heading, f"is {shown(str(value), 40)}: write a number, or full, partial, none, yes or no")
     return number
 
 
-def _read(value: Any) -> float | None:
-    """A number, or a verdict's word; None for anything else."""
+def _is_graded(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().casefold() in GRADED
+
+
+def _read(value: Any, graded: bool = False) -> float | None:
+    """A number, or a verdict's word; None for anything else. graded: yes is full support."""
     if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
-        return VERDICTS[word]
+        return LEVELS["full"] if graded and word in YES else VERDICTS[word]
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
