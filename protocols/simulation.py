@@ -168,17 +168,15 @@ def coverage(
     ends: list[tuple[float, float]] = []
     groups: list[float] = []
     own = None if effective is None else class_of(effective)
-    while len(values) < runs or (
-        own is not None
-        and len(values) < _EXTENDED * runs
-        and 4 * [class_of(number) for number in groups].count(own) < runs
-    ):
+    likewise = 0
+    while len(values) < runs or (own is not None and len(values) < _EXTENDED * runs and 4 * likewise < runs):
         scores = draw(task.generator("at the value", len(values)), [model])[0]
         found = influence_of_one(task, rows.with_score(scores), np.arange(n_groups))
         interval, _, behind = studentised_interval(found, n_groups, n_groups, asked)
         values.append(math.nan if found is None else found.value)
         ends.append(interval or (math.nan, math.nan))
         groups.append(math.nan if behind is None else behind)
+        likewise += class_of(groups[-1]) == own
     true = float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
     low, high = np.array(ends).T
     given = ~np.isnan(low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ from protocols.simulation import (
     permutations_for,
     rejected,
 )
+
+_log = logging.getLogger("metaeval")
 
 STUDENTISED = ("t", "bootstrap-t")
 
@@ -151,7 +154,8 @@ def certified(result: Result, asked: Asked, frame: Frame, columns: Sequence[Colu
     rows = {name: judged(frame, scores[name]) for name in leading[:2]}
     try:
         found = certificate(Task(protocol, options, key, config.interval.seed), config, rows)
-    except ValueError:
+    except ValueError as error:
+        _log.warning("No certificate of %s: %s.", protocol.name, error)
         return result
     return result.model_copy(update={"certificate": found})
 
@@ -183,11 +187,17 @@ def read_design(groups: int, sizes: str, levels: str) -> Design:
         raise UserError(f"--groups is {groups}; a plan takes 2 to 1,000,000 groups.")
     if not all(size >= 1 and size == int(size) for size in each):
         raise UserError(f"--sizes is {sizes!r}; it takes whole numbers of rows, 1 or more each.")
+    if groups * sum(each) / len(each) > MOST_ROWS:
+        raise UserError(f"A plan has at most {MOST_ROWS:,} rows: take fewer groups, or smaller ones.")
     if len(shares) not in (2, 3) or min(shares) <= 0:
         raise UserError(
             f"--levels is {levels!r}; it takes two or three shares above 0, the highest level first: 50,50."
         )
     return Design(groups, [int(size) for size in each], shares[::-1])
+
+
+MOST_ROWS = 2_000_000
+"""Rows of a plan: more take hours."""
 
 
 def designed_rows(design: Design, config: RunConfig) -> RatedSet:
@@ -239,10 +249,12 @@ PLANNED = "planned"
 def raw_value(value: float, measure: Measure) -> float:
     """A value in the units of the measure's table as the measure has it; `UserError` at or below chance, and off it."""
     raw, chance = value / measure.scale, measure.chance or 0.0
-    if not chance < raw < 1:
+    if not chance < raw < measure.span:
+        most = f" and below {measure.span * measure.scale:g}" if math.isfinite(measure.span) else ""
+        example = (chance + min(measure.span, 1.0)) / 2 * measure.scale
         raise UserError(
-            f"--value is {value:g}; {measure.label} is given in its table's units, above {chance * measure.scale:g} "
-            f"and below {measure.scale:g}, for example {(chance + 1) / 2 * measure.scale:g}."
+            f"--value is {value:g}; {measure.label} is given in its table's units, above {chance * measure.scale:g}"
+            f"{most}, for example {example:g}."
         )
     return raw
 
@@ -357,7 +369,8 @@ def _notes(found: Mapping[str, Certificate], lacking: Mapping[str, str], config:
         for one in found.values()
         if one.effective is not None and one.given_likewise < one.given
     }
-    beside = "each metric beside the best of the others, both brought to one value; " if not planned_only else ""
+    alone = all(not one.other for one in found.values())
+    beside = f"each metric beside {'one like it' if alone else 'the best of the others'}, both brought to one value; "
     notes = (
         Note("model", MODEL),
         Note(

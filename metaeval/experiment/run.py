@@ -135,8 +135,9 @@ def _closed(
     found = in_family(config, results)
     if not config.interval.certify:
         return found
-    from metaeval.experiment.certifying import certified
+    from metaeval.experiment.certifying import certified, check_certificate
 
+    check_certificate(config)
     return [
         certified(result, asked, frame, columns, config) for result, (asked, frame) in zip(found, readable, strict=True)
     ]

@@ -66,6 +66,7 @@ def test_a_plan_of_three_levels_or_on_a_data_set(cli):
         (("--groups", "30"), "--value 75"),
         (("--groups", "1", "--value", "75"), "2 to 1,000,000 groups"),
         (("--groups", "9", "--value", "75", "--sizes", "0.5"), "whole numbers"),
+        (("--groups", "900000", "--value", "75", "--sizes", "1,8"), "at most 2,000,000 rows"),
         (("--groups", "9", "--value", "75", "--levels", "100"), "two or three shares"),
         (("overlap", "--runs", "3"), "50 to 100,000"),
         (("overlap", "-s", "interval.method=bca"), "interval.method is bca"),

@@ -192,7 +192,7 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
         frame,
         f"power-{measure.key}",
         f"What it takes to tell {plain(one.name)} from {plain(other.name)}: {plain(measure.label)}",
-        {"protocol": protocol.name, **options, "alpha": alpha, "samples": SAMPLES},
+        {"protocol": protocol.name, **options, "alpha": alpha},
         ("true difference", headings, [Block("", _lines(found_needs, column))]),
         records,
         groups=[Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)],
