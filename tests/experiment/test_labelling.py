@@ -193,14 +193,19 @@ def test_probabilities_of_the_file_undo_a_design():
 
 
 BAD = {
-    "id,level\nc1,full\nc999,none\n": r"line 3, column \"id\" names item \"c999\", which is not in",
+    "id,level\nc1,full\nc999,none\n": r"line 3, column \"id\" names item \"c999\", which is not in .*: mend it",
     "id,level\nc1,full\nc1,none\n": r"says \"none\", and .*line 2.* says full of the same item \"c1\": keep one",
     "id,level\nc1,full\nc2,2\n": r"line 3.* is the number 2, and other cells hold words \(full\)",
     "id,level\nc1,3\nc2,2\n": r"is 3, which is no level: write full, partial or none",
     "id,level\nc1,perhaps\nc2,full\n": r"line 2.* is \"perhaps\", which is no level",
     "id,level\nItem,Label\nc1,full\n": r"line 2 looks like a second header row",
     "id,level\nc1,\nc2,\n": r"is blank in every row",
-    "id,level,probability\nc1,full,0\n": r"a probability of being drawn is above 0",
+    "id,level,probability\nc1,full,0\n": r"line 2.* is \"0\": write the probability of being drawn, a number above 0",
+    "id,level,probability\nc1,full,75%\n": r"line 2.* is \"75%\": write the probability",
+    "id,level,probability\nc1,full,\n": r"line 2, column \"probability\" is blank: write the probability",
+    "id,level\nc1,full?\nc2,none\n": r"line 2.* is \"full\?\", which is no level",
+    "id,level\nc1,full\nTotal,full\n": r"line 3.* names item \"Total\"",
+    "id,level\nc1,full\nc11x,none\n": r"delete the row\. Did you mean 'c11'\?$",
     "id,what\nc1,full\n": r"no column for the level",
     "id,level\nc1,full\n": r"labels one item only",
     "id,level\n,full\nc1,none\n": r"line 2.*is blank: write the item's id",

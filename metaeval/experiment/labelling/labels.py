@@ -178,9 +178,9 @@ def _refuse_id(row: Row, heading: str, own: str, items: Items) -> None:
     if not own:
         raise row.wrong(heading, "is blank: write the item's id, or delete the row")
     hint = did_you_mean(own, items.numbers)
-    example = shown(items.rows[0].id)
-    raise row.wrong(
-        heading, f"names item {shown(own)}, which is not in {items.name} (an id there: {example}).{hint}".rstrip(".")
+    raise UserError(
+        f"{row.place(heading)} names item {shown(own)}, which is not in {items.name} (an id there: "
+        f"{shown(items.rows[0].id)}): mend it, or delete the row.{hint}"
     )
 
 
@@ -191,7 +191,8 @@ def _probability(row: Row, heading: str) -> float:
     except ValueError:
         chance = np.nan
     if not 0 < chance <= 1:
-        raise row.wrong(heading, f"is {shown(text)}: a probability of being drawn is above 0 and at most 1")
+        found = f"is {shown(text)}" if text else "is blank"
+        raise row.wrong(heading, f"{found}: write the probability of being drawn, a number above 0 and at most 1")
     return chance
 
 
@@ -201,7 +202,8 @@ def _scale(table: Table, heading: str) -> dict[str, SupportLevel]:
     words: dict[str, SupportLevel] = {}
     numbers: dict[str, float] = {}
     for text, row in texts.items():
-        word = "".join(letter for letter in text.casefold() if letter.isalnum())
+        # A question mark is a doubt: it is asked about, not read away.
+        word = "".join(letter for letter in text.casefold() if letter.isalnum() or letter == "?")
         if word in WORDS:
             words[text] = WORDS[word]
             continue
