@@ -91,7 +91,7 @@ def _draw_jobs(given: opt.Given, names: Sequence[str]) -> None:
 
     config = given.run(metrics=())
     jobs = [find_job(config.results, name) for name in names]
-    say_written(write_job_figures(jobs, config.results, config.trust_config))
+    say_written(write_job_figures(jobs, config))
 
 
 def _draw_sentence(given: opt.Given, sentence: str, parser: str) -> None:

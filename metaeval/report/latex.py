@@ -28,8 +28,9 @@ _SIZES = ((r"\small", 5.0), (r"\footnotesize", 4.5), (r"\scriptsize", 4.0))
 _SMALL = 4.0
 _SEPARATION = 4
 
-_PRINTED = frozenset(READING) - {"perfect metric", "perfect detector"}
-"""Labels of the footer's notes that are printed; what else is known stands in the file as comments."""
+_MISSING = frozenset({"not run", "not judged", "could be", "left out", "not read", "without facts"})
+_PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detector"}
+"""Labels of the footer's notes that are printed, those of what is missing whole; all else stands as comments."""
 
 
 def table_of(grid: Grid, controls: bool = False) -> str:
@@ -78,12 +79,15 @@ def _below(grid: Grid, part: Sequence[int], last: bool) -> tuple[list[Note], lis
     if not last and any(mark.isdigit() for mark in used):
         reading = [note for note in grid.footer if note.label == "significance"]
     making = [note for note in grid.footer if note.label not in _PRINTED] if last else []
-    # Of a note with a text, what it says of single rows is for the reader of the file.
-    brief = [replace(note, text=note.text.removesuffix(":"), items=()) if note.text else note for note in reading]
-    said = [replace(note, text=note.text.removesuffix(":"), items=()) if note.text else note for note in marks]
-    detailed = [note for note in (*marks, *reading) if note.text and note.items] if last else []
+    detailed = [note for note in (*marks, *reading) if _brief(note) != note] if last else []
     comments = [f"{note.label}: {_plain(note)}" for note in (*making, *detailed)]
-    return said, brief, comments
+    return [_brief(note) for note in marks], [_brief(note) for note in reading], comments
+
+
+def _brief(note: Note) -> Note:
+    """A note without what it says of single rows, where it has a text and nothing is missing: that is a comment."""
+    kept = not note.text or not note.items or note.label in _MISSING
+    return note if kept else replace(note, text=note.text.removesuffix(":"), items=())
 
 
 def _plain(note: Note) -> str:

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from metaeval.report.cells import lay_out
 from metaeval.report.formats import FORMATS
+from metaeval.report.grid import Note
 from metaeval.report.latex import escape, table_of
 from metaeval.report.result import Column
 
@@ -109,6 +111,15 @@ def test_each_part_explains_its_marks(result):
         explained = set(re.findall(r"\\textsuperscript\{\\(\w+)\{\}\}", part.partition(r"\end{tabular}")[2]))
         assert used == explained != set()
     assert "signature" not in parts[0]
+
+
+def test_what_is_missing_is_printed_and_how_numbers_were_made_is_not(result):
+    notes = (Note("could be", "were all against:", (("a", "recall 1 to 2"),)), Note("verdicts", "from 0.5 on"))
+    grid = replace(lay_out(result), footer=notes)
+    above, _, below = table_of(grid).partition(r"\begin{tabular}")
+    assert r"\emph{could be:} were all against: a: recall 1 to 2\par" in below
+    assert "\n% verdicts: from 0.5 on\n" in above
+    assert "verdicts" not in below
 
 
 @pytest.mark.slow

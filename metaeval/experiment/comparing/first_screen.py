@@ -65,7 +65,7 @@ def comparison_findings(pairs: Sequence[Pairs], others: Sequence[Sheet]) -> list
         Headline(one.result, column)
         for one in pairs
         for column in one.result.columns
-        if column.label in {block.title for block in one.headline.blocks}
+        if plain(column.label) in {block.title for block in one.headline.blocks}
     ]
     by_name = {sheet.name: sheet.records for sheet in others}
     said = (leading(headlines), _alike(by_name.get("agreement", ())), _gains(by_name.get("complementarity", ())))

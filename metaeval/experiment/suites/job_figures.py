@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write_job_figures(jobs: Sequence[DoneJob], results: Path, trust: bool) -> list[Path]:
+def write_job_figures(jobs: Sequence[DoneJob], config: RunConfig) -> list[Path]:
     """Draw what jobs hold into a folder of RESULTS/figures; the paths. `UserError` where there is nothing to draw.
 
-    trust: their manifests may name code.
+    config: says where results are, and whether the jobs' manifests may name code.
     """
     from metaeval.report.figures.drawing import save_figure
 
@@ -37,13 +37,12 @@ def write_job_figures(jobs: Sequence[DoneJob], results: Path, trust: bool) -> li
     if cited:
         drawn |= citation_figures([job.folder for job in cited])
     if others:
-        drawn |= _figures(others, trust)
+        drawn |= _figures(others, config.trust_config)
     if not drawn:
         raise UserError(f"{', '.join(job.name for job in jobs)}: there is nothing to draw.")
     names = sorted(job.name for job in jobs)
-    folder = job_folder(results / "figures", [jobs[0].folder.name.rpartition("-")[0]], names)
+    folder = job_folder(config.results / "figures", [jobs[0].folder.name.rpartition("-")[0]], names)
     written = [path for stem, figure in drawn.items() for path in save_figure(figure, folder / stem)]
-    config = RunConfig(results=results)
     write_manifests(config, "figures", [], written, {"jobs": names})
     return written
 
