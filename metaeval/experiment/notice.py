@@ -23,8 +23,8 @@ class EndedError(Exception):
     """The task was asked to end, and has written what was finished."""
 
 
-class _TimeIsUp(BaseException):
-    """No block can be finished any more; handled as Ctrl-C is."""
+class _TimeIsUp(KeyboardInterrupt):
+    """No block can be finished any more. Where no task runs any more, it is handled as Ctrl-C is."""
 
 
 class Notice:
