@@ -2,6 +2,8 @@
 
     python -m benchmarks.large_files                      100,000 ratings of 9 systems, 3 metrics (goal 10 s)
     python -m benchmarks.large_files --rows 1000000       minutes
+    python -m benchmarks.large_files --rows --counted 10000000   Parquet beyond memory: 2 metrics, groups of ten rows,
+                                                                 by t and by 1,000 resamples (--resampled)
 
 Each command runs in a process of its own, with one thread. A first run on a small file compiles the loops.
 """
@@ -35,6 +37,27 @@ def write_ratings(path: Path, rows: int) -> None:
             file.write(json.dumps({**own, "scores": {name: column[i] for name, column in scores.items()}}) + "\n")
 
 
+def write_parquet(path: Path, rows: int) -> None:
+    """Groups of ten rows on three levels, a continuous metric without a score in one row of 50, and a judge."""
+    import pyarrow
+    import pyarrow.parquet
+
+    rng = np.random.default_rng(0)
+    writer = None
+    for at in range(0, rows, 1_000_000):
+        group = np.arange(at, min(at + 1_000_000, rows)) // 10
+        gold = rng.integers(0, 3, group.size).astype(float)
+        mine = gold / 2 + np.sin(group * 12.9898) + rng.normal(size=group.size)
+        mine[::50] = np.nan
+        judge = np.clip(np.round(gold + rng.normal(size=group.size)), 0, 2)
+        columns = {"group": group, "gold": gold, "mine": pyarrow.array(mine, from_pandas=True), "judge": judge}
+        table = pyarrow.table(columns)
+        writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    if writer:
+        writer.close()
+
+
 def measured(*arguments: str) -> tuple[float, float]:
     """CPU seconds and GiB of one command, in a process that nothing else has used."""
     env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -51,6 +74,8 @@ def main() -> None:
     """Time the commands and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="*", default=[100_000])
+    parser.add_argument("--counted", type=int, nargs="*", default=[])
+    parser.add_argument("--resampled", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for rows in (1_000, *given.rows):
@@ -59,7 +84,14 @@ def main() -> None:
             settings = ("-q", "--data", str(path), "--results", str(Path(folder) / "results"))
             seconds, memory = measured("evaluate", "-d", "ratings", *settings)
             if rows > 1_000:
-                print(f"evaluate -d ratings, {rows:>9,} rows {seconds:9.1f} CPU s {memory:6.2f} GiB")
+                print(f"evaluate -d ratings, {rows:>11,} rows {seconds:9.1f} CPU s {memory:6.2f} GiB", flush=True)
+        for rows in given.counted:
+            path = Path(folder) / f"ratings-{rows}.parquet"
+            write_parquet(path, rows)
+            settings = ("-q", "--data", str(path), "--results", str(Path(folder) / "results"))
+            for method in ("t", "percentile") if given.resampled else ("t",):
+                seconds, memory = measured("evaluate", "-d", "ratings", *settings, "-s", f"interval.method={method}")
+                print(f"counted, {method:<11} {rows:>11,} rows {seconds:9.1f} CPU s {memory:6.2f} GiB", flush=True)
 
 
 if __name__ == "__main__":

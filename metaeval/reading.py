@@ -391,6 +391,38 @@ def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
         raise _no_parquet(path, error) from error
 
 
+def parquet_schema(path: Path) -> dict[str, str]:
+    """The columns of a Parquet file: "number", or else Arrow's name of the type. `UserError` for another file."""
+    pyarrow = parquet_library()
+    try:
+        with path.open("rb") as file:
+            fields = list(pyarrow.parquet.read_schema(file))
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _no_parquet(path, error) from error
+    number = pyarrow.types.is_floating, pyarrow.types.is_integer
+    return {one.name: "number" if any(kind(one.type) for kind in number) else str(one.type) for one in fields}
+
+
+def parquet_size(path: Path) -> int:
+    """The rows of a Parquet file, as its footer says; `UserError` for another file."""
+    pyarrow = parquet_library()
+    try:
+        with path.open("rb") as file:
+            return int(pyarrow.parquet.read_metadata(file).num_rows)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _no_parquet(path, error) from error
+
+
+def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
+    """Columns of a Parquet file of any size, at most `rows` rows at a time; `UserError` for another file."""
+    pyarrow = parquet_library()
+    try:
+        with path.open("rb") as file, pyarrow.parquet.ParquetFile(file) as parquet:
+            yield from parquet.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _no_parquet(path, error) from error
+
+
 def _parquet_batches(path: Path, rows: int) -> Iterator[Any]:
     pyarrow = parquet_library()
     size = 0

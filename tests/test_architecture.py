@@ -117,6 +117,7 @@ ALLOWED = {
         "protocols.comparison",
         "protocols.contrasts",
         "protocols.simulation",
+        "protocols.counted",
     ),
     "metaeval.api": ("metaeval.registry", *FROM_PYTHON),
     "metaeval.analyses": ("metaeval.api", *FROM_PYTHON),

@@ -248,11 +248,13 @@ def _run(
         say(f"Left out: {protocol} on {found.results[0].data.name}: {reason}", err=True)
     names = ", ".join(result.protocol for result in found.results)
     folder = written[0].parent
-    say(f"Written: {folder}/ (report.html; {names}: json, txt, md, tex, csv; pairs.jsonl)")
+    rows = "" if found.source is None else "; pairs.jsonl"
+    say(f"Written: {folder}/ (report.html; {names}: json, txt, md, tex, csv{rows})")
     if not given.quiet:
         rated = any(result.unit == "rating" for result in found.results)
         say_rest(folder, config.results, whole=given.full, pairs=not rated)
-        if step := next_step(given, config, found.results, readings, rated and are_decided(found)):
+        decided = rated and are_decided(found)
+        if found.source and (step := next_step(given, config, found.results, readings, decided)):
             say(f"Next: {step}")
 
 

@@ -23,6 +23,7 @@ from metaeval.experiment.columns import (
     rating_controls,
     scored_columns,
 )
+from metaeval.experiment.counted_ratings import evaluate_counted, is_counted
 from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import Asked, evaluate, find_protocols, named_protocols, readable_protocols
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
@@ -53,12 +54,12 @@ from metaeval.scoring.store import ScoreStore, pair_key
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """One result a protocol, of columns over the rows of a job or of a rated set.
+    """One result a protocol, of columns over the rows of a job or of a rated set; no source: they were counted on disk.
 
     left_out: of each protocol that tells no metrics apart there, why.
     """
 
-    source: Job | RatedSet
+    source: Job | RatedSet | None
     columns: Sequence[Column]
     results: list[Result]
     left_out: Mapping[str, str]
@@ -87,6 +88,8 @@ def run_scores(config: RunConfig, progress: MetricProgress | None = None) -> Eva
     if find_dataset(config.dataset, config)[0].kind == "corpus":
         return run(config, progress)
     _check(config)
+    if is_counted(config):
+        return Evaluated(None, (), *evaluate_counted(config))
     rated = prepare_ratings(config)
     return evaluate_rated(rated, rated_columns(rated, [*rated.ratings.scores, *dict.fromkeys(config.metrics)]))
 
@@ -161,8 +164,10 @@ def write_run(config: RunConfig, run: Evaluated, command: str = "run") -> list[P
     all signatures. The files hold no time and no machine: the same run gives the same bytes. The manifest holds both.
     """
     folder = run_folder(config, run.results)
-    written = [folder / PAIRS]
-    write_pairs(run.source, run.columns, folder / PAIRS)
+    written = []
+    if run.source is not None:
+        written.append(folder / PAIRS)
+        write_pairs(run.source, run.columns, folder / PAIRS)
     for result in run.results:
         save_result(result, folder / f"{result.protocol}.json")
         written += [folder / f"{result.protocol}.json", *write_tables(result, folder / result.protocol)]

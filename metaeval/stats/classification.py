@@ -56,7 +56,11 @@ def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Ca
     """
     check_rows(score, gold, group, n_groups)
     ordered = sorted_by_level(score, gold, group, n_groups)
-    members, wins = level_wins(ordered.entries, ordered.n_levels, n_groups)
+    return area_influence(*level_wins(ordered.entries, ordered.n_levels, n_groups))
+
+
+def area_influence(members: Ints, wins: Ints) -> Callable[[int, int], Influence]:
+    """As `auc_influence`, from the counts of `group_counts.level_wins`."""
     size = members.sum(axis=1)
 
     def of(higher: int, lower: int) -> Influence:

@@ -17,7 +17,7 @@ def outranked(entries: Entries, level: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class _Grouped:
+class GroupedEntries:
     """The entries (m,) group by group, each in ascending order of score.
 
     runs: the first entry of each group's rows of one score. first, end: where the run of each entry lies; opening:
@@ -43,7 +43,8 @@ class _Grouped:
         return np.asarray(np.diff(np.append(_running(self.count)[self.runs], self.count.sum())))
 
 
-def _grouped(entries: Entries, n_groups: int) -> _Grouped:
+def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
+    """The entries, each group's together."""
     # Numbers of two bytes are sorted several times faster.
     order = np.argsort(entries.group.astype(np.min_scalar_type(n_groups)), kind="stable")
     group, block = entries.group[order], entries.block[order]
@@ -53,14 +54,14 @@ def _grouped(entries: Entries, n_groups: int) -> _Grouped:
     number = np.cumsum(new_run) - 1
     opening = np.flatnonzero(new_group)[np.cumsum(new_group) - 1]
     end = np.append(runs, order.size)[number + 1]
-    return _Grouped(group, entries.level[order], entries.count[order], block, runs, runs[number], end, opening)
+    return GroupedEntries(group, entries.level[order], entries.count[order], block, runs, runs[number], end, opening)
 
 
 def _running(rows: Ints) -> Ints:
     return np.concatenate(([0], np.cumsum(rows)))
 
 
-def _by_level(values: Ints, level: Ints, group: Ints, shape: tuple[int, int]) -> Ints:
+def by_level(values: Ints, level: Ints, group: Ints, shape: tuple[int, int]) -> Ints:
     """Sum of `values` (m,), whole numbers below 2**53, over each level and group; shape, (L, G)."""
     cells = np.bincount(level * shape[1] + group, weights=values, minlength=shape[0] * shape[1])
     return cells.astype(np.int64).reshape(shape)
@@ -73,8 +74,8 @@ def inside_groups(entries: Entries, n_levels: int, n_groups: int, apart: bool = 
     A tie counts one. apart: the first two for each two levels, level h over level l < h at h (h - 1) / 2 + l:
     (n_groups, L (L - 1) + 1).
     """
-    own = _grouped(entries, n_groups)
-    members = _by_level(own.count, own.level, own.group, (n_levels, n_groups))
+    own = entries_by_group(entries, n_groups)
+    members = by_level(own.count, own.level, own.group, (n_levels, n_groups))
     pairs = n_levels * (n_levels - 1) // 2
     won = np.zeros((pairs if apart else 1, n_groups), dtype=np.int64)
     unlike = np.zeros_like(won)
@@ -82,7 +83,7 @@ def inside_groups(entries: Entries, n_levels: int, n_groups: int, apart: bool = 
         above = own.level > lower
         higher = own.level[above]
         place = higher * (higher - 1) // 2 + lower if apart else np.zeros_like(higher)
-        won += _by_level(own.count[above] * own.outranked(lower)[above], place, own.group[above], won.shape)
+        won += by_level(own.count[above] * own.outranked(lower)[above], place, own.group[above], won.shape)
         for level in range(lower + 1, n_levels) if apart else ():
             unlike[level * (level - 1) // 2 + lower] = members[level] * members[lower]
     rows = members.sum(axis=0)
@@ -98,9 +99,9 @@ def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, In
     The second by the level of the group's rows, then by the level that they outrank, a tie counting one.
     """
     shape = n_levels, n_groups
-    members = _by_level(entries.count, entries.level, entries.group, shape)
+    members = by_level(entries.count, entries.level, entries.group, shape)
     wins = [
-        _by_level(entries.count * outranked(entries, lower), entries.level, entries.group, shape)
+        by_level(entries.count * outranked(entries, lower), entries.level, entries.group, shape)
         for lower in range(n_levels)
     ]
     return members, np.stack(wins, axis=1) if wins else np.zeros((0, 0, n_groups), dtype=np.int64)
@@ -123,8 +124,8 @@ def left_out_counts(entries: Entries, n_levels: int, n_groups: int) -> LeftOut:
     What goes with a group is what its rows outrank, and are outranked by, less what is both: the pairs inside it.
     """
     group, level, count, shape = entries.group, entries.level, entries.count, (n_levels, n_groups)
-    own = _grouped(entries, n_groups)
-    members = _by_level(count, level, group, shape)
+    own = entries_by_group(entries, n_groups)
+    members = by_level(count, level, group, shape)
     size = members.sum(axis=1)
     everything, lower, higher = (np.zeros_like(count) for _ in range(3))
     inside, inside_lower = np.zeros_like(count), np.zeros_like(count)
@@ -139,10 +140,11 @@ def left_out_counts(entries: Entries, n_levels: int, n_groups: int) -> LeftOut:
         higher += np.where(below > level, beaten, 0)
         # Twice the rows of this level that outrank the group's.
         beaten_by[below] = np.bincount(group, weights=count * beaten, minlength=n_groups)
-    over = _by_level(count * everything, level, group, shape)
-    lost = over - _by_level(own.count * inside, own.level, own.group, shape) + beaten_by
+    over = by_level(count * everything, level, group, shape)
+    lost = over - by_level(own.count * inside, own.level, own.group, shape) + beaten_by
     upward = np.bincount(group, weights=count * (lower + higher), minlength=n_groups)
     upward -= np.bincount(own.group, weights=own.count * inside_lower, minlength=n_groups)
+    # Floats: the cube of two million tied rows is no 64-bit integer.
     tied = np.bincount(entries.block, weights=count, minlength=entries.n_blocks)
     shared = tied[own.block[own.runs]]
     rest = shared - own.tied()

@@ -13,7 +13,7 @@ a pair that nobody observed. Rank sums have no pairs to leave out: Spearman's rh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -32,7 +32,7 @@ from metaeval.stats.arrays import (
     ratio,
     weighted_sums,
 )
-from metaeval.stats.group_counts import inside_groups, left_out_counts
+from metaeval.stats.group_counts import by_level, inside_groups, left_out_counts
 from metaeval.stats.resampling import Tile
 from metaeval.stats.ties import Entries, self_ties, sorted_by_level
 
@@ -114,7 +114,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
                 *(entries.group, entries.level, entries.count, entries.start),
                 *(tile, n_levels, rows, over, upward, more_squares, more_cubes),
             )
-        copies = _between_copies(inside, tile, 3)
+        copies = between_copies(inside, tile, 3)
         return Orders(rows, over, upward, squares + more_squares, cubes + more_cubes, copies)
 
     return evaluate
@@ -128,7 +128,7 @@ def orders_left_out(score: Floats, gold: Floats, group: Ints, n_groups: int) -> 
     return Orders(found.rows, found.over, found.upward, found.squares, found.cubes, nothing)
 
 
-def _between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
+def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
     """Pairs between copies of one group, (counts, R): w**2 - w times those inside each group, (n_groups, counts)."""
     if tile.max(initial=0) <= 1:
         return np.zeros((counts, tile.shape[1]), dtype=np.int64)
@@ -239,14 +239,24 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
     """
     check_rows(score, gold, group, n_groups)
     ordered = sorted_by_level(score, gold, group, n_groups)
-    level, n_levels, entries = ordered.level, ordered.n_levels, ordered.entries
+    n_levels, entries = ordered.n_levels, ordered.entries
     if n_levels > MAX_LEVELS:
         raise ValueError(f"wins are counted for up to {MAX_LEVELS} gold levels, got {n_levels}")
-    members = [group_totals((level == own).astype(np.float64), group, n_groups) for own in range(n_levels)]
-    members_of = np.stack(members, axis=1) if members else np.zeros((n_groups, 0))
+    counted = wins_of_entries(entries, n_levels, n_groups, ties)
+    inside = cache(partial(inside_groups, entries, n_levels, n_groups, apart=True))
+
+    def evaluate(tile: Tile) -> Wins:
+        found = counted(tile)
+        return replace(found, copies=between_copies(inside, tile, 2 * len(found.wins) + 1))
+
+    return evaluate
+
+
+def wins_of_entries(entries: Entries, n_levels: int, n_groups: int, ties: bool = True) -> Callable[[Tile], Wins]:
+    """As `count_wins`, with pairs between copies left in: the counts of repeated rows."""
+    members_of = by_level(entries.count, entries.level, entries.group, (n_levels, n_groups)).T.astype(np.float64)
     alone = self_ties(entries, n_groups)
     by_numpy = _wins_by_numpy(entries, n_levels, n_groups)
-    inside = cache(partial(inside_groups, entries, n_levels, n_groups, apart=True))
 
     def evaluate(tile: Tile) -> Wins:
         rows = weighted_sums(members_of, tile).astype(np.int64)
@@ -261,11 +271,11 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
                 *(entries.group, entries.level, entries.count, entries.start),
                 *(tile, n_levels, ties, wins, more_squares, more_cubes),
             )
-        copies = _between_copies(inside, tile, 2 * len(wins) + 1)
+        nothing = np.zeros((2 * len(wins) + 1, tile.shape[1]), dtype=np.int64)
         if not ties:
             # As of a constant score: nothing but AUC can be read from these counts.
-            return Wins(rows, wins, rows.sum(axis=0) ** 2, cubes, copies)
-        return Wins(rows, wins, squares + more_squares, cubes + more_cubes, copies)
+            return Wins(rows, wins, rows.sum(axis=0) ** 2, cubes, nothing)
+        return Wins(rows, wins, squares + more_squares, cubes + more_cubes, nothing)
 
     return evaluate
 
