@@ -106,17 +106,18 @@ class ScoreStore(Database):
                 f"SELECT pair, {_ANSWER}, checksum FROM wanted CROSS JOIN scores USING (pair) "
                 "WHERE metric = (SELECT id FROM metrics WHERE key = ?)",
                 (key,),
-            ).fetchall()
-        found = {
-            pair: PairScore(score, Status(status), tokens, cut)
-            for pair, score, status, tokens, cut, known in rows
-            if known is not None and row_checksum(key, pair, score, status, tokens, cut) == known
-        }
-        if damaged := len(rows) - len(found):
+            )
+            found, stored = {}, 0
+            for pair, *answer, known in rows:  # one at a time: a list of all would be most of the memory
+                stored += 1
+                if known is not None and row_checksum(key, pair, *answer) == known:
+                    score, status, tokens, cut = answer
+                    found[pair] = PairScore(score, Status(status), tokens, cut)
+        if damaged := stored - len(found):
             _log.warning(
                 "Score store %s: %s of %s stored scores of %s are damaged (they do not match their checksums), and are "
                 "scored again.",
-                *(self.path, f"{damaged:,}", f"{len(rows):,}", identity.get("name", "a metric")),
+                *(self.path, f"{damaged:,}", f"{stored:,}", identity.get("name", "a metric")),
             )
         return found
 
