@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.config import RunConfig
-from metaeval.corpus.loaders.ratings import ROLES
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import named_protocols, resampling_of
 from metaeval.files import sha256_file
+from metaeval.own_tables import RATING_ROLES
 from metaeval.reading import parquet_batches, parquet_schema, parquet_size
 from metaeval.report import result as results
 from metaeval.signature import resampled_fields, signature, versions
@@ -128,7 +128,7 @@ def read_counted(path: Path, folder: Path, options: Mapping[str, str]) -> Counte
     for name, hint in ((group, "what each row belongs to"), (gold_name, "its rating")):
         if name not in kinds:
             raise UserError(f"{path} has no column {name!r} ({hint}); it has {', '.join(map(repr, kinds))}.")
-    roles = {group, gold_name, *(name for names in ROLES.values() for name in names)}
+    roles = {group, gold_name, *(name for names in RATING_ROLES.values() for name in names)}
     found = [name for name, kind in kinds.items() if kind == "number" and name.lower() not in roles]
     metrics = tuple(chosen["metrics"].split(",") if "metrics" in chosen else found)
     if not metrics or not set(metrics) <= kinds.keys():
