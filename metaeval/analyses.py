@@ -20,7 +20,7 @@ from metaeval.experiment.metric_scores import Panel, as_metrics, load_panel, pro
 from metaeval.experiment.metrics import able_defaults
 from metaeval.experiment.notebook_progress import notebook_progress
 from metaeval.experiment.run import run_scores
-from metaeval.report.notebook import Results, Sheets
+from metaeval.report.notebook import Records, Results, Sheets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -146,7 +146,7 @@ def label(
     pipeline: Literal["", "alce", "aliice"] = "",
     columns: Mapping[str, str] | None = None,
     **settings: Any,
-) -> list[dict[str, Any]]:
+) -> Records:
     """Draw citations for people to label: mappings with the text, a blank level, and the probability of being drawn.
 
     answers: a file, a corpus, a data frame or mappings. pipeline: in place of citations, what it asks of claims.
@@ -157,7 +157,8 @@ def label(
 
     with notebook_progress() as progress:
         config = _config((), settings)
-        return draw(items_of(answers, columns, pipeline), n, design, unit, metric, seed, None, config, progress).records
+        items = items_of(answers, columns, pipeline)
+        return Records(draw(items, n, design, unit, metric, seed, None, config, progress).records)
 
 
 def estimate(
@@ -264,16 +265,16 @@ def multiverse(*axes: str, **settings: Any) -> Multiverse:
     return explore(able_defaults(load_run(None, settings)), read_axes(axes), None)
 
 
-def explain(of: str | Path, metric: str | None = None) -> list[dict[str, str]]:
+def explain(of: str | Path, metric: str | None = None) -> Records:
     """Each field of a signature, or of a result file's rows, with its value, its meaning and the setting behind it."""
     from metaeval.experiment.explaining.explain import explain as explained
     from metaeval.experiment.explaining.explain import read_signature, read_source
 
-    return [
+    return Records(
         {"row": name, "field": one.name, "value": one.value, "what it says": one.text, "set by": one.setting}
         for name, text in read_source(str(of), metric).signatures.items()
         for one in explained(read_signature(text))
-    ]
+    )
 
 
 def diff(one: str | Path, other: str | Path, metric: str | None = None) -> dict[str, list[Change]]:

@@ -84,6 +84,27 @@ def test_results_are_a_list_that_says_what_was_found(ran):
     assert repr(ran[0]) == "<Result: classification of mini/all, chunk; overlap, rouge; 10 controls>"
 
 
+def test_what_functions_return_is_short_and_a_list_of_records_is_a_table(settings):
+    corpus = metaeval.load_corpus()
+    drawn = metaeval.label(corpus, n=25, **settings)
+    assert isinstance(drawn, list)
+    assert list(drawn.to_frame().columns) == list(drawn[0])
+    assert repr(drawn).startswith(f"<{len(drawn)} rows of ")
+    assert is_html(drawn._repr_html_())
+    drawn[0]["statement"] = "<script>alert(1)</script>"
+    assert "<script>" not in drawn._repr_html_()
+
+    scores = {pair.pair_id: float(len(pair.source)) for pair in metaeval.pairs()}
+    found = [
+        drawn,
+        metaeval.explain("data:mini/all@ac743a5d0949|unit:chunk|metric:overlap@v1(content_only=True)"),
+        metaeval.fit_gate(corpus, metrics=["overlap"], **settings),
+        metaeval.check_claim(scores, "0.71 AUC on mini"),
+        metaeval.multiverse("chunk.size=150", metrics=["overlap", "rouge"], protocols=["classification"], **settings),
+    ]
+    assert {type(one).__name__: len(repr(one)) for one in found if len(repr(one)) > 4000} == {}
+
+
 def test_results_as_html_are_escaped(ran):
     assert is_html(ran._repr_html_())
     hostile = ran[0].rows[0].model_copy(update={"metric": "<script>alert(1)</script>"})

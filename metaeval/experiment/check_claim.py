@@ -165,13 +165,17 @@ class Variant:
     own: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tried:
     """All variants, which give the number, and which are the protocol's own (none: the scores are not of its rows)."""
 
     claim: Claim
     variants: tuple[Variant, ...]
     data: results.Data
+
+    def __repr__(self) -> str:
+        """What was found, in one line."""
+        return f"<Tried: {self.claim.text!r}: {len(self.giving):,} of {len(self.variants):,} variants give the number>"
 
     @property
     def giving(self) -> tuple[Variant, ...]:

@@ -35,7 +35,7 @@ class Outlook:
     rank: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Multiverse:
     """All outlooks of one data set, and the combinations that could not be run, with the reason of each.
 
@@ -47,6 +47,11 @@ class Multiverse:
     held: Mapping[str, str]
     outlooks: list[Outlook]
     skipped: list[tuple[Mapping[str, str], str]]
+
+    def __repr__(self) -> str:
+        """What it is of, in one line."""
+        of = f"{self.dataset}/{self.split}, {len(self.outlooks):,} outlooks"
+        return f"<Multiverse: {of}; {len(self.skipped):,} combinations left out>"
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH = 80
+_ROWS = 20
+"""Records that a notebook shows."""
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -40,6 +42,24 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
         library = importlib.import_module("polars")
         return library.DataFrame(columns)
     raise UserError("A data frame needs pandas or polars: pip install pandas.")
+
+
+class Records(list[dict[str, Any]]):
+    """Mappings of the same fields: a list with a short text, as a table in a notebook, and as a data frame."""
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each."""
+        return frame(self)
+
+    def __repr__(self) -> str:
+        first = f"; the first is {self[0]!r}" if self else ""
+        return f"<{len(self):,} rows of {', '.join(self[0]) if self else 'nothing'}{first}>"
+
+    def _repr_html_(self) -> str:
+        rows = [list(self[0]) if self else [], *(list(one.values()) for one in self[:_ROWS])]
+        cells = ["".join(f"<td>{html_report.escape(Shown(str(cell)))}</td>" for cell in row) for row in rows]
+        more = f"<p>{len(self) - _ROWS:,} more.</p>" if len(self) > _ROWS else ""
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}"
 
 
 class Results(list[Result]):

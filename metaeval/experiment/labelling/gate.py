@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -132,8 +132,8 @@ class Fitted:
     there: int
     effective: float
     wanted: int | None
-    items: Items
-    labels: Labels
+    items: Items = field(repr=False)
+    labels: Labels = field(repr=False)
     notes: tuple[tuple[str, str], ...]
 
 
