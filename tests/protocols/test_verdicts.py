@@ -38,6 +38,7 @@ def values(given, protocol=VERDICTS, **options):
 
 # scikit-learn on the same columns; F1 is over the levels of the gold.
 @pytest.mark.parametrize("gold", [THREE, np.where(THREE > 0, 1.0, 0.0), np.where(THREE == 1, 0.0, THREE)])
+@pytest.mark.filterwarnings("ignore:y_pred contains classes")
 def test_verdicts_have_the_values_of_scikit_learn(gold):
     told = TOLD if gold.max() == 2 else np.minimum(TOLD, 1)
     found, levels = values(rows(gold, told)), np.unique(gold)
