@@ -10,6 +10,7 @@ import numpy as np
 
 from metaeval.citation.readers.answers import writable
 from metaeval.corpus.model import SupportLevel
+from metaeval.errors import UserError, shown
 from metaeval.experiment.columns import Column
 from metaeval.experiment.labelling.claims import TITLES, Measure
 from metaeval.experiment.labelling.items import Items, codes
@@ -130,6 +131,7 @@ def claim_rows(side: Side) -> dict[str, Rows]:
 
     Both are means over answers of each answer's share, as the pipeline's own, so that a claim counts by how many its
     answer has. Claims that nothing is asked of are settled: their marks point at no passage, or they have none.
+    Raises `UserError` where no claim's recall is told.
     """
     items, sample = side.items, side.judged.sample
     claims = items.claims
@@ -172,5 +174,11 @@ def claim_rows(side: Side) -> dict[str, Rows]:
             by_metric,
             size[rows],
             _by_cluster(items, [groups[row] for row in settled], size[settled]),
+        )
+    if not found:
+        several = next(one.names[0] for one in claims.claims if len(one.names) > 1)
+        raise UserError(
+            f"{side.labels.name} labels no claim with all its passages together, which recall takes: label these items "
+            f"too (for example {shown(several)})."
         )
     return found
