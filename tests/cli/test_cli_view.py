@@ -298,7 +298,7 @@ def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(
     cells = page.locator(".claims tbody tr").nth(1).locator("td").all_inner_texts()
     assert cells[0] == "[2]"
     assert "✗ not supported" in cells[1]
-    assert "1 stars" in cells[1]
+    assert "1 of 5 stars" in cells[1]
     replies = page.locator(".reply")
     assert replies.count() == 2
     assert '"rating": 4' in "".join(replies.all_text_contents())

@@ -149,7 +149,7 @@ def _of_statement(row: Mapping[str, Any], column: str, reason: str) -> Iterator[
 
 def _edits(row: Mapping[str, Any]) -> str:
     """What the judge said of a statement."""
-    stars = "" if row["stars"] is None else f"{row['stars']} stars"
+    stars = "" if row["stars"] is None else f"{row['stars']} of 5 stars"
     return ", ".join(filter(None, [stars, row["edits"], f"context: {row['context']}" if row["context"] else ""]))
 
 
