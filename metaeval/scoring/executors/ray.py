@@ -20,7 +20,7 @@ from metaeval.scoring.executors.pool import Child, Piece, Pool
 
 _log = logging.getLogger("metaeval")
 _LOOK = 10.0  # seconds between looks at the cluster's nodes
-_PATIENCE = 60.0  # seconds without an actor that has begun after which a word is said
+_PATIENCE = 60.0  # seconds that an actor may take to start; without any that has, a word is said
 
 
 class _Actor:
@@ -169,7 +169,7 @@ class RayPool(Pool):
                 self._told = True
                 _log.warning("No actor has a place yet: the cluster may be busy (%s cores for each).", self._cores)
             return ()
-        waiting = [number for number, actor in actors.items() if not actor.placed and now - actor.since >= _LOOK]
+        waiting = [number for number, actor in actors.items() if not actor.placed and now - actor.since >= _PATIENCE]
         if self._cores:
             found = placed if waiting else room(self._nodes(), self._cores)
             self.size = max(min(found, self._most), 1)

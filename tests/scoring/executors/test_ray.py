@@ -76,6 +76,7 @@ def test_workers_come_and_go_with_the_nodes(cluster, monkeypatch):
     from metaeval.scoring.executors import ray as executor
 
     monkeypatch.setattr(executor, "_LOOK", 1.0)
+    monkeypatch.setattr(executor, "_PATIENCE", 20.0)
     one = scored()["toys:Company"]
     blocks = len(begun())
     Path("log").unlink()
