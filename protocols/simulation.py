@@ -116,12 +116,12 @@ def class_of(effective: float) -> int:
     return -1 if math.isnan(effective) else int(np.searchsorted(CLASSES, effective, side="right")) - 1
 
 
-def calibrated(task: Task, rows: Judgements, model: ScoreModel, value: float) -> ScoreModel:
-    """The model with its levels so far apart that the measure is `value` on average over a few draws.
+def calibrated(task: Task, rows: Judgements, model: ScoreModel, value: float, tries: int = _TRIES) -> ScoreModel:
+    """The model with its levels so far apart that the measure is `value` on average over `tries` draws, mirrored.
 
     Raises ValueError where no distance gives it.
     """
-    generators = [task.generator("settings", number) for number in range(_TRIES)]
+    generators = [task.generator("settings", number) for number in range(tries)]
     kept = [generator.bit_generator.state for generator in generators]
 
     def beyond(turn: float) -> float:
@@ -209,12 +209,14 @@ def paired(task: Task, one: Judgements, other: Judgements, values: tuple[float, 
     """
     mine, theirs = (fit_scores(rows.score, rows.gold, rows.group) for rows in (one, other))
     correlation = correlation_of((one.score, mine), (other.score, theirs))
+    # A difference that is asked for may be small, and is met more closely.
+    tries = _TRIES if values is None else 4 * _TRIES
     if values is None:
         middle = (task.value(one) + task.value(other)) / 2
         values = middle, middle
     means = (mine.mean + theirs.mean) / 2
     first, second = (
-        calibrated(task, one, replace(model, mean=means), value)
+        calibrated(task, one, replace(model, mean=means), value, tries)
         for model, value in zip((mine, theirs), values, strict=True)
     )
     return Pair(one, (first, second), correlation)

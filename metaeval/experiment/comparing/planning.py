@@ -161,6 +161,7 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     ends = spread.interval(panel.config.interval.level)
     at_ends = [_at(every[0][0], asked_for[0], abs(end), groups) for end in ends or ()]
     largest = max(size for found, *_ in every for size in found.simulated)
+    errors = [f"± {200 * found.error:.0f} %" if found.effect else UNDEFINED for found, *_ in every]
     never = any(need.groups is None for own in found_needs for need in own)
     low, high = ends or (None, None)
     records: list[Record] = [
@@ -207,7 +208,7 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
                 "simulation",
                 f"{SAMPLES} samples for each of {', '.join(_sizes(every))} groups, whose scores are drawn as for "
                 f"'metaeval certify', with the tables' test at alpha {alpha:g}; in between and beyond, the effect is "
-                "taken to grow with the root of the number",
+                f"taken to grow with the root of the number; Monte Carlo error of the groups: {', '.join(errors)}",
             ),
             Note(
                 "planning",
