@@ -96,7 +96,7 @@ ELSEWHERE = {
     **dict.fromkeys(("dataset", "split", "data", "dataset_options"), "the data field is a hash of what was read"),
     "aggregate": "moves citations alone: the test below",
     **dict.fromkeys(
-        ("executor.name", "executor.workers", "executor.devices", "executor.address"),
+        ("executor.name", "executor.workers", "executor.most", "executor.devices", "executor.address"),
         "say where scoring runs: tests/scoring/executors, and the slow test of tests/metrics_zoo/test_every_resume.py",
     ),
     "over_limit": "moves pages alone: the test below",

@@ -48,9 +48,7 @@ def compare(
     margin: Annotated[
         float, typer.Option(help="Largest raw difference at which metrics count as equally good.", metavar="DIFFERENCE")
     ] = 0.02,
-    full: Annotated[
-        bool, typer.Option("--full", help="Print every table whole: all measures and pairs, agreement, stacks.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print every table whole, and agreement, and stacks.")] = False,
 ) -> None:
     """Compare metrics: differences, agreement, joint gain.
 
