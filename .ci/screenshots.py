@@ -1,5 +1,5 @@
 # ruff: noqa: T201
-"""Make the pictures of the explorer in docs/images, of WiCE and ScholarQABench: `make screenshots data=FOLDER`."""
+"""Make the pictures of the explorer in docs/images, of WiCE and ExpertQA: `make screenshots data=FOLDER`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ DOCS = Path(__file__).parents[1] / "docs" / "images"
 # The offline metrics, which are the default; two backends.
 JOBS = {
     "wice": "run -q -d wice --data {data}",
-    "scholarqa": "cite alce -q {data}/scholarqabench/human_answers.json --nli overlap,support-mini",
+    "expertqa": "cite alce -q {data}/expertqa/rand_test.jsonl --nli overlap,support-mini",
 }
 VIEWS = {
     "overview": ("wice", "view=overview"),
     "pairs": ("wice", "view=pairs&preset=b-right&a=minilm-bertscore&b=support-mini&marks=overlap"),
     "pools": ("wice", "view=pools&a=minilm-bertscore&b=support-mini"),
-    "answers": ("scholarqa", "view=answers&preset=apart&a=support-mini"),
+    "answers": ("expertqa", "view=answers&preset=apart&a=support-mini"),
 }
 
 

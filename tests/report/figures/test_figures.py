@@ -23,8 +23,8 @@ POINTS = [CostPoint(name, 10.0 ** (n % 4), 0.5 + n / 50, 0.48 + n / 50, 0.53 + n
 RANKS = {name: [1 + (n + shift) % 15 for shift in (0, 0, 1, 14)] for n, name in enumerate(NAMES)}
 
 DRAWN = {
-    "rank_stability": lambda: rank_stability(RANKS, "wice"),
-    "cost_quality": lambda: cost_quality(POINTS, "pairs per second", "ROC-AUC"),
+    "rank_stability": lambda: rank_stability({"a": [1, 2, 1], "b": [2, 1, 2]}, "wice"),
+    "cost_quality": lambda: cost_quality(POINTS[:2], "pairs per second", "ROC-AUC"),
     "reliability": lambda: reliability_curve([0.1, 0.5, 0.9], [0.2, 0.4, 0.8], [9, 0, 3], "m", "ECE 0.1"),
     "confusion": lambda: confusion_map([[2, 1], [0, 3]], ["full", "none"], "m"),
 }
@@ -42,14 +42,12 @@ def _boxes(figure, artists):
 
 
 @pytest.mark.parametrize("name", DRAWN)
-@pytest.mark.parametrize("kind", FORMATS)
-def test_drawing_twice_gives_the_same_bytes(name, kind):
+def test_drawing_twice_gives_the_same_bytes(name):
     # The second time with other pictures still in memory, and from a figure that was drawn before.
-    first = DRAWN[name]()
-    expected = image(first, kind)
-    assert image(DRAWN[name](), kind) == expected
-    assert image(first, "png")
-    assert image(first, kind) == expected
+    first, second = DRAWN[name](), DRAWN[name]()
+    expected = [image(first, kind) for kind in FORMATS]
+    assert [image(second, kind) for kind in reversed(FORMATS)] == expected[::-1]
+    assert [image(first, kind) for kind in FORMATS] == expected
 
 
 def test_every_reference_in_an_svg_has_its_id():
@@ -120,7 +118,7 @@ def test_a_result_of_controls_has_no_figure(result):
         measure_bars(result.model_copy(update={"rows": result.rows[2:]}))
 
 
-@pytest.mark.parametrize("draw", [measure_bars, lambda _: DRAWN["rank_stability"]()], ids=["bars", "ranks"])
+@pytest.mark.parametrize("draw", [measure_bars, lambda _: rank_stability(RANKS)], ids=["bars", "ranks"])
 def test_fifteen_long_names_do_not_overlap_and_stay_on_the_page(crowded, draw):
     figure = draw(crowded)
     labels = _boxes(figure, figure.axes[0].get_yticklabels())
@@ -197,8 +195,8 @@ def test_a_name_is_never_read_as_mathematics():
 
 
 def test_hostile_names_are_drawn_as_they_are_and_the_file_is_sound(hostile, result, nasty):
-    rows = [row.model_copy(update={"metric": f"{nasty}{number}"}) for number, row in enumerate(result.rows)]
-    columns = [column.model_copy(update={"label": nasty}) for column in result.columns]
+    rows = [row.model_copy(update={"metric": f"{nasty}{number}"}) for number, row in enumerate(result.rows[:3])]
+    columns = [result.columns[0].model_copy(update={"label": nasty})]
     data = result.data.model_copy(update={"name": nasty})
     named = result.model_copy(update={"rows": rows, "columns": columns, "data": data, "title": nasty})
     figures = (
