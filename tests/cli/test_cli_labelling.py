@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import metaeval
+from metaeval.experiment.explaining.explain import explain, read_signature
 from metaeval.experiment.labelling.gate import read_gate, write_gate
 from metaeval.experiment.labelling.gate_report import workflow
 from metaeval.experiment.labelling.items import items_of
@@ -248,6 +249,28 @@ def test_a_promise_on_the_mean_is_another_promise(cli, gate):
     assert (first.promise, other.promise) == ("confidence", "mean")
     assert other.threshold < first.threshold  # it says less, and so it flags less
     assert "of them on average" in " ".join(cli("gate", "check", "fit.csv", "mean.json").out.split())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "--max-missed 0.2",
+        "--max-flagged 0.4",
+        "--max-unsupported 0.3",
+        "--alpha 0.1",
+        "--promise mean",
+        "--target full",
+    ],
+)
+def test_a_fit_with_another_promise_keeps_the_files_of_the_former(cli, gate, other):
+    before = Path("results/latest").resolve()
+    was = (before / "gate.json").read_bytes()
+    assert cli("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "x.json", *other.split()).code == 0
+    assert Path("results/latest").resolve() != before
+    assert (before / "gate.json").read_bytes() == was
+    for folder in (before, Path("results/latest")):
+        (text,) = load_sheet(folder / "gate-fit.json").signatures
+        assert [one.name for one in explain(read_signature(text)) if not one.text] == []
 
 
 def test_a_gate_of_before_there_was_another_promise_is_read(gate):

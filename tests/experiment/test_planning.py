@@ -9,9 +9,10 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.comparing.planning import needs, planned, raw_difference, read_differences
-from protocols.comparison import exchange_p_values
+from metaeval.stats.significance import required_groups
+from protocols.comparison import exchange_p_values, minus
 from protocols.contract import Judgements, Measure
-from protocols.simulation import Power, Share, Task, _fitted, paired, simulated_power
+from protocols.simulation import Power, Share, Task, _fitted, influence_of_one, paired, simulated_power
 
 AUC = registry.find("protocol", "classification")
 
@@ -80,6 +81,19 @@ def drawn(groups, rng):
     shared = rng.normal(size=groups)[group] * gold / 2 + 0.5 * rng.normal(size=gold.size)
     scores = [weight * gold / 2 + shared + rng.normal(size=gold.size) for weight in (1.4, 1.1)]
     return {name: Judgements(gold, score, group, group) for name, score in zip("ab", scores, strict=True)}
+
+
+def test_independent_groups_take_what_the_normal_approximation_says():
+    rng = np.random.default_rng(1)
+    group, gold = np.repeat(np.arange(60), 4), np.tile([2.0, 2.0, 0.0, 0.0], 60)
+    one, other = (Judgements(gold, weight * gold / 2 + rng.normal(size=240), group, group) for weight in (1.4, 1.2))
+    task = Task(AUC, {}, "fs_ns")
+    error = minus(*(influence_of_one(task, rows, np.arange(60)) for rows in (one, other))).standard_error()
+    middle = (task.value(one) + task.value(other)) / 2
+    plan = simulated_power(task, paired(task, one, other, (middle + 0.05, middle - 0.05)), 0.05, (0.8,), 200)
+
+    # Three Monte Carlo errors of the effect, with whose square the groups go.
+    assert plan.groups(0.8) == pytest.approx(required_groups(0.1, error, 60), rel=3 * 2 * plan.error), plan
 
 
 @pytest.mark.slow

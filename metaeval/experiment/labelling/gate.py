@@ -123,7 +123,8 @@ class Fitted:
     promise "mean" answers that have one.
 
     effective: as how many independent ones those that there are tell (with the first metric). wanted: labels of any
-    level that the missing unsupported ones take, as common as they are; None: nothing would do.
+    level that the missing unsupported ones take, as common as they are; None: nothing would do. signatures: one a
+    metric.
     """
 
     gate: Gate | None
@@ -135,6 +136,7 @@ class Fitted:
     items: Items = field(repr=False)
     labels: Labels = field(repr=False)
     notes: tuple[tuple[str, str], ...]
+    signatures: tuple[str, ...] = field(repr=False)
 
 
 def fit(
@@ -215,6 +217,24 @@ def fit(
             ("items", f"{len(items.rows):,} citations of {items.data.groups:,} answers; {found.said}"),
             *(("read", text) for text in (*items.notes, *own.notes)),
             *((("annotators", agreed),) if (agreed := agreement(own)) else ()),
+        ),
+        signatures=tuple(
+            signature(
+                {
+                    "data": f"{items.name}@{items.fingerprint[:12]}",
+                    "labels": f"sha256:{own.fingerprint[:12]}",
+                    **_made(column),
+                    "candidates": ",".join(one.name for one in columns),
+                    "promise": promise,
+                    "max-missed": max_missed,
+                    "max-flagged": max_flagged,
+                    "max-unsupported": max_unsupported,
+                    "may-fail": alpha,
+                    "target": target,
+                    **versions("metaeval", "numpy", "scipy"),
+                }
+            )
+            for column in columns
         ),
     )
 
@@ -387,6 +407,16 @@ class Checked:
     unscored: int
 
     @property
+    def signature(self) -> str:
+        """What the outcome depends on."""
+        fields = {
+            "data": f"{self.items.name}@{self.items.fingerprint[:12]}",
+            "gate": self.gate.hash[:12],
+            "max-unsupported": self.gate.max_unsupported,
+        }
+        return signature({**fields, **versions("metaeval", "numpy", "scipy")})
+
+    @property
     def drifted(self) -> bool:
         """Whether anything differs from the fitting set."""
         return any(one.drifted for one in self.drift)
@@ -479,14 +509,3 @@ def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None 
     check_file("the gate", {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
     item = {"id": "1", "statement": statement, "source": source}
     return float(_scored(items_of([item]), gate, config).score[0])
-
-
-def signed(found: Fitted | Checked) -> str:
-    """The signature of a fit or a check."""
-    fields: dict[str, object] = {"data": f"{found.items.name}@{found.items.fingerprint[:12]}"}
-    if isinstance(found, Fitted):
-        fields |= {"labels": f"sha256:{found.labels.fingerprint[:12]}"}
-        fields |= {"metric": ",".join(one.metric for one in found.candidates)}
-    else:
-        fields |= {"gate": found.gate.hash[:12], "most": found.gate.max_unsupported}
-    return signature({**fields, **versions("metaeval", "numpy", "scipy")})

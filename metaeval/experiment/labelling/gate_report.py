@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from metaeval import registry
 from metaeval.errors import shown
-from metaeval.experiment.labelling.gate import Candidate, Checked, Fitted, Gate, signed
+from metaeval.experiment.labelling.gate import Candidate, Checked, Fitted, Gate
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain
@@ -104,7 +104,7 @@ def fit_sheet(found: Fitted) -> Sheet:
             Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
             Note("promise", "gate: taken; no: not with any number of labels; not told: more labels would tell"),
         ],
-        signed(found),
+        found.signatures,
     )
 
 
@@ -133,7 +133,7 @@ def _sheet(
     table: tuple[str, tuple[str, ...], list[Line]],
     records: list[Record],
     notes: list[Note],
-    signature: str,
+    signatures: tuple[str, ...],
 ) -> Sheet:
     stub, headings, lines = table
     return Sheet(
@@ -148,7 +148,7 @@ def _sheet(
             headings=headings,
             blocks=(Block("", tuple(lines)),),
             footer=tuple(notes),
-            signatures=(signature,),
+            signatures=signatures,
             stub=stub,
         ),
     )
@@ -218,7 +218,7 @@ def check_sheet(found: Checked) -> Sheet:
             }
         ],
         notes,
-        signed(found),
+        (found.signature,),
     )
 
 
