@@ -123,8 +123,7 @@ class Fitted:
     promise "mean" answers that have one.
 
     effective: as how many independent ones those that there are tell (with the first metric). wanted: labels of any
-    level that the missing unsupported ones take, as common as they are; None: nothing would do. signatures: one a
-    metric.
+    level that the missing unsupported ones take, as common as they are; None: nothing would do.
     """
 
     gate: Gate | None
@@ -204,6 +203,10 @@ def fit(
     cluster = items.groups[found.sample.rows]
     effect = design_effect(_cleared(columns[0])[found.sample.rows][bad], cluster[bad], weight[bad])
     answers = int(np.unique(cluster[bad]).size)
+    read = {"data": _data(items), "labels": f"sha256:{own.fingerprint[:12]}"}
+    promised = {"promise": promise, "max-missed": max_missed, "max-flagged": max_flagged, "target": target}
+    promised |= {"max-unsupported": max_unsupported, "may-fail": alpha, "candidates": ",".join(config.metrics)}
+    used = versions("metaeval", "numpy", "scipy")
     return Fitted(
         gate=gate,
         candidates=tuple(results),
@@ -218,24 +221,7 @@ def fit(
             *(("read", text) for text in (*items.notes, *own.notes)),
             *((("annotators", agreed),) if (agreed := agreement(own)) else ()),
         ),
-        signatures=tuple(
-            signature(
-                {
-                    "data": f"{items.name}@{items.fingerprint[:12]}",
-                    "labels": f"sha256:{own.fingerprint[:12]}",
-                    **_made(column),
-                    "candidates": ",".join(one.name for one in columns),
-                    "promise": promise,
-                    "max-missed": max_missed,
-                    "max-flagged": max_flagged,
-                    "max-unsupported": max_unsupported,
-                    "may-fail": alpha,
-                    "target": target,
-                    **versions("metaeval", "numpy", "scipy"),
-                }
-            )
-            for column in columns
-        ),
+        signatures=tuple(signature({**read, **_made(column), **promised, **used}) for column in columns),
     )
 
 
@@ -348,6 +334,10 @@ def _made(column: Column) -> dict[str, str]:
     return {**fields, "metaeval": versions("metaeval")["metaeval"]}
 
 
+def _data(items: Items) -> str:
+    return f"{items.name}@{items.fingerprint[:12]}"
+
+
 def _looks(items: Items, column: Column) -> dict[str, Floats]:
     """What drift is looked for in."""
     looks = {"score": np.where(np.isnan(column.score), np.nanmin(column.score), column.score)}
@@ -409,12 +399,8 @@ class Checked:
     @property
     def signature(self) -> str:
         """What the outcome depends on."""
-        fields = {
-            "data": f"{self.items.name}@{self.items.fingerprint[:12]}",
-            "gate": self.gate.hash[:12],
-            "max-unsupported": self.gate.max_unsupported,
-        }
-        return signature({**fields, **versions("metaeval", "numpy", "scipy")})
+        fields = {"gate": self.gate.hash[:12], "max-unsupported": self.gate.max_unsupported}
+        return signature({"data": _data(self.items), **fields, **versions("metaeval", "numpy", "scipy")})
 
     @property
     def drifted(self) -> bool:
