@@ -133,7 +133,8 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 def _cells(rows: Judgements) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Scores and gold by system and input, and the groups of the inputs."""
-    assert rows.system is not None  # `_blind` has told
+    if rows.system is None:
+        raise ValueError("the systems are not known")
     _, first = np.unique(rows.pool, return_index=True)
     score, gold = (cells(values, rows.system, rows.pool) for values in (rows.score, rows.gold))
     return score, gold, rows.group[first]

@@ -26,6 +26,7 @@ from metaeval.files import sha256_file
 from metaeval.own_tables import RATING_ROLES
 from metaeval.reading import parquet_batches, parquet_schema, parquet_size
 from metaeval.report import result as results
+from metaeval.report.grid import count
 from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.arrays import Floats
 from metaeval.stats.rank_counts import MAX_LEVELS
@@ -75,15 +76,15 @@ class CountedRatings:
         return self.groups.size
 
 
-def is_counted(config: RunConfig) -> bool:
-    """Whether the run's data are more ratings in Parquet than are read as objects."""
+def counted_file(config: RunConfig) -> Path | None:
+    """The run's data, if they are more ratings in Parquet than are read as objects."""
     path = config.data
     if config.dataset != "ratings" or path is None or path.suffix.lower() != ".parquet" or not path.is_file():
-        return False
-    return parquet_size(path) > MOST_IN_MEMORY
+        return None
+    return path if parquet_size(path) > MOST_IN_MEMORY else None
 
 
-def evaluate_counted(config: RunConfig) -> tuple[list[results.Result], dict[str, str]]:
+def evaluate_counted(config: RunConfig, path: Path) -> tuple[list[results.Result], dict[str, str]]:
     """One result for each protocol of the run that has measures made of counts; of each other one, why it has none.
 
     Raises `UserError` for a file of another form, and where no protocol is left.
@@ -91,21 +92,18 @@ def evaluate_counted(config: RunConfig) -> tuple[list[results.Result], dict[str,
     if config.interval.certify:
         raise UserError("Ratings that are counted from disk have no certificate: take interval.certify out.")
     if config.metrics:
-        raise UserError(
-            f"Ratings in Parquet are not joined with score files: put the scores into columns of {config.data}."
-        )
+        raise UserError(f"Ratings in Parquet are not joined with score files: put the scores into columns of {path}.")
     protocols = named_protocols(config)
     left_out = {name: NEEDS_ROWS for name in protocols if name not in COUNTED}
     if len(left_out) == len(protocols):
         raise UserError(f"No protocol asked for can be counted from disk: ask for {' or '.join(COUNTED)}.")
-    assert config.data is not None
     resampling = resampling_of(config)
     with TemporaryDirectory(prefix="metaeval-") as folder:
-        given = read_counted(config.data, Path(folder), config.dataset_options)
+        given = read_counted(path, Path(folder), config.dataset_options)
         _check_space(given, Path(folder))
         found = {metric: _estimates(given, metric, Path(folder), resampling) for metric in given.metrics}
     shared = {
-        "data": f"{config.data.stem}/all@{sha256_file(config.data)[:12]}",
+        "data": f"{path.stem}/all@{sha256_file(path)[:12]}",
         "unit": "rating",
         "counted": "from disk",
     }
@@ -130,7 +128,8 @@ def read_counted(path: Path, folder: Path, options: Mapping[str, str]) -> Counte
             raise UserError(f"{path} has no column {name!r} ({hint}); it has {', '.join(map(repr, kinds))}.")
     roles = {group, gold_name, *(name for names in RATING_ROLES.values() for name in names)}
     found = [name for name, kind in kinds.items() if kind == "number" and name.lower() not in roles]
-    metrics = tuple(chosen["metrics"].split(",") if "metrics" in chosen else found)
+    asked = [name.strip() for name in chosen.get("metrics", "").split(",") if name.strip()]
+    metrics = tuple(dict.fromkeys(asked or found))
     if not metrics or not set(metrics) <= kinds.keys():
         missing = min(set(metrics) - kinds.keys(), default="of numbers beside group and gold")
         raise UserError(f"{path} has no column {missing}: name the columns of scores with dataset_options.metrics.")
@@ -139,19 +138,19 @@ def read_counted(path: Path, folder: Path, options: Mapping[str, str]) -> Counte
     rows, at = 0, folder / "groups"
     with at.open("wb") as file:
         for batch in parquet_batches(path, [group, gold_name], BATCH):
+            if lacking := batch.column(group).is_null(nan_is_null=True).true_count:
+                raise UserError(f"{path}: {count(lacking, 'row')} from row {rows + 1} on: no group is given.")
             encoded = batch.column(group).dictionary_encode()
-            if encoded.null_count:
-                raise UserError(f"{path}: {encoded.null_count} rows from row {rows + 1} on have no group.")
             known = [codes.setdefault(value, len(codes)) for value in encoded.dictionary.to_pylist()]
             np.array(known, dtype=np.int32)[encoded.indices.to_numpy(zero_copy_only=False)].tofile(file)
             gold = _numbers(path, batch, gold_name)
             if not np.isfinite(gold).all():
                 row = rows + 1 + int(np.flatnonzero(~np.isfinite(gold))[0])
                 raise UserError(
-                    f"{path} row {row}: gold is {batch.column('gold')[row - rows - 1]}; it must be a finite number."
+                    f"{path} row {row}: gold is {batch.column(gold_name)[row - rows - 1]}; it must be a finite number."
                 )
-            for value, count in zip(*np.unique(gold, return_counts=True), strict=True):
-                levels[float(value)] = levels.get(float(value), 0) + int(count)
+            for value, members in zip(*np.unique(gold, return_counts=True), strict=True):
+                levels[float(value)] = levels.get(float(value), 0) + int(members)
             if len(levels) > MAX_LEVELS:
                 raise UserError(
                     f"{path}: gold has more than {MAX_LEVELS} values, which are not counted from disk. "
@@ -303,7 +302,7 @@ def _result(
             documents=0,
             citations=0,
             groups=given.n_groups,
-            levels={f"{value:g}": count for value, count in given.levels.items()},
+            levels={f"{value:g}": members for value, members in given.levels.items()},
         ),
         interval=results.Interval(**config.interval.model_dump()),
         columns=[

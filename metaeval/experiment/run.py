@@ -23,7 +23,7 @@ from metaeval.experiment.columns import (
     rating_controls,
     scored_columns,
 )
-from metaeval.experiment.counted_ratings import evaluate_counted, is_counted
+from metaeval.experiment.counted_ratings import counted_file, evaluate_counted
 from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import Asked, evaluate, find_protocols, named_protocols, readable_protocols
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
@@ -88,8 +88,8 @@ def run_scores(config: RunConfig, progress: MetricProgress | None = None) -> Eva
     if find_dataset(config.dataset, config)[0].kind == "corpus":
         return run(config, progress)
     _check(config)
-    if is_counted(config):
-        return Evaluated(None, (), *evaluate_counted(config))
+    if path := counted_file(config):
+        return Evaluated(None, (), *evaluate_counted(config, path))
     rated = prepare_ratings(config)
     return evaluate_rated(rated, rated_columns(rated, [*rated.ratings.scores, *dict.fromkeys(config.metrics)]))
 

@@ -33,6 +33,7 @@ from metaeval.report.notes import (
     reason_of,
     settings,
     tests_controls,
+    untested,
 )
 from metaeval.report.result import Column, Comparison, Result, Row, Significance, Unit, Value
 
@@ -60,7 +61,10 @@ def lay_out(result: Result) -> Grid:
         headings=tuple(plain(column.label) for column in columns),
         blocks=tuple(Block(title, lines) for title, lines in zip(("", CONTROLS), shown, strict=True) if lines),
         legend=legend(ranks.values()),
-        footnotes=footnotes(rows, columns, reasons, plural(result.unit), tests_controls(result)),
+        footnotes=footnotes(
+            *(rows, columns, reasons, plural(result.unit), tests_controls(result)),
+            untested((result, column) for column in columns),
+        ),
         footer=footer(result),
         signatures=tuple(row.signature for row in metrics or controls),
     )

@@ -9,7 +9,7 @@ from metaeval.report.cells import cell, legend, rank, units
 from metaeval.report.findings import best_control
 from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank, count, numeral, plain, short
 from metaeval.report.measures import LEVELS, Headline, Readings, headlines, metrics_of
-from metaeval.report.notes import LEVEL, UNSCORED, cluster, letters, marks
+from metaeval.report.notes import LEVEL, UNSCORED, cluster, letters, marks, untested
 from metaeval.report.result import Result, Row
 
 ROWS = 12
@@ -130,7 +130,9 @@ def _filled(
     blocks = (Block("", tuple(map(line, names))), Block(f"best control{'s' if len(controls) > 1 else ''}", folded))
     grid = replace(grid, blocks=tuple(block for block in blocks if block.lines), legend=legend(ranks))
     return replace(
-        grid, footnotes=_notes(grid, reasons, left), footer=_abouts(shown, readings) if len(names) <= _EXPLAINED else ()
+        grid,
+        footnotes=_notes(grid, shown, reasons, left),
+        footer=_abouts(shown, readings) if len(names) <= _EXPLAINED else (),
     )
 
 
@@ -162,12 +164,12 @@ def _spelt(one: Headline, names: Sequence[str]) -> bool:
     return any(numeral(end, one.column).startswith("-") for end in ends)
 
 
-def _notes(grid: Grid, reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
+def _notes(grid: Grid, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
     clusters = any(mark.isdigit() for mark in used)
     notes = (
         Note("1", "same number in a column: not told apart" if clusters else ""),
-        Note(LEVEL, "not shown to be above every control" if LEVEL in used else ""),
+        Note(LEVEL, f"not shown to be above every control{untested(shown)}" if LEVEL in used else ""),
         Note(UNSCORED, "rows without a score could move the value" if UNSCORED in used else ""),
         *(Note(letter, reason) for reason, letter in reasons.items() if letter in used),
         Note("", f"{count(left, 'more metric')}: --full" if left else ""),

@@ -70,15 +70,20 @@ def marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, ..
 
 
 def footnotes(
-    rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str, by_test: bool = True
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    reasons: Mapping[str, str],
+    units: str,
+    by_test: bool = True,
+    not_tested: str = "",
 ) -> tuple[Note, ...]:
     """The footnotes that `marks` points to, one for each mark in use.
 
-    by_test: controls were beaten by a test; in results of old, by intervals.
+    by_test: controls were beaten by a test; in results of old, by intervals. not_tested: as `untested` says it.
     """
     ties, bounds = (partial(_spans, kind=kind) for kind in ("ties", "bounds"))
     notes = (
-        Note(LEVEL, f"{not_above(by_test)}:", _items(rows, columns, _level)),
+        Note(LEVEL, f"{not_above(by_test)}{not_tested}:", _items(rows, columns, _level)),
         Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, columns, ties)),
         Note(UNSCORED, f"{units} without a score could move the value, [worst..best]:", _items(rows, columns, bounds)),
     )
@@ -93,6 +98,18 @@ def not_above(by_test: bool) -> str:
 def tests_controls(result: Result) -> bool:
     """Whether controls were beaten by a test, and not by intervals as in results of old."""
     return result.significance is not None and result.significance.controls is not None
+
+
+def untested(shown: Iterable[tuple[Result, Column]]) -> str:
+    """The measures without a test against controls, beside others that have one: there, no mark says nothing."""
+    labels: dict[str, None] = {}
+    for result, column in shown:
+        tests = (result.significance.controls or []) if result.significance else []
+        tested = {test.measure for test in tests if test.p is not None}
+        known = any(row.kind == "metric" and value_of(row, column).value is not None for row in result.rows)
+        if tested and known and column.key not in tested:
+            labels[plain(column.label)] = None
+    return f" ({', '.join(labels)}: not tested)" if labels else ""
 
 
 def _names() -> Iterator[str]:
@@ -320,8 +337,18 @@ def _interval(result: Result) -> str:
     if interval.method not in ("t", "bootstrap-t"):
         return f"{made}, {drawn}"
     behind = effective(result, result.columns)
+    others = [plain(column.label) for column in result.columns if _made_otherwise(result, column)]
+    if others and not behind:
+        return f"{100 * interval.level:g} % intervals of {groups}: see the warnings"
     said = f"{whole_range(behind)} effective of {groups}" if behind else groups
-    return f"{made}, {said}" if interval.method == "t" else f"{made}, {said}, {drawn}"
+    text = f"{made}, {said}" if interval.method == "t" else f"{made}, {said}, {drawn}"
+    return f"{text}; of {', '.join(others)}: see the warnings" if others else text
+
+
+def _made_otherwise(result: Result, column: Column) -> bool:
+    """Whether the protocol made the intervals itself: those of Student's t say their effective groups."""
+    values = [value_of(row, column) for row in result.rows if row.kind == "metric"]
+    return any(value.low is not None and value.effective is None for value in values)
 
 
 def intervals_of(interval: Interval) -> str:

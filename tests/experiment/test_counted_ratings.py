@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,8 @@ def test_results_are_written_without_rows(tmp_path: Path) -> None:
 FAULTS = {
     "has no column 'group'": {"gold": [0.0, 1.0], "mine": [0.0, 1.0]},
     "has no column of numbers beside group and gold": {"group": ["a", "b"], "gold": [0.0, 1.0], "mine": ["x", "y"]},
-    "have no group": {"group": ["a", None], "gold": [0.0, 1.0], "mine": [0.0, 1.0]},
+    "1 row from row 1 on: no group": {"group": ["a", None], "gold": [0.0, 1.0], "mine": [0.0, 1.0]},
+    "2 rows from row 1 on: no group": {"group": [1.0, math.nan, None], "gold": [0.0, 1.0, 1.0], "mine": [0.0, 1.0, 2]},
     "row 2: gold is None": {"group": ["a", "b"], "gold": [0.0, None], "mine": [0.0, 1.0]},
     "column 'gold' is of type string": {"group": ["a", "b"], "gold": ["0", "1"], "mine": [0.0, 1.0]},
     "gold has more than 8 values": {"group": ["a"] * 9, "gold": [*range(9)], "mine": [0.0] * 9},
@@ -114,6 +116,11 @@ def test_score_files_and_protocols_that_need_rows_are_refused(tmp_path: Path) ->
         evaluated(path, dataset_options={"metrics": "mine,theirs"})
     with pytest.raises(UserError, match="Option pair"):
         evaluated(path, dataset_options={"pair": "group"})
+    unrated = write(
+        tmp_path / "unrated.parquet", {"group": ["a"], "rating": pyarrow.array([None], "double"), "mine": [1.0]}
+    )
+    with pytest.raises(UserError, match="gold is None"):
+        evaluated(unrated, dataset_options={"gold": "rating"})
     (tmp_path / "no.parquet").write_text("text")
     with pytest.raises(UserError, match="is not a Parquet file"):
         evaluated(tmp_path / "no.parquet")

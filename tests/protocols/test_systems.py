@@ -5,6 +5,7 @@ nlpstats 0.0.1 (github.com/danieldeutsch/nlpstats, by the first author of Deutsc
 inputs that have one, and its bootstrap draws rows of the table (systems), columns (inputs), or both.
 """
 
+import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,12 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
+from metaeval.config import RunConfig
 from metaeval.corpus.loading import load_dataset
+from metaeval.experiment.run import run_scores
 from metaeval.registry import find
+from metaeval.report.cells import lay_out
+from metaeval.report.notes import LEVEL
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.systems import _signs, cells, coefficients, soft_pairwise_accuracy, two_way
 from protocols.contract import Judgements, Resampling
@@ -93,6 +98,28 @@ def test_intervals_widen_when_systems_are_drawn_too():
         assert width["both"] > width["inputs"] > 0
     assert "resamples of systems and inputs; tests hold the systems fixed." in found["both"].warnings[-1]
     assert {key for key, one in found["inputs"].influence.items() if one is None} == set(STEPS)
+
+
+def test_a_table_says_which_measures_have_intervals_of_their_own_and_no_test(tmp_path):
+    pool, system = np.nonzero(np.ones((N, S)))
+    lines = [
+        {"id": f"r{n}", "group": f"g{j}", "gold": GOLD[s, j], "system": f"s{s}", "scores": {"mine": SCORE[s, j]}}
+        for n, (j, s) in enumerate(zip(pool, system, strict=True))
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    config = {"dataset": "ratings", "data": path, "metrics": [], "protocols": ["systems"]}
+    (result,) = run_scores(RunConfig.model_validate(config)).results
+    grid = lay_out(result)
+    uncertainty = next(note.text for note in grid.footer if note.label == "uncertainty")
+    assert uncertainty.startswith("95 % cluster-t intervals, ")
+    assert uncertainty.endswith("of System Spearman, System Kendall: see the warnings")
+    (controls,) = (note.text for note in grid.footnotes if note.label == LEVEL)
+    assert "(System Spearman, System Kendall: not tested)" in controls
+    drawn = {**config, "protocol_options": {"systems": {"resample": "both"}}}
+    (result,) = run_scores(RunConfig.model_validate(drawn)).results
+    said = next(note.text for note in lay_out(result).footer if note.label == "uncertainty")
+    assert said == "95 % intervals of 40 groups: see the warnings"
 
 
 def soft(x, y):
