@@ -20,6 +20,7 @@ from metaeval.report.grid import (
     plain,
     value_of,
 )
+from metaeval.report.measures import untested
 from metaeval.report.notes import (
     asides,
     cluster,
@@ -29,11 +30,11 @@ from metaeval.report.notes import (
     in_blocks,
     letters,
     marks,
+    not_above,
     plural,
     reason_of,
     settings,
     tests_controls,
-    untested,
 )
 from metaeval.report.result import Column, Comparison, Result, Row, Significance, Unit, Value
 
@@ -49,6 +50,7 @@ def lay_out(result: Result) -> Grid:
     reasons = letters(value_of(row, column) for row in rows for column in columns)
     spelt = [_spelt(rows, column) for column in columns]
     ranks = {column.key: rank((value_of(row, column).value for row in metrics), column) for column in columns}
+    level = not_above(tests_controls(result)) + untested([(result, column) for column in columns])
     data = result.data
     shown = (
         tuple(_line(row, columns, spelt, reasons, ranks) for row in metrics),
@@ -61,10 +63,7 @@ def lay_out(result: Result) -> Grid:
         headings=tuple(plain(column.label) for column in columns),
         blocks=tuple(Block(title, lines) for title, lines in zip(("", CONTROLS), shown, strict=True) if lines),
         legend=legend(ranks.values()),
-        footnotes=footnotes(
-            *(rows, columns, reasons, plural(result.unit), tests_controls(result)),
-            untested((result, column) for column in columns),
-        ),
+        footnotes=footnotes(rows, columns, reasons, plural(result.unit), level),
         footer=footer(result),
         signatures=tuple(row.signature for row in metrics or controls),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -120,3 +120,15 @@ def sentence(text: str) -> str:
     """A clause as a sentence; a name that begins it keeps its case."""
     begin = f"{text[0].upper()}{text[1:]}" if text.partition(" ")[0] in _OWN_WORDS else text
     return begin if begin.endswith(".") else f"{begin}."
+
+
+def untested(shown: Iterable[tuple[Result, Column]]) -> str:
+    """The measures without a test against controls, beside others that have one: there, no mark says nothing."""
+    labels: dict[str, None] = {}
+    for result, column in shown:
+        tests = (result.significance.controls or []) if result.significance else []
+        tested = {test.measure for test in tests if test.p is not None}
+        known = any(row.kind == "metric" and value_of(row, column).value is not None for row in result.rows)
+        if tested and known and column.key not in tested:
+            labels[plain(column.label)] = None
+    return f" ({', '.join(labels)}: not tested)" if labels else ""

@@ -70,20 +70,12 @@ def marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, ..
 
 
 def footnotes(
-    rows: Sequence[Row],
-    columns: Sequence[Column],
-    reasons: Mapping[str, str],
-    units: str,
-    by_test: bool = True,
-    not_tested: str = "",
+    rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str, level: str
 ) -> tuple[Note, ...]:
-    """The footnotes that `marks` points to, one for each mark in use.
-
-    by_test: controls were beaten by a test; in results of old, by intervals. not_tested: as `untested` says it.
-    """
+    """The footnotes that `marks` points to, one for each mark in use; level: what `LEVEL` means."""
     ties, bounds = (partial(_spans, kind=kind) for kind in ("ties", "bounds"))
     notes = (
-        Note(LEVEL, f"{not_above(by_test)}{not_tested}:", _items(rows, columns, _level)),
+        Note(LEVEL, f"{level}:", _items(rows, columns, _level)),
         Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, columns, ties)),
         Note(UNSCORED, f"{units} without a score could move the value, [worst..best]:", _items(rows, columns, bounds)),
     )
@@ -98,18 +90,6 @@ def not_above(by_test: bool) -> str:
 def tests_controls(result: Result) -> bool:
     """Whether controls were beaten by a test, and not by intervals as in results of old."""
     return result.significance is not None and result.significance.controls is not None
-
-
-def untested(shown: Iterable[tuple[Result, Column]]) -> str:
-    """The measures without a test against controls, beside others that have one: there, no mark says nothing."""
-    labels: dict[str, None] = {}
-    for result, column in shown:
-        tests = (result.significance.controls or []) if result.significance else []
-        tested = {test.measure for test in tests if test.p is not None}
-        known = any(row.kind == "metric" and value_of(row, column).value is not None for row in result.rows)
-        if tested and known and column.key not in tested:
-            labels[plain(column.label)] = None
-    return f" ({', '.join(labels)}: not tested)" if labels else ""
 
 
 def _names() -> Iterator[str]:
