@@ -51,7 +51,7 @@ SETTINGS = {
     "name inside a value that is given": ("metrics.name=x", ["'metrics' is a single value", "'name'"]),
     "name inside a value": ("dataset.name=x", ["'dataset'", "is {'name': 'x'}", "a valid string"]),
     "not YAML": ("chunk.size=[1", ["chunk.size=[1", "not YAML"]),
-    "doubtful number": ("chunk.size=1:30", ["chunk.size=1:30", "can be read as two numbers", "in quotes"]),
+    "doubtful number": ("chunk.size=012", ["chunk.size=012", "can be read as two numbers", "in quotes"]),
     "choice": ("chunk.mode=sentence", ["'chunk.mode'", "'sentences', 'whole-sentences' or 'words'"]),
     "metric option": ("metric_options.overlap.content=1", ["'content'", "of metric 'overlap'", "Known: content_only"]),
     "metric option's value": ("metric_options.overlap.content_only=7", ["'content_only'", "is 7", "valid boolean"]),
