@@ -277,7 +277,7 @@ class RunConfig(Strict):
     metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options of each metric ('metaeval metrics show NAME')."""
     columns: Annotated[dict[str, str], BeforeValidator(run_columns), Flag("ROLE=COLUMN", "", "map", True)] = {}
-    """Column that holds a role: pair_id or score of scores; id, gold, group ... of ratings."""
+    """Column of your table for a role, as score=Points; of ratings id=, gold=, group= ... Repeatable."""
     controls: bool = True
     """Add rows of trivial scores, and of one that is learnt, for comparison."""
     protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)

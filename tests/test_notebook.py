@@ -103,6 +103,10 @@ def test_what_functions_return_is_short_and_a_list_of_records_is_a_table(setting
         metaeval.multiverse("chunk.size=150", metrics=["overlap", "rouge"], protocols=["classification"], **settings),
     ]
     assert {type(one).__name__: len(repr(one)) for one in found if len(repr(one)) > 4000} == {}
+    tried, outlooks = found[-2:]
+    assert len(tried.to_frame()) == len(tried.variants)
+    assert list(outlooks.to_frame()["rank"]) == [one.rank for one in outlooks.outlooks]
+    assert is_html(tried._repr_html_() + outlooks._repr_html_())
 
 
 def test_results_as_html_are_escaped(ran):
@@ -197,7 +201,10 @@ def test_labels_lead_to_an_estimate_and_a_gate(settings):
     columns = {"id": "Kennung"}
     drawn = metaeval.label(rows, 120, columns=columns, **settings)
     labels = {one["id"]: "none" if int(one["id"][1:]) % 3 == 0 else "full" for one in drawn}
-    usual = metaeval.estimate(rows, labels, columns=columns, **settings)["full"]
+    estimates = metaeval.estimate(rows, labels, columns=columns, **settings)
+    assert list(estimates.to_frame().measure) == [one.measure for one in estimates.found]
+    assert is_html(estimates._repr_html_())
+    usual = estimates["full"]
     narrow = metaeval.estimate(rows, labels, columns=columns, results=settings["results"], interval={"level": 0.5})
     assert usual.low <= 2 / 3 <= usual.high
     assert usual.low < narrow["full"].low < narrow["full"].high < usual.high

@@ -24,7 +24,8 @@ from metaeval.own_tables import SCORE_ROLES, Table, any_table, table_of
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.grid import Block, Cell, Grid, Line, Note, plain
-from metaeval.report.sheet import Sheet
+from metaeval.report.notebook import Recorded
+from metaeval.report.sheet import Record, Sheet
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Bools, Floats
 
@@ -166,7 +167,7 @@ class Variant:
 
 
 @dataclass(frozen=True, repr=False)
-class Tried:
+class Tried(Recorded):
     """All variants, which give the number, and which are the protocol's own (none: the scores are not of its rows)."""
 
     claim: Claim
@@ -176,6 +177,11 @@ class Tried:
     def __repr__(self) -> str:
         """What was found, in one line."""
         return f"<Tried: {self.claim.text!r}: {len(self.giving):,} of {len(self.variants):,} variants give the number>"
+
+    @property
+    def records(self) -> list[Record]:
+        """Every variant, and whether it gives the number."""
+        return [{**asdict(one), "gives": self.claim.given_by(one.value)} for one in self.variants]
 
     @property
     def giving(self) -> tuple[Variant, ...]:
@@ -378,7 +384,7 @@ def claim_sheet(tried: Tried) -> Sheet:
         name="claim",
         data=tried.data,
         settings={"unit": "any", "claim": claim.text},
-        records=[{**asdict(one), "gives": claim.given_by(one.value)} for one in tried.variants],
+        records=tried.records,
         grid=Grid(
             key=("claim", tried.data.name, "", ""),
             title=f"Claim: {plain(claim.text)}",

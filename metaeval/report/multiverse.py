@@ -13,6 +13,7 @@ import numpy as np
 
 from metaeval.files import csv_text, write_text
 from metaeval.report.markdown import escape
+from metaeval.report.notebook import Recorded
 from metaeval.shown import Shown
 
 Specification = tuple[tuple[str, str], ...]
@@ -36,7 +37,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, repr=False)
-class Multiverse:
+class Multiverse(Recorded):
     """All outlooks of one data set, and the combinations that could not be run, with the reason of each.
 
     held: axes kept at one value because the data do not depend on them, with that value.
@@ -47,6 +48,15 @@ class Multiverse:
     held: Mapping[str, str]
     outlooks: list[Outlook]
     skipped: list[tuple[Mapping[str, str], str]]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """Every outlook; a choice that makes no difference to it is empty."""
+        axes = list(dict.fromkeys(axis for one in self.outlooks for axis in one.choices))
+        return [
+            {**{field: getattr(one, field) for field in _OUTCOME}, **{axis: one.choices.get(axis, "") for axis in axes}}
+            for one in self.outlooks
+        ]
 
     def __repr__(self) -> str:
         """What it is of, in one line."""
@@ -177,7 +187,7 @@ _OUTCOME = ("protocol", "measure", "metric", "value", "rank")
 
 def write_multiverse(found: Multiverse, folder: Path) -> list[Path]:
     """Write multiverse.csv, .json and .md into a folder; the paths. The same outlooks give the same bytes."""
-    texts = {"csv": _csv(found.outlooks), "json": as_json(found), "md": markdown(found)}
+    texts = {"csv": _csv(found.records), "json": as_json(found), "md": markdown(found)}
     paths = [folder / f"multiverse.{suffix}" for suffix in texts]
     for path, text in zip(paths, texts.values(), strict=True):
         write_text(path, text)
@@ -279,14 +289,9 @@ def _choices(choices: Any) -> str:
     return ", ".join(f"{name}={value}" for name, value in choices.items())
 
 
-def _csv(outlooks: Sequence[Outlook]) -> str:
-    """One row an outlook, numbers at full precision; a choice that makes no difference to it is empty."""
-    axes = list(dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices))
-    rows = (
-        [one.protocol, one.measure, one.metric, one.value, one.rank, *(one.choices.get(axis, "") for axis in axes)]
-        for one in outlooks
-    )
-    return csv_text([[*_OUTCOME, *axes], *rows])
+def _csv(records: Sequence[Mapping[str, Any]]) -> str:
+    """One row an outlook, numbers at full precision."""
+    return csv_text([list(records[0]) if records else _OUTCOME, *(list(one.values()) for one in records)])
 
 
 def as_json(found: Multiverse) -> str:

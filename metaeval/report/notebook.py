@@ -62,6 +62,22 @@ class Records(list[dict[str, Any]]):
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}"
 
 
+class Recorded:
+    """What has `records`: a notebook shows them as a table, and they are a data frame."""
+
+    @property
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """Mappings of the same fields."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each record."""
+        return frame(self.records)
+
+    def _repr_html_(self) -> str:
+        return Records(map(dict, self.records))._repr_html_()
+
+
 class Results(list[Result]):
     """The results of a run, one for each protocol (and data set): a list that shows its findings.
 

@@ -18,7 +18,8 @@ from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json
 from metaeval.report import result as results
 from metaeval.report.grid import plain
-from metaeval.report.sheet import Scalar
+from metaeval.report.notebook import Recorded
+from metaeval.report.sheet import Record, Scalar
 from metaeval.signature import signature, versions
 from metaeval.stats.prediction_powered import (
     Estimand,
@@ -57,7 +58,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Estimates:
+class Estimates(Recorded):
     """Estimates of one or two files, and how they were made. differences: first file less second, by measure."""
 
     found: tuple[Estimate, ...]
@@ -66,6 +67,22 @@ class Estimates:
     settings: Mapping[str, Scalar]
     notes: tuple[tuple[str, str], ...]
     signatures: tuple[str, ...]
+
+    @property
+    def records(self) -> list[Record]:
+        """Every estimate, then the differences; with what labels alone, the metric alone and PPI would say."""
+        records: list[Record] = []
+        for one in (*self.found, *self.differences):
+            ends = dict(zip(("labels_only", "labels_only_low", "labels_only_high"), one.alone, strict=True))
+            wald = dict(zip(("ppi", "ppi_wald_low", "ppi_wald_high"), one.wald or (None, None, None), strict=True))
+            records.append(
+                {
+                    **{"system": one.system, "metric": one.metric, "measure": one.measure, "value": one.value},
+                    **{"low": one.low, "high": one.high, **ends, "metric_only": one.metric_only, "lambda": one.lam},
+                    **{"labels_saved": one.saved, "labels": one.labels, "items": one.items, **wald},
+                }
+            )
+        return records
 
     def __getitem__(self, measure: str) -> Estimate:
         """The first estimate of a measure."""

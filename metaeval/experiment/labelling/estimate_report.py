@@ -7,7 +7,7 @@ from metaeval.experiment.labelling.measures import LABELS
 from metaeval.report import result as results
 from metaeval.report.cells import cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.sheet import Sheet
 
 _PERCENT = results.Column(key="", label="", scale=100, digits=1)
 HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
@@ -27,22 +27,11 @@ def estimate_sheet(found: Estimates) -> Sheet:
         lines = tuple(_line(one, signed=True) for one in found.differences)
         blocks.append(Block(plain(f"difference: {found.differences[0].system}"), lines))
     first = found.found[0]
-    records: list[Record] = []
-    for one in (*found.found, *found.differences):
-        ends = dict(zip(("labels_only", "labels_only_low", "labels_only_high"), one.alone, strict=True))
-        wald = dict(zip(("ppi", "ppi_wald_low", "ppi_wald_high"), one.wald or (None, None, None), strict=True))
-        records.append(
-            {
-                **{"system": one.system, "metric": one.metric, "measure": one.measure, "value": one.value},
-                **{"low": one.low, "high": one.high, **ends, "metric_only": one.metric_only, "lambda": one.lam},
-                **{"labels_saved": one.saved, "labels": one.labels, "items": one.items, **wald},
-            }
-        )
     return Sheet(
         name="estimate",
         data=found.data,
         settings=found.settings,
-        records=records,
+        records=found.records,
         grid=Grid(
             key=("estimate", found.data.name, "given", "citation"),
             title="Citation quality (%)",

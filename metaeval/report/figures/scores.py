@@ -101,7 +101,7 @@ def score_distributions(found: Mapping[str, Sequence[Histogram]], title: str = "
             plot.stairs(heights, one.edges, color=look.colour, linestyle=look.dash, linewidth=1.4)
             at = top * (1.08 + 0.12 * (len(own) - 1 - place))
             plot.plot([one.middle], [at], color=look.colour, marker=look.marker, markersize=5, clip_on=False)
-            plot.lines[-1].set(markerfacecolor="white" if look.marker == "o" else look.colour)
+            plot.lines[-1].set_markerfacecolor(_face(look))
         plot.set_ylim(0, top * 1.45)
         plot.locator_params(axis="x", nbins=5)
         if number % _ACROSS == 0:
@@ -141,6 +141,11 @@ def reliability(found: Mapping[str, Sequence[Bins]], title: str = "") -> Figure:
     return figure
 
 
+def _face(look: Look) -> str:
+    """What fills a mark: the lowest level's is a ring."""
+    return "white" if look == _LEVELS[-1] else look.colour
+
+
 def _small_multiples(names: Sequence[str], height: float) -> tuple[Figure, list[Axes]]:
     across = min(_ACROSS, len(names))
     figure, plots = panels(across, -(-len(names) // across), max(3.4, 7.0 * across / 3), height)
@@ -161,7 +166,7 @@ def _legend(figure: Figure, looks: Mapping[str, Look], marks: bool, below: str, 
     for name, look in looks.items():
         line = Line2D([], [], color=look.colour, linestyle=look.dash, linewidth=1.4, label=wrapped(name, 40))
         if marks:
-            line.set(marker=look.marker, markersize=5, markerfacecolor="white" if look.marker == "o" else look.colour)
+            line.set(marker=look.marker, markersize=5, markerfacecolor=_face(look))
         handles.append(line)
     figure.supxlabel(below, fontsize=8)
     wide = figure.get_figwidth() > 4
