@@ -154,7 +154,7 @@ def test_tables_and_figures_have_it(here, place):
     suite = place / "results" / "latest"
     assert {path.stem for path in suite.glob("table-*.txt")} == {"table-1-levels", "table-2-correlation", "table-gap"}
     assert len(list(suite.glob("figure-gap-*"))) == 3
-    assert "Gap between supported and unsupported: mini." in (suite / "report.html").read_text()
+    assert "<figcaption>Gap between supported and unsupported.</figcaption>" in (suite / "report.html").read_text()
 
 
 def test_explain_says_what_it_measures_and_how_to_make_the_number_again(here, place):
