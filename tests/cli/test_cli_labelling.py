@@ -298,6 +298,18 @@ def test_a_release_passes_or_fails_by_what_is_unsupported(cli, gate):
     assert cli("gate", "check", "bad.csv", "gate.json", "--max-unsupported", "0.7").code == 0
 
 
+@pytest.mark.parametrize("share", [0, 1])
+@pytest.mark.parametrize("answers", [1, 3])
+def test_a_few_citations_that_are_all_alike_show_little(cli, gate, share, answers):
+    table("few.csv", 4 * answers, share, 2, level=False)
+    assert cli("gate", "check", "few.csv", "gate.json").code == share
+    (record,) = load_sheet(Path("results/latest/gate-check.json")).records
+    assert record["flagged"] == share
+    # At 0 of n one-sided bounds at .95 are never below 1 - .05 ** (1 / n): 22 % of 12, if all are independent.
+    least = 1 - 0.05 ** (1 / (4 * answers))
+    assert record["unsupported_high"] - record["unsupported_low"] > 0.5 * least
+
+
 @pytest.mark.parametrize(("share", "code"), [(0.1, 0), (0.5, 1)])
 def test_the_workflow_runs_as_it_is_printed(cli, gate, share, code):
     table("my release.csv", 400, share, 2, level=False)

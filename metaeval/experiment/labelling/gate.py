@@ -448,6 +448,8 @@ def check(
         alone = float(below.mean())
         variance, df = alone * (1 - alone) / n, max(n - 1.0, 1.0)
         flagged = alone, *wilson(alone, variance, n, df, 0.95)
+    if variance <= 0:  # all flagged, or none: half a citation counts as the other kind, as in Wilson's interval
+        variance = 0.5 / n * (1 - 0.5 / n) / n
     unsupported = corrected_share(
         flagged[0],
         variance,
