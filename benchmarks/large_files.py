@@ -1,6 +1,6 @@
 """CPU seconds and largest memory of `metaeval evaluate` on made files, by their size.
 
-    python -m benchmarks.large_files                      100,000 ratings of 9 systems, 3 metrics (goal 10 s)
+    python -m benchmarks.large_files                      100,000 ratings of 9 systems, 3 metrics
     python -m benchmarks.large_files --rows 1000000       minutes
     python -m benchmarks.large_files --rows --counted 10000000   Parquet beyond memory: 2 metrics, groups of ten rows,
                                                                  by t and by 1,000 resamples (--resampled)
