@@ -76,7 +76,8 @@ Values have 95 % intervals over whole groups. **Bold** is the best of a column, 
 paired test (Holm over the tests of the column); any other metric is shown to be worse than it. Where all are
 bold, the data do not say which is better: take the cheapest. Two metrics are fitted on other parts of these sets:
 support-mini on WiCE's dev split, support-minilm on the dev splits of WiCE, QASem and ExpertQA. All texts are English.
-An asterisk marks an interval that rests on fewer than {FEW} effective groups, and may be too narrow.
+An asterisk marks an interval that rests on fewer than {FEW} effective groups, and may be too narrow; with fewer than
+6 there is none.
 """
 
 OUTRO = """\

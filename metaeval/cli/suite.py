@@ -71,6 +71,9 @@ def figures(
     """
     from metaeval.experiment.suites.suite import read_record
 
+    if jobs and (sentence is not None or cost):
+        other = "--cost measures the metrics of a suite" if cost else "--sentence draws a sentence"
+        raise UserError(f"Jobs that are done are drawn as they are, and {other}: leave out one of both.")
     if sentence is not None:
         _draw_sentence(given, sentence, parser)
         return

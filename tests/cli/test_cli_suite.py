@@ -223,6 +223,8 @@ def test_without_matplotlib_the_multiverse_says_so_in_one_line_and_writes_the_re
         (("tables", "-c", "ofline"), "Did you mean 'offline'"),
         (("tables", "-p", "corelation"), "Did you mean 'correlation'"),
         (("tables", "-u", "chunks"), "unit"),
+        (("figures", "latest", "--cost"), "leave out one of both"),
+        (("figures", "latest", "--sentence", "A cup [1]."), "leave out one of both"),
         (("multiverse", "-a", "chunk.size"), "An axis is NAME=VALUE"),
         (("multiverse", "-a", "ties=middle"), "Known: best, expected, worst"),
         (("multiverse", "-m", "overlap", "--measure", "fs_p"), "Did you mean 'fs_ps'?"),
