@@ -83,10 +83,15 @@ def test_the_source_counts_once_in_a_block_and_each_statement_in_every_pair(limi
     assert [len(block) // 2 for block in plan] == blocks
 
 
-def test_a_second_run_computes_nothing_and_does_not_even_prepare(tmp_path):
+class LengthsInLargeBlocks(Lengths):
+    block_tokens = 5000
+
+
+@pytest.mark.parametrize("kind", [Lengths, LengthsInLargeBlocks])
+def test_a_second_run_computes_nothing_and_does_not_even_prepare(tmp_path, kind):
     with ScoreStore(tmp_path / "s.sqlite") as store:
         first = score_pairs(Lengths(), job(), store)
-        again = Lengths()
+        again = kind()
         second = score_pairs(again, job(), store)
     assert again.prepared == again.asked == []
     assert second.answers == first.answers
