@@ -102,11 +102,7 @@ def _blind(key: str, judgements: Judgements) -> str:
     positive = levels >= LEAST[key]
     if positive.any() and not positive.all():
         return ""
-    lacking = (
-        {2.0: "full", 1.0: "partial or full"}
-        if positive.size and not positive.any()
-        else {2.0: "below full", 1.0: "none"}
-    )
+    lacking = {2.0: "below full", 1.0: "none"} if positive.any() else {2.0: "full", 1.0: "partial or full"}
     return f"no row is {lacking[LEAST[key]]}"
 
 

@@ -99,8 +99,8 @@ def evaluate_counted(config: RunConfig, path: Path) -> tuple[list[results.Result
         raise UserError(f"No protocol asked for can be counted from disk: ask for {' or '.join(COUNTED)}.")
     resampling = resampling_of(config)
     with TemporaryDirectory(prefix="metaeval-") as folder:
+        _check_space(path, Path(folder))
         given = read_counted(path, Path(folder), config.dataset_options)
-        _check_space(given, Path(folder))
         found = {metric: _estimates(given, metric, Path(folder), resampling) for metric in given.metrics}
     shared = {
         "data": f"{path.stem}/all@{sha256_file(path)[:12]}",
@@ -238,11 +238,12 @@ def _numbers(path: Path, batch: Any, name: str) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def _check_space(given: CountedRatings, folder: Path) -> None:
-    needed, free = given.rows * _ROW.itemsize, shutil.disk_usage(folder).free
+def _check_space(path: Path, folder: Path) -> None:
+    rows, free = parquet_size(path), shutil.disk_usage(folder).free
+    needed = rows * (_ROW.itemsize + np.dtype(np.int32).itemsize)  # and the number of each row's group
     if needed > free:
         raise UserError(
-            f"{given.path} has {given.rows:,} rows, which take {needed / 2**30:.1f} GiB on disk while they are sorted, "
+            f"{path} has {rows:,} rows, which take {needed / 2**30:.1f} GiB on disk while they are sorted, "
             f"and {folder.parent} has {free / 2**30:.1f} GiB: set TMPDIR to a larger disk."
         )
 
