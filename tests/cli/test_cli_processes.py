@@ -167,7 +167,11 @@ def test_a_run_that_is_asked_to_end_says_so(metaeval, small, tmp_path, number):
     (tmp_path / "slow_metric.py").write_text(SLOW)
     (tmp_path / "wait").touch()
     log = tmp_path / "log.txt"
-    run = metaeval("run", "-m", "slow_metric:Slow", "-p", "correlation", *small, "-q")
+
+    def heard():
+        signal.signal(number, signal.SIG_DFL)  # also where these tests themselves run under nohup
+
+    run = metaeval("run", "-m", "slow_metric:Slow", "-p", "correlation", *small, "-q", preexec_fn=heard)
     deadline = time.monotonic() + 60
     while not (log.exists() and len(log.read_text().splitlines()) > 8) and time.monotonic() < deadline:
         time.sleep(0.02)
