@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from metaeval.stats.arrays import Floats
 from metaeval.stats.classification import (
     accuracy,
     balanced_accuracy,
@@ -22,17 +23,7 @@ from metaeval.stats.classification import (
 from metaeval.stats.decisions import Objective, nested_decisions
 from metaeval.stats.resampling import Draws, replicate
 from protocols.classification import LEVELS, OTHER_LEVEL
-from protocols.contract import (
-    Floats,
-    Influences,
-    Judgements,
-    Measure,
-    Option,
-    Outcome,
-    Protocol,
-    Replicates,
-    Resampling,
-)
+from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
 
 MEASURES: Mapping[str, Callable[[Floats], Floats]] = {

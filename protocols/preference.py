@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metaeval.stats.arrays import group_ends
+from metaeval.stats.arrays import Bools, Floats, Ints, group_ends
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, replicate, value
 from metaeval.stats.text_pairs import (
@@ -20,17 +19,7 @@ from metaeval.stats.text_pairs import (
     number_of_pairs,
     text_pairs,
 )
-from protocols.contract import (
-    Floats,
-    Influences,
-    Judgements,
-    Measure,
-    Option,
-    Outcome,
-    Protocol,
-    Replicates,
-    Resampling,
-)
+from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 KEYS = ("consistency", "pairwise")
@@ -96,16 +85,15 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     return found
 
 
-def _values(rows: Judgements, key: str, options: Mapping[str, str]) -> tuple[Floats, NDArray[np.int64]]:
+def _values(rows: Judgements, key: str, options: Mapping[str, str]) -> tuple[Floats, Ints]:
     """What a measure is the mean of, of each pair or pool, and their groups."""
     if _crowded(rows):
         return np.empty(0), np.empty(0, dtype=np.int64)
     pairs = text_pairs(rows.pool)
     if key == "consistency":
         return consistent(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")]), rows.group[pairs.one]
-    values, _ = accuracy_of_pools(rows.score, rows.gold, pairs, 1.0)
     _, first = np.unique(pairs.pool, return_index=True)
-    return values, rows.group[pairs.one[first]]
+    return accuracy_of_pools(rows.score, rows.gold, pairs, 1.0), rows.group[pairs.one[first]]
 
 
 def _groups(rows: Judgements, key: str) -> int:
@@ -124,7 +112,7 @@ def _bounds(judgements: Judgements, n_groups: int, options: Mapping[str, str]) -
     return pair_of_bounds(low, high)
 
 
-def _alone(judgements: Judgements) -> NDArray[np.bool_]:
+def _alone(judgements: Judgements) -> Bools:
     """The rows that share their pool with no other."""
     _, index, sizes = np.unique(judgements.pool, return_inverse=True, return_counts=True)
     return np.asarray(sizes[index] == 1)

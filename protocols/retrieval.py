@@ -7,9 +7,8 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metaeval.stats.arrays import group_ends
+from metaeval.stats.arrays import Bools, Floats, Ints, group_ends
 from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.pools import (
     Gains,
@@ -25,23 +24,13 @@ from metaeval.stats.pools import (
     reciprocal_rank,
 )
 from metaeval.stats.resampling import Draws, replicate, value
-from protocols.contract import (
-    Floats,
-    Influences,
-    Judgements,
-    Measure,
-    Option,
-    Outcome,
-    Protocol,
-    Replicates,
-    Resampling,
-)
+from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 NO_SUPPORT = "pool without a supporting candidate"
 SUPPORT_UNSCORED = "pool whose supporting candidates are all unscored"
 CUTOFFS = {"ndcg@5": 5, "ndcg@10": 10, "ndcg@20": 20}
-BINARY: Mapping[str, Callable[[RankedPools], NDArray[np.float64]]] = {
+BINARY: Mapping[str, Callable[[RankedPools], Floats]] = {
     "mrr": reciprocal_rank,
     "map": average_precision_of_pools,
     "p@1": precision_at_1,
@@ -56,7 +45,7 @@ class _Candidates(NamedTuple):
     """Rows of the pools that count, with the group of each pool in ascending order of the pool's code."""
 
     rows: Judgements
-    pool_group: NDArray[np.int64]
+    pool_group: Ints
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
@@ -131,7 +120,7 @@ def _gains(options: Mapping[str, str]) -> Gains:
     return "exponential" if options.get("gains") == "exponential" else "linear"
 
 
-def _range(value: Floats, pool: NDArray[np.int64]) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def _range(value: Floats, pool: Ints) -> tuple[Floats, Floats, Ints]:
     """The lowest and the highest value of each pool, and how many rows it has."""
     _, index, sizes = np.unique(pool, return_inverse=True, return_counts=True)
     return *group_ends(value, index, sizes.size), sizes
@@ -166,7 +155,7 @@ def _foregone(used: _Candidates) -> tuple[str, ...]:
     )
 
 
-def _candidates(judgements: Judgements, keep: NDArray[np.bool_]) -> _Candidates:
+def _candidates(judgements: Judgements, keep: Bools) -> _Candidates:
     rows = judgements.rows(keep)
     codes, first, index = np.unique(rows.pool, return_index=True, return_inverse=True)
     pool_group = rows.group[first]

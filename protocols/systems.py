@@ -7,22 +7,21 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
 from metaeval.stats.systems import (
     COEFFICIENTS,
     MOST_INPUTS,
     cells,
-    input_level,
+    coefficients,
     soft_pairwise_accuracy,
     system_level,
     two_way,
 )
 from protocols.contract import (
     Estimate,
-    Floats,
     Influences,
     Judgements,
     Measure,
@@ -112,7 +111,7 @@ def replicates(
     if any(key in BY_SYSTEM for key in keys):
         found |= dict(zip(BY_SYSTEM, replicate(system_level(score, gold, group, n_groups), draws), strict=True))
     if any(key in BY_INPUT for key in keys):
-        values = input_level(score, gold)
+        values = coefficients(score, gold)
         found |= dict(zip(BY_INPUT, replicate(pool_mean(values, group, n_groups), draws), strict=True))
     if "spa" in keys and _many(rows):
         found["spa"] = np.full(draws.n, np.nan)
@@ -131,7 +130,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     return {**dict.fromkeys(keys), **found}
 
 
-def _cells(rows: Judgements) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def _cells(rows: Judgements) -> tuple[Floats, Floats, Ints]:
     """Scores and gold by system and input, and the groups of the inputs."""
     if rows.system is None:
         raise ValueError("the systems are not known")

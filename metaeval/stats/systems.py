@@ -20,7 +20,6 @@ COEFFICIENTS = ("pearson", "spearman", "kendall")
 SIGNS = 1000
 """Exchanges of two systems' texts that a soft accuracy's p-values rest on, as in the paper's own program."""
 
-
 MOST_INPUTS = 20_000
 """Inputs beyond which a soft accuracy's exchanges would take gigabytes."""
 
@@ -38,7 +37,8 @@ def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
 def coefficients(x: Floats, y: Floats) -> Floats:
     """Pearson's r, Spearman's rho and Kendall's tau-b of each column of x and y (S, N); (3, N).
 
-    Cells without a value in either are left out. NaN where a column has fewer than two others, or is constant but for
+    Of columns that are inputs, their mean is called summary-level correlation. Cells without a value in either are left
+    out. NaN where a column has fewer than two others, or is constant but for
     rounding.
     """
     width = max(1, STRIP_FLOATS // max(x.shape[0] ** 2, 1))
@@ -71,11 +71,6 @@ def _scaled(values: Floats) -> Floats:
 
 def _cosine(x: Floats, y: Floats) -> Floats:
     return np.clip(ratio((x * y).sum(axis=0), np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))), -1.0, 1.0)
-
-
-def input_level(x: Floats, y: Floats) -> Floats:
-    """The coefficients of each input (3, N), whose mean over inputs is called summary-level correlation."""
-    return coefficients(x, y)
 
 
 def system_level(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:

@@ -54,8 +54,8 @@ def consistent(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0)
     return np.where(better == 0, np.nan, np.where(told > 0, 1.0, np.where(told == 0, tied, 0.0)))
 
 
-def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float) -> tuple[Floats, Ints]:
-    """Share of each pool's pairs that scores order as the gold does, or tie where the gold does; (K,), and the pools.
+def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float) -> Floats:
+    """Share of each pool's pairs that scores order as the gold does, or tie where the gold does; (K,).
 
     tie: two scores less than this apart are tied; equal ones always are. Deutsch, Foster, Freitag, "Ties Matter:
     Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie Calibration" (2023), grouped by item.
@@ -64,9 +64,8 @@ def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float)
     told = np.where(np.abs(apart) < tie, 0.0, np.sign(apart))
     hits = told == np.sign(gold[pairs.one] - gold[pairs.other])
     sizes = np.bincount(pairs.pool)
-    pools = np.flatnonzero(sizes)
     found = np.bincount(pairs.pool, weights=hits.astype(np.float64), minlength=sizes.size)
-    return ratio(found, sizes)[pools], pools
+    return ratio(found, sizes)[sizes > 0]
 
 
 def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:

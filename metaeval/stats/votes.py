@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from metaeval.stats.arrays import Floats, ratio
 from metaeval.stats.correlations import concordance, rank_correlations
 from metaeval.stats.resampling import value
+from metaeval.stats.ties import midranks
 
 Measure = Literal["area", "spearman"]
 
@@ -98,7 +98,7 @@ def is_binary(votes: Floats) -> bool:
 
 def _weight(measure: Measure, score: Floats) -> Floats:
     """What an item adds to the measure's numerator if it takes the higher vote."""
-    centred = rankdata(score) - (score.size + 1) / 2
+    centred = midranks(score) - (score.size + 1) / 2
     if measure == "area":
         return np.asarray(centred)
     spread = float(centred.std())
