@@ -7,14 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
 from metaeval.scoring.backends.models import load_model, load_tokenizer
-from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
+from metaeval.scoring.backends.sentences import Splitter, Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairIds, TextTokens
-from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
 from metrics_zoo.cards import of_checkpoint, probability
 
 _QUESTION = (
@@ -86,11 +88,21 @@ class FactCG(LoadedModelMetric):
             [(chunk, statement) for chunk in cut[source]] if statement.strip() else []
             for source, statement in zip(sources, statements, strict=True)
         ]
-        flat = [cell for cells in grid for cell in cells]
-        table = self.model.table([chunk for chunk, _ in flat], [statement for _, statement in flat])
-        scores = table.values.reshape(len(flat), 2).double().softmax(-1)[:, 1].tolist()
-        rows = iter(zip(scores, table.tokens, table.cut, strict=True))
+        rows = iter(self._judge([cell for cells in grid for cell in cells]))
         return [_best([next(rows) for _ in cells]) for cells in grid]
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """The statement with the chunk of the source whose probability is the score."""
+        chunks = self.chunks(source) if statement.strip() else []
+        judged = self._judge([(chunk, statement) for chunk in chunks])
+        values = np.array([score for score, *_ in judged]).reshape(-1, 1)
+        return best_pieces(source, statement, chunks, [statement], values) if chunks else []
+
+    def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, int, int]]:
+        """softmax[1], tokens and cut tokens of (chunk, statement) pairs."""
+        table = self.model.table([chunk for chunk, _ in pairs], [statement for _, statement in pairs])
+        scores = table.values.reshape(len(pairs), 2).double().softmax(-1)[:, 1].tolist()
+        return list(zip(scores, table.tokens, table.cut, strict=True))
 
     def chunks(self, source: str) -> list[str]:
         """Sentences on lines of their own, in chunks of at most 550 words; none of a source without words.

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import ModelOptions
-from metaeval.scoring.backends.sentences import Splitter, Wish, find_splitter
+from metaeval.scoring.backends.sentences import Splitter, Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import Prompt
-from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
 from metrics_zoo.cards import of_checkpoint, probability
 from metrics_zoo.t5 import YesNoMetric
 
@@ -70,8 +71,7 @@ class MiniCheck(YesNoMetric):
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs."""
-        words, split = self.options.chunk_words, self.splitter.split
-        chunks = {source: cut_chunks(source, words, split) for source in dict.fromkeys(sources)}
+        chunks = {source: self.chunks(source) for source in dict.fromkeys(sources)}
         asked = [
             (number, chunk, statement)
             for number, (source, statement) in enumerate(zip(sources, statements, strict=True))
@@ -83,6 +83,19 @@ class MiniCheck(YesNoMetric):
             prompts[number].append(prompt)
         found = iter(self.support([prompt for row in prompts if _is_read(row) for prompt in row]))
         return [_answer(row, [next(found) for _ in row] if _is_read(row) else []) for row in prompts]
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """The statement with the chunk of the source whose probability is the score."""
+        chunks = self.chunks(source) if statement.strip() else []
+        prompts = self.encode([(chunk, statement) for chunk in chunks])
+        if not _is_read(prompts):
+            return []
+        values = np.array(self.support(prompts)).reshape(-1, 1)
+        return best_pieces(source, statement, chunks, [statement], values)
+
+    def chunks(self, source: str) -> list[str]:
+        """The chunks of a source; none of one without words."""
+        return cut_chunks(source, self.options.chunk_words, self.splitter.split)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Prompt]:
         """Prompts of (chunk, statement) pairs; one has no ids if nothing of its statement would be left."""

@@ -64,6 +64,22 @@ def test_our_scores_are_those_of_the_definition(metric, folder):
     assert max(wanted) - min(wanted) > 0.01
 
 
+def test_the_explanation_is_the_chunk_that_scores(metric, folder):
+    rng = random.Random(3)
+    source, statement = text(rng, 75), text(rng, 2)
+    judged, read = metric.explain(source, statement)
+    (best, *_), _ = slow(folder, [(source, statement)], metric.chunks)
+    assert judged.weight == read.weight == pytest.approx(best, abs=1e-5)
+    assert statement[judged.start : judged.end] == statement
+    alone = [
+        slow(folder, [(source, statement)], lambda _, chunk=chunk: [chunk])[0][0] for chunk in metric.chunks(source)
+    ]
+    chunk = metric.chunks(source)[alone.index(max(alone))]
+    assert source[read.start : read.end].split() == chunk.split()
+    assert not metric.explain(source, " ")
+    assert not metric.explain("", statement)
+
+
 def test_the_template_is_read_as_one_text(metric, folder):
     """Chunk and question tokenised apart and joined are the prompt tokenised whole, odd characters included."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)

@@ -109,6 +109,20 @@ def test_the_score_is_the_largest_over_chunks_whatever_the_batch(folder, batch_t
     assert [answer.score for answer in turned][::-1] == pytest.approx(values, abs=1e-5)
 
 
+def test_the_explanation_is_the_chunk_that_scores(folder):
+    one = metric(folder, splitter="rules", chunk_words=40)
+    for source, statement in PAIRS:
+        judged, read = one.explain(source, statement)
+        values = defined(folder, one.chunks(source), statement)
+        assert judged.weight == read.weight == pytest.approx(max(values), abs=1e-5)
+        assert statement[judged.start : judged.end] == statement.strip()
+        best = one.chunks(source)[values.index(max(values))]
+        assert source[read.start : read.end].split() == best.split()
+    assert not one.explain("A dog.", " ")
+    assert not one.explain("", "A dog.")
+    assert not metric(folder, splitter="rules", max_tokens=48).explain("word " * 300, "It was not built.")
+
+
 def test_one_decoder_step_a_chunk_and_little_padding(folder):
     one = metric(folder, splitter="rules", chunk_words=40, batch_tokens=4096)
     pairs = [(source, f"It was built in {year}.") for source, _ in PAIRS for year in range(1850, 1900)]
