@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from metaeval.experiment.check_claim import Tried
     from metaeval.experiment.labelling.estimate import Estimates
-    from metaeval.experiment.labelling.gate import Checked, Fitted, Gate
+    from metaeval.experiment.labelling.gate import Gate
+    from metaeval.experiment.labelling.gate_check import Checked
+    from metaeval.experiment.labelling.gate_fit import Fitted
     from metaeval.report.differences import Change
     from metaeval.report.multiverse import Multiverse
 
@@ -204,7 +206,7 @@ def fit_gate(
     The promise: at most `max_missed` of unsupported citations are not flagged, with confidence 1 - alpha ("mean": of
     one metric, on average). answers, labels, columns: as in `estimate`. The gate is None where no metric keeps it.
     """
-    from metaeval.experiment.labelling.gate import fit
+    from metaeval.experiment.labelling.gate_fit import fit
 
     limits = max_missed, max_flagged, max_unsupported, alpha, target
     with notebook_progress() as progress:
@@ -220,7 +222,7 @@ def check_gate(
     **settings: Any,
 ) -> Checked:
     """Check a release against a gate, or the file of one. max_unsupported: in place of the gate's."""
-    from metaeval.experiment.labelling.gate import check
+    from metaeval.experiment.labelling.gate_check import check
 
     of = Path(gate) if isinstance(gate, str) else gate
     with notebook_progress() as progress:

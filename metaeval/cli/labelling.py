@@ -17,7 +17,7 @@ from metaeval.own_tables import read_mapping
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
-    from metaeval.experiment.labelling.gate import Fitted
+    from metaeval.experiment.labelling.gate_fit import Fitted
 
 Answers = Annotated[
     Path,
@@ -232,7 +232,8 @@ def gate_fit(
       metaeval gate fit answers.jsonl -l labels.csv -m overlap --max-unsupported 0.15 -o gate.json
     """
     from metaeval.experiment.job_folder import close_job, job_folder
-    from metaeval.experiment.labelling import gate as gates
+    from metaeval.experiment.labelling.gate import write_gate
+    from metaeval.experiment.labelling.gate_fit import fit
     from metaeval.experiment.labelling.gate_report import fit_sentences, fit_sheet
     from metaeval.experiment.metric_scores import as_metrics
     from metaeval.report.sheet import write_sheet
@@ -241,14 +242,14 @@ def gate_fit(
     run = given.run(metrics=tuple(named))
     with scoring_progress(given.quiet) as progress:
         limits = max_missed, max_flagged, max_unsupported, alpha, target
-        found = gates.fit(answers, labels, named, *limits, _columns(map_), run, progress, promise)
+        found = fit(answers, labels, named, *limits, _columns(map_), run, progress, promise)
     sheet = fit_sheet(found)
     folder = job_folder(run.results / "gate", [sheet.data.name], sheet.grid.signatures)
     written = write_sheet(sheet, folder)
     if found.gate:
         written.append(folder / "gate.json")
-        gates.write_gate(found.gate, written[-1])
-        gates.write_gate(found.gate, output)
+        write_gate(found.gate, written[-1])
+        write_gate(found.gate, output)
     for sentence in fit_sentences(found, max_missed, max_flagged, alpha, promise):
         say(sentence)
     if not given.quiet:
@@ -318,16 +319,17 @@ def gate_check(
       metaeval gate check release.jsonl gate.json --junit gate.xml --markdown pr.md
     """
     from metaeval.experiment.job_folder import close_job, job_folder
-    from metaeval.experiment.labelling import gate as gates
     from metaeval.experiment.labelling import gate_report as report
+    from metaeval.experiment.labelling.gate import read_gate
+    from metaeval.experiment.labelling.gate_check import check
     from metaeval.files import write_text
     from metaeval.report.markdown import page_of
     from metaeval.report.sheet import write_sheet
 
-    fitted = gates.read_gate(gate_file)
+    fitted = read_gate(gate_file)
     run = given.run(metrics=(fitted.metric,))
     with scoring_progress(given.quiet) as progress:
-        found = gates.check(answers, fitted, max_unsupported, _columns(map_), run, progress)
+        found = check(answers, fitted, max_unsupported, _columns(map_), run, progress)
     sheet, said = report.check_sheet(found), report.verdict(found, fail_on_drift)
     folder = job_folder(run.results / "gate-check", [sheet.data.name], sheet.grid.signatures)
     written = write_sheet(sheet, folder)

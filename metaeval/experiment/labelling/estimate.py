@@ -341,7 +341,7 @@ def _said(
         signatures.append(
             signature(
                 {
-                    "data": f"{items.name}@{items.fingerprint[:12]}",
+                    "data": items.signed,
                     "labels": f"sha256:{labels.fingerprint[:12]}",
                     **(items.claims.fields if items.claims else {}),
                     "design": found.unit,

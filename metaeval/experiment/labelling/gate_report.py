@@ -10,7 +10,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from metaeval import registry
 from metaeval.errors import shown
-from metaeval.experiment.labelling.gate import Candidate, Checked, Fitted, Gate
+from metaeval.experiment.labelling.gate import Gate
+from metaeval.experiment.labelling.gate_check import Checked
+from metaeval.experiment.labelling.gate_fit import Candidate, Fitted
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain

@@ -124,6 +124,11 @@ class Items:
         return sha256_json(sorted([row.id, row.statement, row.source, row.group, row.system] for row in self.rows))
 
     @property
+    def signed(self) -> str:
+        """The name and the hash, as a signature has them."""
+        return f"{self.name}@{self.fingerprint[:12]}"
+
+    @property
     def data(self) -> Data:
         """What was judged, as results keep it."""
         levels = Counter(row.level for row in self.rows if row.level is not None)

@@ -1,0 +1,271 @@
+"""The fit of a gate: the cheapest metric and threshold that keep a promise on unsupported citations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from metaeval.config import RunConfig
+from metaeval.corpus.model import SupportLevel
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.columns import Column
+from metaeval.experiment.labelling.gate import (
+    Gate,
+    Reference,
+    check_allowed,
+    cleared,
+    effective_number,
+    looks_of,
+    made_of,
+)
+from metaeval.experiment.labelling.items import Items, items_of, scored
+from metaeval.experiment.labelling.labels import Judged, Labels, agreement, judged, labels_of
+from metaeval.experiment.metrics import MetricProgress
+from metaeval.signature import signature, versions
+from metaeval.stats.risk_control import (
+    Promise,
+    Tested,
+    answers_for_mean,
+    choose_threshold,
+    design_effect,
+    labels_for,
+    labels_to_tell,
+    threshold_order,
+)
+
+_QUANTILES = 201
+_SETTINGS = ("chunk", "aggregate", "metric_options")
+"""The settings of a run on which a score depends, and which the gate keeps."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What the labels say of one metric. chosen: its last threshold that keeps the promise; None: none does.
+
+    passes: it keeps the promise and does not flag too many of the supported. best: of the thresholds that do not, the
+    one that misses least. more: unsupported labels, beyond those there are, that would tell with chance .8; None: no
+    number would, as far as the labels say.
+    """
+
+    metric: str
+    chosen: Tested | None
+    precision: float
+    passes: bool
+    best: Tested | None
+    more: int | None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The outcome of a fit. gate: None where no metric is good enough. needed, there: unsupported labels, and with the
+    promise "mean" answers that have one.
+
+    effective: as how many independent ones those that there are tell (with the first metric). wanted: labels of any
+    level that the missing unsupported ones take, as common as they are; None: nothing would do.
+    """
+
+    gate: Gate | None
+    candidates: tuple[Candidate, ...]
+    needed: int
+    there: int
+    effective: float
+    wanted: int | None
+    items: Items = field(repr=False)
+    labels: Labels = field(repr=False)
+    notes: tuple[tuple[str, str], ...]
+    signatures: tuple[str, ...] = field(repr=False)
+
+
+def fit(
+    answers: Any,
+    labels: Any = None,
+    metrics: Sequence[str] = ("overlap", "support-mini", "minilm-bertscore"),
+    max_missed: float = 0.1,
+    max_flagged: float = 0.5,
+    max_unsupported: float = 0.2,
+    alpha: float = 0.05,
+    target: str = "partial",
+    mapping: Mapping[str, str] | None = None,
+    config: RunConfig | None = None,
+    progress: MetricProgress | None = None,
+    promise: str = "confidence",
+) -> Fitted:
+    """Find the first of the metrics, and its threshold, that flag all but `max_missed` of unsupported citations.
+
+    The promise holds with chance 1 - alpha over labels, the choice of metric (alpha is shared out) and threshold (in a
+    fixed order) included. metrics: the cheapest first. max_flagged: most supported citations that may be flagged.
+    max_unsupported: stored for `check`. target: lowest level that counts as supported. promise: "mean" bounds the
+    missed share of an answer on average, for one metric.
+
+    Raises `UserError` for settings out of range, and for labels without an unsupported, or a supported, citation.
+    """
+    _check_settings(metrics, max_missed, max_flagged, max_unsupported, alpha, target, promise)
+    kept = cast(Promise, promise)
+    config = (config or RunConfig()).model_copy(update={"metrics": tuple(dict.fromkeys(metrics))})
+    items = items_of(answers, mapping)
+    own = labels_of(labels, items, mapping)
+    found = judged(items, own)
+    bad = _unsupported(found, target)
+    there = int(bad.sum())
+    if there in (0, bad.size):
+        what = "no" if there == 0 else "no other than"
+        raise UserError(
+            f"{own.name} has {what} unsupported citations among {bad.size:,} labels: a gate is fitted on both kinds; "
+            "label more ('metaeval label')."
+        )
+    columns = scored(items, config, progress)
+    each = alpha / len(columns)
+    results = [_candidate(items, found, bad, column, max_missed, max_flagged, each, kept) for column in columns]
+    first = next((number for number, one in enumerate(results) if one.passes), None)
+    gate = None
+    if first is not None:
+        limits = max_missed, max_flagged, max_unsupported, alpha
+        gate = _gate(items, own, found, bad, columns[first], results[first], limits, target, config, kept)
+    more = [one.more for one in results if one.more is not None]
+    rate = there / bad.size
+    weight = 1 / found.sample.probability
+    cluster = items.groups[found.sample.rows]
+    effect = design_effect(cleared(columns[0])[found.sample.rows][bad], cluster[bad], weight[bad])
+    bad_answers = int(np.unique(cluster[bad]).size)
+    read = {"data": items.signed, "labels": f"sha256:{own.fingerprint[:12]}"}
+    promised = {"promise": promise, "max-missed": max_missed, "max-flagged": max_flagged, "target": target}
+    promised |= {"max-unsupported": max_unsupported, "may-fail": alpha, "candidates": ",".join(config.metrics)}
+    used = versions("metaeval", "numpy", "scipy")
+    return Fitted(
+        gate=gate,
+        candidates=tuple(results),
+        needed=labels_for(max_missed, each) if kept == "confidence" else answers_for_mean(max_missed) or 0,
+        there=there if kept == "confidence" else bad_answers,
+        effective=there / effect if kept == "confidence" else bad_answers,
+        wanted=int(np.ceil(min(more) / rate)) if more else None,
+        items=items,
+        labels=own,
+        notes=(
+            ("items", f"{len(items.rows):,} citations of {items.data.groups:,} answers; {found.said}"),
+            *(("read", text) for text in (*items.notes, *own.notes)),
+            *((("annotators", agreed),) if (agreed := agreement(own)) else ()),
+        ),
+        signatures=tuple(signature({**read, **made_of(column), **promised, **used}) for column in columns),
+    )
+
+
+def _check_settings(
+    metrics: Sequence[str],
+    max_missed: float,
+    max_flagged: float,
+    max_unsupported: float,
+    alpha: float,
+    target: str,
+    promise: str,
+) -> None:
+    for name, value in (("max-missed", max_missed), ("max-flagged", max_flagged), ("alpha", alpha)):
+        if not 0 < value < 1:
+            raise UserError(f"--{name} is {value:g}; allowed: above 0 and below 1.")
+    check_allowed(max_unsupported)
+    if target not in ("partial", "full"):
+        raise unknown("target", target, ("partial", "full"))
+    if promise not in get_args(Promise):
+        raise unknown("promise", promise, get_args(Promise))
+    if not metrics:
+        raise UserError("No metric is asked for: name at least one, for example -m overlap.")
+    if promise == "mean" and len(dict.fromkeys(metrics)) > 1:
+        raise UserError(
+            f"{len(dict.fromkeys(metrics))} metrics are named; allowed: one, for a promise on the mean does not hold "
+            f"after a choice among several: name one, for example -m {metrics[0]}."
+        )
+
+
+def _unsupported(found: Judged, target: str) -> Any:
+    good = (SupportLevel.FULL,) if target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
+    return found.label(*good) < 0.5
+
+
+def _candidate(
+    items: Items,
+    found: Judged,
+    bad: Any,
+    column: Column,
+    max_missed: float,
+    max_flagged: float,
+    alpha: float,
+    promise: Promise,
+) -> Candidate:
+    score = cleared(column)
+    rows, weight = found.sample.rows, 1 / found.sample.probability
+    cluster = items.groups[rows]
+    order = threshold_order(score)
+    tested, passed = choose_threshold(score[rows], bad * 1.0, weight, cluster, order, max_missed, alpha, promise)
+    chosen = tested[passed - 1] if passed else None
+    passes = chosen is not None and chosen.flagged <= max_flagged
+    within = [one for one in tested if one.flagged <= max_flagged and np.isfinite(one.threshold)]
+    best = min(within, key=lambda one: (one.missed, one.threshold), default=None)
+    more = None
+    if best is not None and not passes:
+        # Half a miss is added: none in few labels is no proof of none.
+        likely = min((best.missed * best.labels + 0.5) / (best.labels + 1), best.missed + 0.02)
+        if promise == "mean":
+            wanted = answers_for_mean(max_missed, likely)
+            effect = int(bad.sum()) / np.unique(cluster[bad]).size
+        else:
+            wanted = labels_to_tell(likely, max_missed, alpha)
+            effect = int(bad.sum()) / best.labels if best.labels else 1.0
+        more = None if wanted is None else max(1, int(np.ceil(wanted * effect)) - int(bad.sum()))
+    at = chosen if passes else best or chosen
+    flagged = score[rows] < at.threshold if at else np.zeros(rows.size, dtype=bool)
+    precision = float(weight[flagged & bad].sum() / weight[flagged].sum()) if flagged.any() else 0.0
+    return Candidate(column.name, chosen, precision, passes, best, more)
+
+
+def _gate(
+    items: Items,
+    labels: Labels,
+    found: Judged,
+    bad: Any,
+    column: Column,
+    candidate: Candidate,
+    limits: tuple[float, float, float, float],
+    target: str,
+    config: RunConfig,
+    promise: Promise,
+) -> Gate:
+    chosen = candidate.chosen
+    if chosen is None:
+        raise ValueError("a gate takes a candidate that keeps the promise")
+    weight, cluster = 1 / found.sample.probability, items.groups[found.sample.rows]
+    fine = ~bad
+    effect = design_effect(cleared(column)[found.sample.rows][fine], cluster[fine], weight[fine])
+    dumped = config.model_dump(mode="json")
+    gate = Gate(
+        metric=column.name,
+        made=made_of(column),
+        settings={key: dumped[key] for key in _SETTINGS},
+        threshold=chosen.threshold,
+        target="full" if target == "full" else "partial",
+        max_missed=limits[0],
+        max_flagged=limits[1],
+        max_unsupported=limits[2],
+        alpha=limits[3],
+        promise=promise,
+        bound=chosen.bound,
+        missed=chosen.missed,
+        flagged=chosen.flagged,
+        precision=candidate.precision,
+        unsupported_labels=chosen.labels,
+        supported_labels=float(fine.sum() / effect),
+        labels=labels.fingerprint,
+        items=items.fingerprint,
+        labelled=int(bad.size),
+        reference={
+            name: Reference(
+                quantiles=[float(one) for one in np.quantile(values, np.linspace(0, 1, _QUANTILES))],
+                effective=effective_number(values, items.groups),
+            )
+            for name, values in looks_of(items, column).items()
+        },
+        date=datetime.now(UTC).date().isoformat(),
+    )
+    return gate.model_copy(update={"hash": gate.content})
