@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.errors import UserError, as_value_error, did_you_mean, shown
+from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import atomic_write, csv_text, read_bytes, write_text
 from metaeval.reading import json_objects, parquet_rows, read_text
 from metaeval.shown import visible
@@ -169,10 +169,14 @@ def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
 
 
 def run_columns(given: Any) -> Any:
-    """The headings by role of a run, from ROLE=COLUMN texts or a mapping; ValueError for a role that is none."""
+    """The headings by role of a run, from ROLE=COLUMN texts or a mapping; `UserError` for a role that is none.
+
+    What is neither comes back as it is: it is no value of the setting.
+    """
     pairs = [f"{role}={heading}" for role, heading in given.items()] if isinstance(given, Mapping) else given
-    with as_value_error():
-        return read_mapping(pairs, dict.fromkeys((*SCORE_ROLES, *RATING_ROLES)))
+    if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
+        return given
+    return read_mapping(pairs, dict.fromkeys((*SCORE_ROLES, *RATING_ROLES)))
 
 
 def any_table(given: Any, name: str) -> Table:

@@ -380,10 +380,6 @@ def _same_values(row: Row, control: Row) -> bool:
     return plain_values(row) == plain_values(control)
 
 
-def _seen(name: str, judged: Sequence[tuple[Headline, Row, list[Row]]]) -> int:
-    return sum(any(plain(row.metric) == name for row in rows) for _, _, rows in judged)
-
-
 def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
     """The best control and its numbers; of several, each with its measures."""
     heads = [one for one, _ in shown]

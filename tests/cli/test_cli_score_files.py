@@ -89,7 +89,11 @@ def test_columns_of_ratings_are_mapped_too(cli, tmp_path):
 def test_a_column_that_is_mapped_and_not_there_is_told(refused, small, tmp_path):
     (tmp_path / "mine.csv").write_text("pair_id,one\na,1\n")
     assert 'no column "two"' in refused("evaluate", "mine.csv", "--map", "score=two", *small)
-    assert "no such role" in refused("evaluate", "mine.csv", "--map", "points=one", *small)
+    assert refused("evaluate", "mine.csv", "--map", "points=one", *small).startswith("--map points=one: no such role")
+    for value in ("5", "null", "[1]", "score"):
+        assert "it should be settings of its own" in refused(
+            "evaluate", "mine.csv", "--set", f"columns={value}", *small
+        )
 
 
 def test_ids_of_other_pairs_are_refused_with_an_example_of_each(refused, small, pairs, write_scores):
