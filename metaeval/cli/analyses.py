@@ -25,6 +25,7 @@ from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.experiment.metric_scores import Panel
+    from metaeval.report.sheet import Sheet
 
 
 @opt.takes("names", "config protocols datasets split data columns unit pool results store budget set quiet")
@@ -166,13 +167,13 @@ def power(
       metaeval power FactCC DAE -d frank --difference 1,2
       metaeval power --interval 0.1 --items 400
     """
-    from metaeval.experiment.comparing.planning import plan_sheet, planned, read_differences
+    from metaeval.experiment.comparing.planning import plan_sheet, planned, read_numbers
     from metaeval.experiment.metric_scores import load_panel
 
     if interval is not None:
         _label_plans(interval, share, items)
         return
-    differences = read_differences(difference or "")
+    differences = read_numbers("difference", difference) if difference else []
     run = given.run()
     if not given.with_metrics or len(run.metrics) != 2:
         raise UserError(f"A plan takes exactly two metrics; given: {', '.join(given.names) or 'none'}.")
@@ -180,10 +181,7 @@ def power(
     with scoring_progress(given.quiet) as progress:
         panel = load_panel(run, True, progress=progress)
     sheet = plan_sheet(panel, to_plan, measure or "", differences)
-    written = write_sheets([sheet], sheet_folder(run.results, "power", [sheet]))
-    if not given.quiet:
-        show_grids([sheet.grid])
-    close([panel], "power", [sheet], written)
+    _finish(given, panel, "power", sheet)
 
 
 @opt.takes("names", "config dataset split data unit pool results store budget set quiet")
@@ -230,9 +228,8 @@ def certify(
         check_certificate,
         planned_panel,
         read_design,
-        read_numbers,
     )
-    from metaeval.experiment.comparing.planning import protocol_of
+    from metaeval.experiment.comparing.planning import protocol_of, read_numbers
     from metaeval.experiment.metric_scores import load_panel
 
     run = given.run()
@@ -250,10 +247,17 @@ def certify(
         with scoring_progress(given.quiet) as progress:
             panel = load_panel(run, given.with_metrics, 1, progress)
     sheet = certificate_sheet(panel, asked, measure or "", runs)
-    written = write_sheets([sheet], sheet_folder(run.results, "certify", [sheet]))
+    _finish(given, panel, "certify", sheet)
+
+
+def _finish(given: opt.Given, panel: Panel, command: str, sheet: Sheet) -> Path:
+    """Write and print the one sheet of a command; returns its folder."""
+    folder = sheet_folder(panel.config.results, command, [sheet])
+    written = write_sheets([sheet], folder)
     if not given.quiet:
         show_grids([sheet.grid])
-    close([panel], "certify", [sheet], written)
+    close([panel], command, [sheet], written)
+    return folder
 
 
 def _label_plans(interval: float, share: float | None, items: int | None) -> None:
@@ -380,11 +384,7 @@ def calibrate(
     with scoring_progress(given.quiet) as progress:
         panel, found = learn(run, target, objective, folds, progress)
     sheet = calibration_sheet(panel, found, target, objective, folds)
-    folder = sheet_folder(run.results, "calibrate", [sheet])
-    written = write_sheets([sheet], folder)
-    if not given.quiet:
-        show_grids([sheet.grid])
-    close([panel], "calibrate", [sheet], written)
+    folder = _finish(given, panel, "calibrate", sheet)
     if not given.quiet:
         names = " ".join(f"--nli {one.metric}" for one in found)
         say(f"Next: metaeval cite alce FILE {names} --calibration {folder / 'calibration.json'}")

@@ -91,19 +91,15 @@ def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
                     (*(cell(known(one), None, None, label) for one in numbers), _range(open_, label)),
                 )
             )
-            records += [
-                {"measure": label.key, "metric": column.name, "against": name, "value": known(one), "exact": None}
-                for name, one in {**given, **own}.items()
+            # A list: an annotator may be called "gold".
+            against: list[tuple[str, float, bool | None]] = [
+                *((name, one, None) for name, one in (*given.items(), *own.items())),
+                ("lowest choice", open_.low, open_.exact),
+                ("highest choice", open_.high, open_.exact),
             ]
             records += [
-                {
-                    "measure": label.key,
-                    "metric": column.name,
-                    "against": name,
-                    "value": known(one),
-                    "exact": open_.exact,
-                }
-                for name, one in (("lowest choice", open_.low), ("highest choice", open_.high))
+                {"measure": label.key, "metric": column.name, "against": name, "value": known(one), "exact": exact}
+                for name, one, exact in against
             ]
         blocks.append(Block(label.label, tuple(lines)))
     return make_sheet(

@@ -14,26 +14,26 @@ from metaeval.config import RunConfig
 from metaeval.corpus.model import Rating, Ratings
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
-from metaeval.experiment.evaluation import Asked, resampling_of
-from metaeval.experiment.metric_scores import Panel, judged, make_sheet
+from metaeval.experiment.comparing.planning import read_numbers
+from metaeval.experiment.evaluation import Asked, column_of, resampling_of
+from metaeval.experiment.metric_scores import Panel, frame_of, judged, make_sheet
 from metaeval.experiment.prepared_run import (
     Frame,
     Job,
     RatedSet,
     find_dataset,
-    from_job,
-    from_ratings,
     prepare,
     prepare_ratings,
 )
+from metaeval.report import result as results
 from metaeval.report.grid import UNDEFINED, Block, Cell, Line, Note, numeral, plain
 from metaeval.report.measures import listed
 from metaeval.report.notes import effective_class, within
 from metaeval.report.result import Certificate, Result
-from metaeval.report.result import Column as TableColumn
 from metaeval.report.sheet import Scalar, Sheet, known
 from metaeval.scoring.contract import Status
 from metaeval.stats.simulation import fit_scores, planned_scores
+from protocols.comparison import both_scored
 from protocols.contract import Judgements, Measure, Protocol
 from protocols.simulation import (
     RUNS,
@@ -90,7 +90,7 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
     twin, other = Pair(scored, (model, model), 0.0), ""
     if others:
         ((other, theirs),) = others
-        both = ~(np.isnan(own.score) | np.isnan(theirs.score))
+        both = both_scored(own, theirs)
         twin = paired(task, own.rows(both), theirs.rows(both))
     return _written(task, config, name, other, groups.size, found, _tests(task, config, twin, runs))
 
@@ -169,17 +169,6 @@ class Design:
     levels: Sequence[float]
 
 
-def read_numbers(option: str, text: str) -> list[float]:
-    """Numbers with commas; `UserError` for anything else."""
-    try:
-        found = [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        found = []
-    if not found or not np.isfinite(found).all():
-        raise UserError(f"--{option} takes numbers with commas, for example 1,2; got {text!r}.")
-    return found
-
-
 def read_design(groups: int, sizes: str, levels: str) -> Design:
     """The rows that options describe; `UserError` for rows that cannot be."""
     each, shares = read_numbers("sizes", sizes), read_numbers("levels", levels)
@@ -222,24 +211,25 @@ def planned_panel(
     values: of the measure, in its table's units. alike: correlations of the errors inside a group.
     """
     source = designed_rows(design, config) if design else _source(config)
-    frame = _frame(source, task[0])
+    columns: list[Column] = []
+    panel = Panel(config, source, columns)
+    frame = frame_of(panel, task[0])
     measure = _measure(task[0], frame, key)
     numbers = source.ratings.rows if isinstance(source, RatedSet) else source.rows
-    columns = []
     for value, share in product(values, alike):
         raw_value(value, measure)
         if not 0 <= share < 1:
             raise UserError(f"--alike is {share:g}; a correlation inside a group lies from 0 to below 1.")
         columns.append(
             Column(
-                name=f"{measure.label} {numeral(value / measure.scale, _column(measure))}, alike {share:g}",
+                name=f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, alike {share:g}",
                 kind="metric",
                 score=np.full(len(numbers), np.nan),
                 statuses=[Status.ABSENT] * len(numbers),
                 fields={PLANNED: f"{value:g},{share:g}"},
             )
         )
-    return Panel(config, source, columns)
+    return panel
 
 
 PLANNED = "planned"
@@ -265,9 +255,9 @@ def certificate_sheet(panel: Panel, asked: Asked, key: str, runs: int) -> Sheet:
     key: the measure, or "" for the protocol's headline. Raises `UserError` where none can be given.
     """
     protocol, options = asked
-    frame = _frame(panel.source, protocol)
+    frame = frame_of(panel, protocol)
     measure = _measure(protocol, frame, key)
-    column = _column(measure)
+    column = column_of(measure)
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
     found: dict[str, Certificate] = {}
     values: dict[str, float] = {}
@@ -305,10 +295,6 @@ def certificate_sheet(panel: Panel, asked: Asked, key: str, runs: int) -> Sheet:
     )
 
 
-def _frame(source: Job | RatedSet, protocol: Protocol) -> Frame:
-    return from_ratings(source) if isinstance(source, RatedSet) else from_job(source, protocol)
-
-
 def _source(config: RunConfig) -> Job | RatedSet:
     kind = find_dataset(config.dataset, config)[0].kind
     return prepare(config) if kind == "corpus" else prepare_ratings(config)
@@ -321,10 +307,6 @@ def _measure(protocol: Protocol, frame: Frame, key: str) -> Measure:
     if why := measure.blind(unscored):
         raise UserError(f"{measure.label} cannot tell metrics apart on {frame.name}: {why}.")
     return measure
-
-
-def _column(measure: Measure) -> TableColumn:
-    return TableColumn(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
 
 
 def _by_value(task: Task, panel: Panel, frame: Frame) -> dict[Column, float]:
@@ -342,7 +324,7 @@ def _record(found: Certificate) -> dict[str, Scalar]:
     return {name: value for name, value in found.model_dump().items() if name != "metric"}
 
 
-def _lines(found: Mapping[str, Certificate], values: Mapping[str, float], column: TableColumn) -> tuple[Line, ...]:
+def _lines(found: Mapping[str, Certificate], values: Mapping[str, float], column: results.Column) -> tuple[Line, ...]:
     lines = []
     for name, one in found.items():
         behind = one.usual if one.effective is None else one.effective

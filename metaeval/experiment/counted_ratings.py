@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.evaluation import named_protocols, resampling_of
+from metaeval.experiment.evaluation import column_of, named_protocols, resampling_of
 from metaeval.files import sha256_file
 from metaeval.own_tables import RATING_ROLES
 from metaeval.reading import parquet_batches, parquet_schema, parquet_size
@@ -102,14 +102,17 @@ def evaluate_counted(config: RunConfig, path: Path) -> tuple[list[results.Result
         _check_space(path, Path(folder))
         given = read_counted(path, Path(folder), config.dataset_options)
         found = {metric: _estimates(given, metric, Path(folder), resampling) for metric in given.metrics}
-    shared = {
-        "data": f"{path.stem}/all@{sha256_file(path)[:12]}",
-        "unit": "rating",
-        "counted": "from disk",
-    }
-    tables = [
-        _result(config, given, protocols[name], found, shared, resampling) for name in COUNTED if name in protocols
-    ]
+    data = results.Data(
+        name=path.stem,
+        split="all",
+        fingerprint=sha256_file(path),
+        statements=given.rows,
+        documents=0,
+        citations=0,
+        groups=given.n_groups,
+        levels={f"{value:g}": members for value, members in given.levels.items()},
+    )
+    tables = [_result(config, data, protocols[name], found, resampling) for name in COUNTED if name in protocols]
     return tables, left_out
 
 
@@ -267,48 +270,35 @@ def _estimates(given: CountedRatings, metric: str, folder: Path, resampling: Res
 
 def _result(
     config: RunConfig,
-    given: CountedRatings,
+    data: results.Data,
     protocol: Protocol,
     found: Mapping[str, _Counted],
-    shared: Mapping[str, object],
     resampling: Resampling,
 ) -> results.Result:
     keys = [key for key in COUNTED[protocol.name] if all(key in one.estimates for one in found.values())]
     how = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
+    shared = {"data": f"{data.name}/all@{data.fingerprint[:12]}", "unit": "rating", "counted": "from disk"}
     signed = {**shared, "protocol": protocol.name, **how, **versions("metaeval", "numpy", "scipy")}
     rows = [
         results.Row(
             metric=name,
             kind="metric",
             values={key: results.Value(**vars(one.estimates[key])) for key in keys},
-            total=given.rows,
+            total=data.statements,
             scored=one.scored,
-            unscored=given.rows - one.scored,
-            statuses={"absent": given.rows - one.scored} if one.scored < given.rows else {},
+            unscored=data.statements - one.scored,
+            statuses={"absent": data.statements - one.scored} if one.scored < data.statements else {},
             signature=signature({"metric": f"{name}@published", **signed}),
         )
         for name, one in found.items()
     ]
-    path = given.path
     return results.Result(
         protocol=protocol.name,
         title=protocol.title,
         unit="rating",
         settings={"counted": "from disk: no controls, tests or bounds"},
-        data=results.Data(
-            name=path.stem,
-            split="all",
-            fingerprint=sha256_file(path),
-            statements=given.rows,
-            documents=0,
-            citations=0,
-            groups=given.n_groups,
-            levels={f"{value:g}": members for value, members in given.levels.items()},
-        ),
+        data=data,
         interval=results.Interval(**config.interval.model_dump()),
-        columns=[
-            results.Column(key=m.key, label=m.label, scale=m.scale, digits=m.digits)
-            for m in map(protocol.measure, keys)
-        ],
+        columns=[column_of(measure) for measure in map(protocol.measure, keys)],
         rows=rows,
     )

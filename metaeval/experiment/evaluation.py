@@ -21,7 +21,7 @@ from metaeval.report.measures import Reading, Readings
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.comparison import Tested, chance
-from protocols.contract import Estimate, Judgements, Outcome, Protocol, Resampling
+from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
 
 Asked = tuple[Protocol, Mapping[str, str]]
 """A protocol and its options."""
@@ -158,7 +158,7 @@ def evaluate(
         settings={**said, **({"read in chunks by": " + ".join(in_chunks)} if in_chunks else {}), **options},
         data=frame.summary,
         interval=results.Interval(**config.interval.model_dump()),
-        columns=[results.Column(key=m.key, label=m.label, scale=m.scale, digits=m.digits) for m in shown],
+        columns=[column_of(measure) for measure in shown],
         rows=marked(list(rows.values()), found),
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
         perfect=perfect(frame, protocol, options, resampling, [measure.key for measure in shown]),
@@ -197,6 +197,11 @@ def _rivals(
         and other.name not in GOLD_CONTROLS
         and not np.array_equal(other.score, column.score, equal_nan=True)
     }
+
+
+def column_of(measure: Measure) -> results.Column:
+    """The column of a measure in a table."""
+    return results.Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
 
 
 def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, object], beside: Beside) -> results.Row:

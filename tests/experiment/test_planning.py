@@ -8,7 +8,7 @@ import pytest
 from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.comparing.planning import needs, planned, raw_difference, read_differences
+from metaeval.experiment.comparing.planning import needs, planned, raw_difference, read_numbers
 from metaeval.stats.significance import required_groups
 from protocols.comparison import exchange_p_values, minus
 from protocols.contract import Judgements, Measure
@@ -69,9 +69,10 @@ def test_a_measure_finds_its_protocol():
 
 
 def test_differences_are_numbers_with_commas():
-    assert read_differences(" 1, 2.5,") == [1.0, 2.5]
-    with pytest.raises(UserError, match="got '1;2'"):
-        read_differences("1;2")
+    assert read_numbers("difference", " 1, 2.5,") == [1.0, 2.5]
+    for text in ("1;2", ",", "1,inf"):
+        with pytest.raises(UserError, match=f"--difference takes numbers with commas.*got '{text}'"):
+            read_numbers("difference", text)
 
 
 def drawn(groups, rng):

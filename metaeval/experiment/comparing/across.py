@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.experiment.comparing.subgroups import Part, parts_of, readable_by, together
-from metaeval.experiment.evaluation import Asked
+from metaeval.experiment.evaluation import Asked, column_of
 from metaeval.experiment.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
@@ -61,7 +61,7 @@ def across(parts: Sequence[Part], asked: Asked) -> tuple[list[Across], dict[str,
     """
     protocol, options = asked
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
-    column = Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
+    column = column_of(measure)
     found: list[Across] = []
     lacking: dict[str, str] = {}
     for pair in combinations(range(len(parts[0].panel.columns)), 2):

@@ -12,7 +12,7 @@ import numpy as np
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.evaluation import Asked, find_protocols, named_protocols
+from metaeval.experiment.evaluation import Asked, column_of, find_protocols, named_protocols
 from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame
 from metaeval.report.cells import cell, units
@@ -21,7 +21,7 @@ from metaeval.report.result import Column
 from metaeval.report.sheet import Record, Sheet, known
 from metaeval.stats.influence import Influence, resampled
 from metaeval.stats.resampling import bootstrap
-from protocols.comparison import minus
+from protocols.comparison import both_scored, minus
 from protocols.contract import Measure
 from protocols.contrasts import Spread, spreads
 from protocols.simulation import Power, Task, influence_of_one, paired, simulated_power
@@ -87,13 +87,15 @@ def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
     return protocol, options
 
 
-def read_differences(text: str) -> list[float]:
+def read_numbers(option: str, text: str) -> list[float]:
     """Numbers with commas; `UserError` for anything else."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
     try:
-        return [float(part) for part in parts]
+        found = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise UserError(f"--difference takes numbers with commas, for example 1,2; got {text!r}.") from None
+        found = []
+    if not found or not np.isfinite(found).all():
+        raise UserError(f"--{option} takes numbers with commas, for example 1,2; got {text!r}.")
+    return found
 
 
 def raw_difference(difference: float, measure: Measure) -> float:
@@ -141,7 +143,7 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     measure = protocol.measure(key) if key else headline(protocol, frame, one)
     if why := measure.blind(judged(frame, one)):
         raise UserError(f"{measure.label} cannot tell metrics apart on {frame.name}: {why}.")
-    column = Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
+    column = column_of(measure)
     spread, apart = _spread(panel, asked, frame, measure)
     if spread.standard_error is None:
         raise UserError(
@@ -228,7 +230,7 @@ SAMPLES = 200
 def _simulated(task: Task, panel: Panel, frame: Frame, observed: float, difference: float) -> tuple[Power, int, int]:
     """The power to find a true difference as far apart around the mean of the two metrics, and the pilot's size."""
     one, other = (judged(frame, column) for column in panel.columns)
-    both = ~(np.isnan(one.score) | np.isnan(other.score))
+    both = both_scored(one, other)
     one, other = one.rows(both), other.rows(both)
     middle, half = (task.value(one) + task.value(other)) / 2, math.copysign(difference / 2, observed)
     try:
@@ -274,7 +276,7 @@ def _spread(panel: Panel, asked: Asked, frame: Frame, measure: Measure) -> tuple
     if spread.groups < 2:
         raise UserError(f"{frame.name} has one group: a pilot needs 2 or more.")
     one, other = pair.values()
-    both = ~(np.isnan(one.score) | np.isnan(other.score))
+    both = both_scored(one, other)
     task, codes = Task(protocol, options, measure.key), np.unique(one.group[both])
     return spread, minus(*(influence_of_one(task, rows.rows(both), codes) for rows in (one, other)))
 

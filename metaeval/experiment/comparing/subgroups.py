@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, shown, unknown
-from metaeval.experiment.evaluation import Asked
+from metaeval.experiment.evaluation import Asked, column_of
 from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged, make_sheet, protocols_of
 from metaeval.experiment.prepared_run import Frame, RatedSet, find_dataset
 from metaeval.files import safe_name, sha256_json
@@ -198,7 +198,7 @@ def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
 def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Part]) -> Sheet:
     protocol, options = asked
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
-    column = Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
+    column = column_of(measure)
     records = [record for part in parts for record in _records(part, asked, by, measure.key)]
     reasons = letters(Value(value=None, note=str(one["note"])) for one in records if one["value"] is None)
     spelt = any(str(one["low"]).startswith("-") for one in records)
