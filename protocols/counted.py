@@ -12,7 +12,7 @@ from metaeval.stats.rank_counts import Orders, Wins
 from metaeval.stats.resampling import Draws, bootstrap
 from metaeval.stats.stream import GroupTotals
 from protocols.contract import Estimate, Floats, Resampling
-from protocols.estimation import NO_SCORES, ONE_LEVEL, interval_of, studentised_interval
+from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, estimate
 
 COUNTED: Mapping[str, tuple[str, ...]] = {
     "classification": ("auc", "concordance"),
@@ -28,7 +28,7 @@ def counted(totals: GroupTotals, resampled: Callable[[Draws], Wins], resampling:
     """
     n_levels, n_groups = totals.members.shape
     rows = totals.members.sum(axis=0)
-    groups = int(np.count_nonzero(rows))
+    qualities = Qualities(int(np.count_nonzero(rows)), _why_undefined(totals))
     area = "auc" if n_levels == 2 else "concordance"
     values = _measures(totals.orders(), area)
     drawn: Mapping[str, Floats] = {}
@@ -36,20 +36,14 @@ def counted(totals: GroupTotals, resampled: Callable[[Draws], Wins], resampling:
         drawn = _measures(resampled(bootstrap(n_groups, resampling.n, resampling.seed)).orders(), area)
     found: dict[str, Estimate] = {}
     for key, jackknifed in values.items():
-        if np.isnan(jackknifed[0]):
-            found[key] = Estimate(None, note=_why_undefined(totals))
-            continue
-        effective = None
-        if resampling.studentised:
+        moved = None
+        if key == "auc" and not np.isnan(jackknifed[0]):
+            moved = area_influence(totals.members, totals.wins)(1, 0)
+        elif key != "auc":
             moved = of_left_out(jackknifed, rows, (0.0, 1.0) if key == area else (-1.0, 1.0))
-            if key == "auc":
-                moved = area_influence(totals.members, totals.wins)(1, 0)
-            ends, note, effective = studentised_interval(moved, groups, n_groups, resampling)
-        else:
-            left_out = jackknifed if resampling.method == "bca" else None
-            ends, note = interval_of(drawn.get(key, jackknifed[:1]), left_out, groups, resampling.level)
-        low, high = ends or (None, None)
-        found[key] = Estimate(float(jackknifed[0]), low, high, note=note, effective=effective)
+        left_out = jackknifed if resampling.method == "bca" else None
+        own = drawn.get(key, jackknifed[:1])
+        found[key] = estimate(own, left_out, moved, qualities, n_groups, resampling)
     return found
 
 

@@ -74,7 +74,7 @@ def outcome(
         moved = influence() if influence else jackknifed(run, used.group, n_groups)
     return Outcome(
         estimates={
-            key: _estimate(values[key], left_out.get(key), moved.get(key), one, n_groups, resampling)
+            key: estimate(values[key], left_out.get(key), moved.get(key), one, n_groups, resampling)
             for key, one in qualities.items()
         },
         total=judgements.score.size,
@@ -120,7 +120,7 @@ def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, 
     return regroup(judgements)
 
 
-def _estimate(
+def estimate(
     values: NDArray[np.float64],
     left_out: NDArray[np.float64] | None,
     influence: Influence | None,
@@ -128,6 +128,10 @@ def _estimate(
     n_groups: int,
     resampling: Resampling,
 ) -> Estimate:
+    """A measure's estimate: its value, the first of `values`, and its interval by the resampling's method.
+
+    values: (1 + R,) with the resamples, if any. left_out: (1 + G,) without each group, for BCa. influence: for t.
+    """
     if np.isnan(values[0]):
         return Estimate(None, bounds=quality.bounds, note=quality.undefined)
     effective = None

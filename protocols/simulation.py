@@ -21,7 +21,7 @@ from metaeval.stats.influence import Influence, t_test
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.significance import power_at, required_groups
 from metaeval.stats.simulation import ScoreModel, correlation_of, draw, fit_scores
-from protocols.comparison import compared_by, exchange_p_values, influence_of, minus
+from protocols.comparison import exchange_p_values, influence_of, minus
 from protocols.contract import Judgements, Protocol, Resampling
 from protocols.estimation import regroup, studentised_interval
 
@@ -51,10 +51,13 @@ class Task:
 
     def value(self, rows: Judgements) -> float:
         """The measure of rows that all have a score; NaN where it is undefined."""
-        every = np.ones(rows.score.size, dtype=np.bool_)
-        used, n_groups = regroup(compared_by(self.protocol, rows, every, self.options))
+        used, n_groups = regroup(self.compared(rows))
         once = bootstrap(n_groups, 0, 0)
         return float(self.protocol.replicate(used, n_groups, once, self.options, [self.key])[self.key][0])
+
+    def compared(self, rows: Judgements) -> Judgements:
+        """Rows that all have a score, with what metrics are compared by in place of it."""
+        return self.protocol.judge(rows, self.options) if self.protocol.judge else rows
 
     def generator(self, stream: Stream, run: int) -> np.random.Generator:
         """The random numbers of one sample."""
@@ -197,8 +200,7 @@ def coverage(
 
 def influence_of_one(task: Task, rows: Judgements, groups: Ints) -> Influence | None:
     """What each of the groups, codes in ascending order, contributes to the measure of rows that all have a score."""
-    used = compared_by(task.protocol, rows, np.ones(rows.score.size, dtype=np.bool_), task.options)
-    return influence_of(task.protocol, used, groups, task.options, [task.key]).get(task.key)
+    return influence_of(task.protocol, task.compared(rows), groups, task.options, [task.key]).get(task.key)
 
 
 def paired(task: Task, one: Judgements, other: Judgements, values: tuple[float, float] | None = None) -> Pair:
@@ -234,8 +236,7 @@ def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int |
         scores = draw(task.generator("tests", run), sample.models, sample.correlation)
         rows = [sample.rows.with_score(score) for score in scores]
         if task.protocol.measure(task.key).normal:
-            every = np.ones(scores[0].size, dtype=np.bool_)
-            one, other = (compared_by(task.protocol, own, every, task.options) for own in rows)
+            one, other = map(task.compared, rows)
             p = exchange_p_values(task.protocol, (one, other), permutations, run, task.options, [task.key])
             found.append(p.get(task.key, math.nan))
         else:

@@ -226,7 +226,7 @@ def planned_panel(
                 kind="metric",
                 score=np.full(len(numbers), np.nan),
                 statuses=[Status.ABSENT] * len(numbers),
-                fields={PLANNED: f"{value:g},{share:g}"},
+                fields={PLANNED: f"{value:.15g},{share:.15g}"},
             )
         )
     return panel
