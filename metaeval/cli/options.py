@@ -68,11 +68,16 @@ class Given(CommandOptions):
         return load_run(self.config, {**self.settings, **named, **more}, self.overrides)
 
     @property
+    def options(self) -> Mapping[str, str]:
+        """How each setting of a run that was given is typed."""
+        return {name: _option(name, RunConfig.model_fields[name]) for name in self.settings}
+
+    @property
     def words(self) -> list[str]:
         """What was typed for the settings of a run, as words of a command."""
         found = ["--config", str(self.config)] if self.config else []
-        for name, value in self.settings.items():
-            written = f"--{(flag_of(RunConfig.model_fields[name]).name or name).replace('_', '-')}"
+        for name, written in self.options.items():
+            value = self.settings[name]
             if isinstance(value, bool):
                 found += [written] if value else []
             else:
@@ -150,6 +155,10 @@ def _completion(
     return complete
 
 
+def _option(name: str, field: FieldInfo) -> str:
+    return f"--{(flag_of(field).name or name).replace('_', '-')}"
+
+
 def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     """A field as the parameter of a command. default: in place of the field's own."""
     flag, kinds = flag_of(field), list(kinds_of(field.annotation))
@@ -164,6 +173,6 @@ def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     registered, values = _REGISTERED.get(name), named_values(field.annotation)
     if registered or values:
         said["autocompletion"] = _completion(registered, values)
-    written = f"--{(flag.name or name).replace('_', '-')}"
-    info = typer.Argument(**said) if flag.argument else typer.Option(written, *filter(None, [flag.short]), **said)
+    words = filter(None, [_option(name, field), flag.short])
+    info = typer.Argument(**said) if flag.argument else typer.Option(*words, **said)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])

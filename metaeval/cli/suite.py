@@ -71,9 +71,12 @@ def figures(
     """
     from metaeval.experiment.suites.suite import read_record
 
-    if jobs and (sentence is not None or cost):
-        other = "--cost measures the metrics of a suite" if cost else "--sentence draws a sentence"
-        raise UserError(f"Jobs that are done are drawn as they are, and {other}: leave out one of both.")
+    if jobs and sentence is not None:
+        raise UserError(
+            "--sentence draws a sentence, and jobs that are done are drawn as they are: leave out one of both."
+        )
+    if jobs or sentence is not None:
+        _refuse_what_runs(given, cost)
     if sentence is not None:
         _draw_sentence(given, sentence, parser)
         return
@@ -86,6 +89,17 @@ def figures(
         found, left_out = _run(suite, given.quiet)
     _write_figures(suite, found, _all_of(found, left_out), cost)
     _warn(left_out)
+
+
+def _refuse_what_runs(given: opt.Given, cost: bool) -> None:
+    """Raise `UserError` for an option that says what a suite runs, or that its metrics are timed."""
+    asked = [written for name, written in given.options.items() if name not in ("results", "trust_config")]
+    asked += [*(["--dataset"] if given.datasets else []), *(["--cost"] if cost else [])]
+    if asked:
+        raise UserError(
+            f"{asked[0]} is for a suite that is run, and jobs that are done and sentences are drawn as they are: "
+            "leave out one of both."
+        )
 
 
 def _draw_jobs(given: opt.Given, names: Sequence[str]) -> None:

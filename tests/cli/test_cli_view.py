@@ -394,6 +394,11 @@ def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page
     other = open_page(tmp_path / "view.html", "view=pairs&preset=unscored")
     assert count(other) == sum("missing" in row for row in rows) > 0
     assert "no score: too long" in other.locator(".score").first.inner_text()
+    # Where a candidate has no score there is no NDCG, and no difference of two: such statements stand last.
+    pools = open_page(tmp_path / "view.html", "view=pools")
+    gaps = [text.split()[0] for text in pools.locator(".pools option").all_inner_texts()]
+    assert "–" in gaps
+    assert gaps == sorted(gaps, key=lambda gap: -1 if gap == "–" else abs(float(gap)), reverse=True)
 
 
 def test_a_job_that_cannot_be_shown_is_refused(cli, refused, tmp_path):

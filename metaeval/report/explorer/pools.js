@@ -40,21 +40,26 @@ export function makePools(app) {
       fill(element, h("p", { class: "soft" }, "No statement here has candidates of two levels: there is nothing to rank."));
       return;
     }
-    const gap = (/** @type {number[]} */ own) => (value(a, own) ?? 0) - (value(b, own) ?? 0);
-    const sorted = [...whole].sort((one, other) => Math.abs(gap(other[1])) - Math.abs(gap(one[1])));
-    const chosen = app.state.pair ? rows.statement[app.row()] : sorted[0][0];
-    const own = (sorted.find(([statement]) => statement === chosen) ?? sorted[0])[1];
+    // Where one of both has no score for a candidate there is no gap: such statements stand last.
+    const sorted = whole.map(([statement, own]) => {
+      const [ours, theirs] = [value(a, own), value(b, own)];
+      return { statement, own, gap: ours === null || theirs === null ? null : ours - theirs };
+    });
+    const distance = (/** @type {{gap: number | null}} */ { gap }) => (gap === null ? -1 : Math.abs(gap));
+    sorted.sort((one, other) => distance(other) - distance(one));
+    const chosen = app.state.pair ? rows.statement[app.row()] : sorted[0].statement;
+    const { own } = sorted.find(({ statement }) => statement === chosen) ?? sorted[0];
     const select = h(
       "select",
       {
         "aria-label": "Statement",
         onchange: (/** @type {Event} */ event) => app.set({ pair: /** @type {HTMLSelectElement} */ (event.target).value }),
       },
-      sorted.map(([statement, some]) =>
+      sorted.map(({ statement, own: some, gap }) =>
         h(
           "option",
           { value: rows.id[some[0]], selected: some === own },
-          `${(100 * gap(some)).toFixed(0).padStart(4)}  ${app.job.statementTexts[statement].slice(0, 110)}`,
+          `${(gap === null ? "–" : (100 * gap).toFixed(0)).padStart(4)}  ${app.job.statementTexts[statement].slice(0, 110)}`,
         ),
       ),
     );

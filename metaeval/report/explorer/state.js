@@ -1,5 +1,7 @@
 // What the reader looks at, kept in the address behind #, so that a link opens the same view.
 
+import { metricNamed } from "./model.js";
+
 /** @typedef {import("./model.js").Job} Job */
 
 /**
@@ -76,12 +78,11 @@ export class App {
 
   /** The metrics of the two axes. */
   axes() {
-    const named = (/** @type {string} */ name) => this.job.metrics.find((metric) => metric.name === name);
     const own = this.job.metrics.filter((metric) => !metric.control);
-    const first = named(this.state.a) ?? own[0] ?? this.job.metrics[0];
+    const first = metricNamed(this.job, this.state.a) ?? own[0] ?? this.job.metrics[0];
     // Where there is but one metric, a control that reads the texts stands last.
     const other = [...own, ...this.job.metrics.toReversed()].find((metric) => metric !== first) ?? first;
-    return { a: first, b: named(this.state.b) ?? other };
+    return { a: first, b: metricNamed(this.job, this.state.b) ?? other };
   }
 
   /** A metric's threshold: the one that was moved, else its own. @param {import("./model.js").Metric} metric */
