@@ -38,6 +38,9 @@ from metaeval.signature import COMPOSITE, FACTS, OF_RUN, metric_parts, read_choi
 RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
 """Commands; and what the signature calls the pipeline of `cite refit`."""
 
+LABELLED = {"estimand": "estimate", "candidates": "gate fit", "gate": "gate check", "claim": "check-claim"}
+"""Commands on labels and claims, by a field that each alone has."""
+
 OWNERS: tuple[type, ...] = (
     *(ScifiOptions, CiteEvalOptions, BaselineOptions, Asking, GenerationOptions, MetaOptions, MarkStyles),
     *(ChatOptions, RewriteOptions),
@@ -58,6 +61,8 @@ def command_of(fields: Mapping[str, str]) -> str:
     pipeline = fields.get("pipeline", "")
     if "questions" in fields:
         return GENERATE
+    if labelled := next((command for name, command in LABELLED.items() if name in fields), ""):
+        return labelled
     if {"none", "unrated", "responses"} <= fields.keys():
         return META
     for name, command in (("rewrite", "cite rewrite"), ("rounds", "cite improve")):

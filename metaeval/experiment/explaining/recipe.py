@@ -21,6 +21,7 @@ from metaeval.corpus.dataset import Dataset
 from metaeval.errors import UserError
 from metaeval.experiment.explaining.explain import (
     GENERATE,
+    LABELLED,
     META,
     REFIT,
     RUN,
@@ -153,9 +154,12 @@ class Recipe:
 
 
 def recipe(fields: Mapping[str, str]) -> Recipe:
-    """The command for these fields: only what differs from the defaults is said."""
+    """The command for these fields: only what differs from the defaults is said, but for the limits of a gate."""
     made = Recipe(["metaeval", *command_of(fields).split()])
-    if command_of(fields) == RUN:
+    labelled = command_of(fields) in LABELLED.values()
+    if labelled:
+        _labelled(made, fields)
+    elif command_of(fields) == RUN:
         _scores(made, fields)
         _data(made, fields)
         _rows(made, fields)
@@ -164,12 +168,13 @@ def recipe(fields: Mapping[str, str]) -> Recipe:
             made.protocol_options(fields)
     else:
         _citations(made, fields)
-    made.resampling(fields)
+    if not labelled:
+        made.resampling(fields)
     for name, said in _PINNED.items():
         if name in fields:
             made.note(said.format(fields[name]))
     for name, command in _ELSEWHERE.items():
-        if name in fields:
+        if name in fields and not labelled:
             made.note(f"With {name}, 'metaeval {command}' makes the number, from the same scores and options.")
     return made
 
@@ -251,6 +256,45 @@ def _rows(made: Recipe, fields: Mapping[str, str]) -> None:
     made.setting("aggregate", fields.get("over-chunks", standard.aggregate), standard.aggregate)
     made.setting("evidence.window", fields.get("window", standard.evidence.window), standard.evidence.window)
     made.setting("over_limit", fields.get("over-limit", standard.over_limit), standard.over_limit)
+
+
+def _labelled(made: Recipe, fields: Mapping[str, str]) -> None:
+    """Estimates, gates and claims: what people labelled, or published."""
+    if "claim" in fields:
+        made.words += ["SCORES", fields["claim"]]
+        made.note(f"SCORES are those whose variants have the hash {fields.get('scores', '(not named)')}.")
+        return
+    made.words.append("FILE")
+    made.note(f"FILE holds the citations {fields.get('data', '(not named)')}, by name and content hash.")
+    if "gate" in fields:
+        made.words.append("GATE")
+        made.note(f"GATE is the gate.json whose hash begins with {fields['gate']}.")
+    else:
+        made.words += ["--labels", "LABELS"]
+        made.note(f"LABELS are those with the hash {fields.get('labels', '(not named)')}; FILE may hold them itself.")
+        _labelled_metric(made, fields)
+        made.chunks(fields.get("chunks", ""))
+        made.setting("aggregate", fields.get("over-chunks", RunConfig().aggregate), RunConfig().aggregate)
+    for name in ("max-missed", "max-flagged", "target", "promise", "may-fail", "max-unsupported", "pipeline"):
+        if name in fields:
+            made.words += ["--alpha" if name == "may-fail" else f"--{name}", fields[name]]
+    if "candidates" in fields:
+        made.words += ["-o", "GATE"]
+    if fields.get("estimand", "set") != "set":
+        made.words += ["--estimand", fields["estimand"]]
+    if level := fields.get("interval", "").removeprefix("ppi-wilson-"):
+        made.setting("interval.level", level, RunConfig().interval.level)
+
+
+def _labelled_metric(made: Recipe, fields: Mapping[str, str]) -> None:
+    name = fields.get("metric", "")
+    parts = metric_parts(name)
+    known_as = parts.get("known_as", "")
+    if name.endswith("@scores"):
+        made.note(f"{name.removesuffix('@scores')!r} is a file of scores with the hash {fields.get('file', '?')}.")
+    made.words += ["-m", fields.get("candidates") or known_as or name.rpartition("@")[0]]
+    if known_as:
+        made.metric_options(known_as, parts)
 
 
 def _citations(made: Recipe, fields: Mapping[str, str]) -> None:
