@@ -94,7 +94,7 @@ def plug_in(name: str) -> Iterator[None]:
         yield
     except (UserError, BrokenPipeError):  # a broken pipe is of who reads the progress
         raise
-    except Exception as error:
+    except Exception as error:  # code of others raises what it will
         frame = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{Path(frame.filename).name}, line {frame.lineno}"
         raise UserError(

@@ -111,11 +111,7 @@ def made_of(column: Column) -> dict[str, str]:
 
 def looks_of(items: Items, column: Column) -> dict[str, Floats]:
     """What drift is looked for in."""
-    looks = {"score": np.where(np.isnan(column.score), np.nanmin(column.score), column.score)}
-    if items.with_texts:
-        looks["words of the statement"] = np.array([float(len(row.statement.split())) for row in items.rows])
-        looks["words of the source"] = np.array([float(len(row.source.split())) for row in items.rows])
-    return looks
+    return {"score": np.where(np.isnan(column.score), np.nanmin(column.score), column.score), **items.lengths}
 
 
 def effective_number(values: Floats, groups: Ints) -> float:

@@ -119,6 +119,14 @@ class Items:
         return any(row.statement for row in self.rows)
 
     @cached_property
+    def lengths(self) -> Mapping[str, Floats]:
+        """(N,) by what is counted: the words of each item's statement, and of its source; empty without texts."""
+        if not self.with_texts:
+            return {}
+        texts = {"statement": [row.statement for row in self.rows], "source": [row.source for row in self.rows]}
+        return {f"words of the {side}": np.array([float(len(one.split())) for one in texts[side]]) for side in texts}
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over the items, in any order; not over the levels that the file holds."""
         return sha256_json(sorted([row.id, row.statement, row.source, row.group, row.system] for row in self.rows))

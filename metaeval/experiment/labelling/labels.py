@@ -324,9 +324,7 @@ def check_sample(items: Items, found: Judged, scores: Mapping[str, Floats]) -> N
     place = np.arange(len(items.rows)) / max(len(items.rows) - 1, 1)
     known: dict[str, Floats] = {f"score of {name}": score for name, score in scores.items()}
     known |= {"place in the file (0 first, 1 last)": place, "distance from the middle of the file": np.abs(place - 0.5)}
-    if items.with_texts:
-        known["number of words of the statement"] = np.array([float(len(row.statement.split())) for row in items.rows])
-        known["number of words of the source"] = np.array([float(len(row.source.split())) for row in items.rows])
+    known |= {f"number of {name}": many for name, many in items.lengths.items()}
     systems = Counter(row.system for row in items.rows)
     for system, _ in systems.most_common(5) if len(systems) > 1 else ():
         known[f"share of system {shown(system)}"] = np.array([float(row.system == system) for row in items.rows])
