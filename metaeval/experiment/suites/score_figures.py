@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +64,7 @@ def read_scored(folder: Path) -> Scored:
     kept = [row for row in rows if row.get("cited", True) and row.get("level", row.get("rating")) is not None]
     rated = head["job"].get("unit") == "rating"
     scores = np.array([row["scores"] for row in kept], dtype=np.float64).reshape(len(kept), len(head["columns"]))
-    data = f"{str(head['job']['data']).partition('@')[0].replace('/', ', ')}"
+    data = str(head["job"]["data"]).partition("@")[0].replace("/", ", ")
     return Scored(
         name=f"{data}, {head['job']['unit']}",
         rated=rated,
@@ -81,18 +81,18 @@ def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) ->
     from metaeval.report.figures import scores as drawing
 
     found = read_scored(folder)
-    drawn: dict[str, Callable[[], Figure]] = {}
+    drawn: dict[str, Figure] = {}
     curves = {} if found.rated else roc_of(found, _thresholds(found, config))
     kind = "rating" if found.rated else "level"
     distributions, bins = distributions_of(found), reliability_of(found)
     if any(curves.values()):
-        drawn["roc"] = lambda: drawing.roc_curves(curves, looks, f"ROC curves: {found.name}")
+        drawn["roc"] = drawing.roc_curves(curves, looks, f"ROC curves: {found.name}")
     if distributions:
-        drawn["scores"] = lambda: drawing.score_distributions(distributions, f"Scores by {kind}: {found.name}")
+        drawn["scores"] = drawing.score_distributions(distributions, f"Scores by {kind}: {found.name}")
     if bins:
-        drawn["reliability"] = lambda: drawing.reliability(bins, f"Scores as they are, against gold: {found.name}")
+        drawn["reliability"] = drawing.reliability(bins, f"Scores as they are, against gold: {found.name}")
     where = safe_name(found.name.replace(", ", "-"))
-    return {f"figure-{name}-{where}": draw() for name, draw in drawn.items()}
+    return {f"figure-{name}-{where}": figure for name, figure in drawn.items()}
 
 
 def roc_of(found: Scored, thresholds: Mapping[str, float]) -> dict[str, list[Curve]]:

@@ -92,8 +92,8 @@ def score_distributions(found: Mapping[str, Sequence[Histogram]], title: str = "
         raise UserError("There is no distribution to draw: no metric has a score.")
     levels = list(dict.fromkeys(one.level for own in found.values() for one in own))
     looks = dict(zip(levels, _LEVELS, strict=False))
-    figure, plots = _small_multiples(list(found), 1.75)
-    for number, (plot, own) in enumerate(zip(plots, found.values(), strict=False)):
+    figure, plots = _small_multiples(list(found), 1.75, "rows of the level, %")
+    for plot, own in zip(plots, found.values(), strict=True):
         top = max((100 * share for one in own for share in one.shares), default=1.0)
         for place, one in enumerate(own):
             look = looks[one.level]
@@ -104,8 +104,6 @@ def score_distributions(found: Mapping[str, Sequence[Histogram]], title: str = "
             plot.lines[-1].set_markerfacecolor(_face(look))
         plot.set_ylim(0, top * 1.45)
         plot.locator_params(axis="x", nbins=5)
-        if number % _ACROSS == 0:
-            plot.set_ylabel("rows of the level, %", fontsize=8)
     _legend(figure, looks, True, "score, 20 bins of equal width; marks above: medians", title)
     return figure
 
@@ -120,8 +118,8 @@ def reliability(found: Mapping[str, Sequence[Bins]], title: str = "") -> Figure:
         raise UserError("No metric has scores that all lie in 0 .. 1: there is no reliability to draw.")
     outcomes = list(dict.fromkeys(one.outcome for own in found.values() for one in own))
     looks = dict(zip(outcomes, _LEVELS, strict=False))
-    figure, plots = _small_multiples(list(found), 2.25)
-    for number, (plot, own) in enumerate(zip(plots, found.values(), strict=False)):
+    figure, plots = _small_multiples(list(found), 2.25, "observed in the bin")
+    for plot, own in zip(plots, found.values(), strict=True):
         below = plot.inset_axes((0.0, 0.0, 1.0, 0.2), zorder=0.5)
         most, bins = max(own[0].rows), len(own[0].rows)
         below.bar([(place + 0.5) / bins for place in range(bins)], own[0].rows, width=0.8 / bins, color="#DDDDDD")
@@ -134,8 +132,6 @@ def reliability(found: Mapping[str, Sequence[Bins]], title: str = "") -> Figure:
             plot.plot(*zip(*known, strict=True), color=look.colour, marker=look.marker, linestyle=look.dash)
             plot.lines[-1].set(linewidth=1.2, markersize=4.5, zorder=2)
         plot.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        if number % _ACROSS == 0:
-            plot.set_ylabel("observed in the bin", fontsize=8)
     note = f"mean score of a bin, {len(next(iter(found.values()))[0].rows)} bins of equal width"
     _legend(figure, looks, True, f"{note}; bars: rows; dashed: score = observed", title)
     return figure
@@ -146,16 +142,19 @@ def _face(look: Look) -> str:
     return "white" if look == _LEVELS[-1] else look.colour
 
 
-def _small_multiples(names: Sequence[str], height: float) -> tuple[Figure, list[Axes]]:
+def _small_multiples(names: Sequence[str], height: float, upright: str) -> tuple[Figure, list[Axes]]:
+    """A panel for each name. height: of a row, in inches; upright: what the vertical axes are, said on the left."""
     across = min(_ACROSS, len(names))
     figure, plots = panels(across, -(-len(names) // across), max(3.4, 7.0 * across / 3), height)
     figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + 0.7)
-    for plot, name in zip(plots, names, strict=False):
+    for number, (plot, name) in enumerate(zip(plots, names, strict=False)):
         plot.set_title(wrapped(name, 30), loc="left", fontsize=8)
         plot.tick_params(labelsize=7.5)
+        if number % _ACROSS == 0:
+            plot.set_ylabel(upright, fontsize=8)
     for plot in plots[len(names) :]:
         plot.set_visible(False)
-    return figure, plots
+    return figure, plots[: len(names)]
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look], marks: bool, below: str, title: str) -> None:
