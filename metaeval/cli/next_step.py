@@ -6,14 +6,13 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metaeval.config import RunConfig, flag_of
-
 if TYPE_CHECKING:
     from metaeval.cli.options import Given
+    from metaeval.config import RunConfig
     from metaeval.report.measures import Readings
     from metaeval.report.result import Result
 
-_KEPT = ("dataset", "split", "data", "unit", "pool", "results", "store")
+_KEPT = ("dataset", "split", "data", "columns", "unit", "pool", "results", "store")
 """Settings of the run that the next command repeats."""
 
 
@@ -60,8 +59,6 @@ def next_step(
 def _options(given: Given) -> list[str]:
     """What was typed about the data, as it is typed."""
     words = ["-c", str(given.config)] if given.config else []
-    for name in _KEPT:
-        if given.settings.get(name) is not None:
-            words += [flag_of(RunConfig.model_fields[name]).short or f"--{name}", str(given.settings[name])]
+    words += [word for name in _KEPT for word in given.typed(name, short=True)]
     # How the data are read.
     return [*words, *(word for one in given.overrides if one.startswith("dataset_options.") for word in ("--set", one))]

@@ -72,17 +72,19 @@ class Given(CommandOptions):
         """How each setting of a run that was given is typed."""
         return {name: _option(name, RunConfig.model_fields[name]) for name in self.settings}
 
+    def typed(self, name: str, short: bool = False) -> list[str]:
+        """A setting of the run as words of a command, none where it was not given. short: as -d, where it has that."""
+        value = self.settings.get(name)
+        if value is None or isinstance(value, bool):
+            return [self.options[name]] if value else []
+        written = (short and flag_of(RunConfig.model_fields[name]).short) or self.options[name]
+        return [word for one in (value if isinstance(value, list) else [value]) for word in (written, str(one))]
+
     @property
     def words(self) -> list[str]:
         """What was typed for the settings of a run, as words of a command."""
         found = ["--config", str(self.config)] if self.config else []
-        for name, written in self.options.items():
-            value = self.settings[name]
-            if isinstance(value, bool):
-                found += [written] if value else []
-            else:
-                values = value if isinstance(value, list) else [value]
-                found += [word for one in values for word in (written, str(one))]
+        found += [word for name in self.settings for word in self.typed(name)]
         return [*found, *(word for one in self.set for word in ("--set", one))]
 
     @property

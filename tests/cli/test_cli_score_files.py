@@ -70,8 +70,9 @@ def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, small, pai
     assert "other" in compared.out
     assert caplog.text.count("pair_id is read from the column 'Pair'") == 1
 
-    mapped = cli("evaluate", "mine.csv", "--map", "score=other", *small, "-p", "classification", "-q")
+    mapped = cli("evaluate", "mine.csv", "--map", "score=other", *small, "-p", "classification")
     assert mapped.code == 0, mapped.err
+    assert "--map score=other" in next(line for line in mapped.out.splitlines() if line.startswith("Next: "))
     result = json.loads((tmp_path / "results/latest/classification.json").read_text())
     assert [row["metric"] for row in result["rows"] if row["kind"] == "metric"] == ["other"]
     recipe = cli("explain", "results/latest/classification.json", "other").out
