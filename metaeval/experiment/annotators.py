@@ -56,13 +56,14 @@ def votes_of(source: RatedSet, frame: Frame) -> Votes:
 
 
 def annotator_sheets(panel: Panel) -> list[Sheet]:
-    """Values against each annotator with their ranges, and what becomes of the ranking, as two sheets."""
+    """Values against each annotator with their ranges, and of two metrics or more what becomes of the ranking."""
     source = panel.source
     if not isinstance(source, RatedSet):
         raise UserError(f"--annotators is for rated sets (-d ratings, -d xsum_hallucination), not for {source.name}.")
     frame = from_ratings(source)
     votes = votes_of(source, frame)
-    return [_values_sheet(panel, frame, votes), _ranking_sheet(panel, frame, votes)]
+    ranking = [_ranking_sheet(panel, frame, votes)] if len(panel.columns) > 1 else []
+    return [_values_sheet(panel, frame, votes), *ranking]
 
 
 def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
@@ -123,7 +124,7 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
     scored = votes.items & ~np.isnan([one.score[frame.numbers] for one in columns]).any(axis=0)
     records: list[Record] = []
     lines = []
-    if len(columns) > 1 and scored.sum() > 1:
+    if scored.sum() > 1:
         scores = np.array([one.score[frame.numbers][scored] for one in columns])
         told = votes.values[scored]
         chosen = drawn(measure, told, scores, DRAWS, panel.config.interval.seed)
@@ -164,7 +165,7 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
                 }
             )
     headings = ("less, by gold", "annotators that agree", "random votes that agree", "over all choices", "survives")
-    title = f"Whether {plain(columns[0].name)} stays above the others ({label.label})" if columns else ""
+    title = f"Whether {plain(columns[0].name)} stays above the others ({label.label})"
     reading = (
         f"difference of the best metric by gold to each other, on {int(scored.sum()):,} texts that all scored; "
         f"random votes: {DRAWS:,} choices of one vote a text"
@@ -236,7 +237,8 @@ def _notes(frame: Frame, votes: Votes, judged: Sequence[int]) -> list[Note]:
     said = ", ".join("undefined" if np.isnan(one) else f"{one:.3f} ({name})" for name, one in alpha.items())
     disagree = f"{int(unlike.sum()):,} of {int(twice.sum()):,} texts with two votes or more are voted on differently"
     left = len(votes.names) - len(judged)
-    few = f"; {left} judged fewer than {FEWEST} and {'is' if left == 1 else 'are'} in the choices only" if left else ""
+    own = "has no values of its own" if left == 1 else "have no values of their own"
+    few = f"; {left} judged fewer than {FEWEST} and {own}" if left else ""
     exact = (
         "lowest and highest value over every choice of one vote a text"
         if is_binary(votes.values)

@@ -168,6 +168,17 @@ def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
     assert ranked["survives"] == (ranked["lowest"] > 0)
 
 
+def test_one_metric_beside_annotators_has_no_ranking(cli, tmp_path):
+    # One of the annotators is called as the gold is.
+    texts = {"id": np.repeat(range(24), 2), "gold": np.tile([0, 1, 1], 16), "mine": np.repeat(range(24), 2)}
+    write(tmp_path / "own.csv", {**texts, "annotator": ["gold", "b"] * 24})
+    evaluated(cli, "own.csv", "--annotators")
+    (folder,) = tmp_path.glob("results/evaluate/own-*")
+    assert not (folder / "annotators-ranking.json").exists()
+    against = [one["against"] for one in load_sheet(folder / "annotators.json").records if one["measure"] == "auc"]
+    assert sorted(against) == ["b", "gold", "gold", "highest choice", "lowest choice", "soft labels"]
+
+
 def test_annotators_have_to_be_known(cli, tmp_path):
     write(tmp_path / "own.csv", {"id": range(6), "gold": [0, 1] * 3, "mine": range(6)})
     ended = cli("evaluate", "-d", "ratings", "--data", "own.csv", "--annotators")
