@@ -70,7 +70,7 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "max-unsupported": ("most unsupported citations that a release may have", "metaeval gate --max-unsupported"),
     "may-fail": ("chance at which a gate's promise may fail", "metaeval gate fit --alpha"),
     "gate": ("the gate, by its hash", "metaeval gate check FILE GATE"),
-    "analysis": ("what is looked at, beyond the protocols", "metaeval compare"),
+    "analysis": ("what is looked at, beyond the protocols", "metaeval compare; evaluate --annotators"),
     "by-part": ("parts that the rows are divided into", "metaeval compare --by"),
     "samples": ("samples of the simulation", "metaeval certify --runs"),
     "planned": ("value and correlation inside a group of a metric without scores", "metaeval certify --value, --alike"),

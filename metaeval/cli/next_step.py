@@ -46,6 +46,9 @@ def next_step(
         command, tells = ["compare", leading[0], other], "whether it differs from another metric"
         if rated:
             return ""
+    elif len(leading) > 1 and first.result.protocol == "systems":
+        # More rows do not tell them apart: `power` plans for groups, and refuses correlations of a few systems.
+        command, tells = ["compare", *leading[:2]], "by how much they may differ"
     elif len(leading) > 1:
         command, tells = ["power", *leading[:2]], "how many rows it takes to tell the two apart"
     elif rated:
@@ -53,6 +56,9 @@ def next_step(
         command, tells = ["compare", leading[0], typed.get(others[0], others[0])], "by how much they differ"
     else:
         command, tells = ["calibrate", leading[0]], "the score from which on it says supported"
+    one = given.settings.get("protocols") is not None and len({result.protocol for result in results}) == 1
+    if one and command[0] in ("compare", "power"):
+        command += ["-p", first.result.protocol]  # else they would speak of another measure than the table
     return f"metaeval {shlex.join([*command, *_options(given)])}   ({tells})"
 
 

@@ -86,6 +86,8 @@ def test_verdicts_of_several_judges(cli, tmp_path, caplog):
     judges = {f"judge {n}": np.where(RNG.random(60) < 0.8, gold, 1 - gold) for n in range(3)}
     said = {name: np.where(one == 1, "yes", "no") for name, one in judges.items()}
     write(tmp_path / "verdicts.csv", {"item": range(60), "human": np.where(gold == 1, "full", "none"), **said})
+    alone = evaluated(cli, "verdicts.csv", "-p", "verdicts").out
+    assert " -p verdicts -d ratings" in alone[alone.index("Next: ") :]
     evaluated(cli, "verdicts.csv", "-p", "verdicts,classification,binary")
     assert "verdicts.csv has no column 'group': each row counts as a group of its own." in caplog.text
     found = values(tmp_path / "results/latest/verdicts.json", "balanced_accuracy")
@@ -155,6 +157,9 @@ def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
         folder = next(tmp_path.glob(f"results/evaluate/{name}-*"))
         records[name] = load_sheet(folder / "annotators.json").records
         assert "Krippendorff's alpha" in ended.out
+    again = cli("explain", folder.name.rpartition("-")[2], "1").out
+    assert "metaeval evaluate -d ratings --data RATINGS --annotators\n" in again
+    assert "dataset_options.votes" not in again
     assert records["columns"] == records["rows"]
     found = {(one["measure"], one["metric"], one["against"]): one["value"] for one in records["rows"]}
     for one in people:

@@ -28,7 +28,8 @@ def headline_pairs(pairs: Sequence[Pairs]) -> Grid:
             for block in one.headline.blocks
         ]
     shown = next((note for note in first.footer if note.label == "shown"), Note())
-    notes = (shown, Note("reading", _reading(pairs, blocks)), Note("Holm", _holm(pairs[0].result)))
+    needed = next((note for note in first.footer if note.label == "needed"), Note())
+    notes = (shown, Note("reading", _reading(pairs, blocks)), Note("Holm", _holm(pairs[0].result)), needed)
     used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
     return replace(
         first,

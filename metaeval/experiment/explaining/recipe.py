@@ -41,6 +41,9 @@ _DATA = re.compile(r"(?P<name>.+)/(?P<split>[^/@]+)@(?P<hash>[0-9a-f]+)")
 _CHUNKS = re.compile(r"(?P<mode>sentences|whole-sentences|words)-(?P<size>\d+)")
 _OPTION = re.compile(r",(?=\w+=)")
 
+_ANNOTATORS = "annotators"
+"""The analysis that is an option of `evaluate`."""
+
 _ELSEWHERE = {
     "analysis": "compare",
     "by-part": "compare --by",
@@ -173,8 +176,10 @@ def recipe(fields: Mapping[str, str]) -> Recipe:
     for name, said in _PINNED.items():
         if name in fields:
             made.note(said.format(fields[name]))
+    if fields.get("analysis") == _ANNOTATORS:
+        made.words.append("--annotators")
     for name, command in _ELSEWHERE.items():
-        if name in fields and not labelled:
+        if name in fields and not labelled and fields[name] != _ANNOTATORS:
             made.note(f"With {name}, 'metaeval {command}' makes the number, from the same scores and options.")
     return made
 
@@ -237,6 +242,8 @@ def _data(made: Recipe, fields: Mapping[str, str]) -> None:
 def _rated_options(made: Recipe, fields: Mapping[str, str], dataset: Dataset) -> set[str]:
     """Repeat the options of a rated set that the signature holds; their names."""
     signed = dataset.options.keys() & fields.keys()
+    if fields.get("analysis") == _ANNOTATORS:
+        signed -= {"votes"}  # the hash of the votes that were read, and not the name of their column
     for key in sorted(signed):
         made.setting(f"dataset_options.{key}", fields[key], dataset.options[key].default)
     return signed

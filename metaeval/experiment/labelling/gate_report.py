@@ -104,7 +104,11 @@ def fit_sheet(found: Fitted) -> Sheet:
         [Note(*note) for note in found.notes]
         + [
             Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
-            Note("promise", "gate: taken; no: not with any number of labels; not told: more labels would tell"),
+            Note(
+                "promise",
+                "gate: taken, the first named that keeps it; keeps it: would do too, if named first; no: not with any "
+                "number of labels; not told: more labels would tell",
+            ),
         ],
         found.signatures,
     )

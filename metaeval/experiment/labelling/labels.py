@@ -142,7 +142,10 @@ def _read(table: Table, items: Items, mapping: Mapping[str, str]) -> Labels:
             )
         known[who] = int(scale[text]), row
     if not levels:
-        raise UserError(f"{table.name}: column {shown(columns['level'])} is blank in every row: {_CURE}.")
+        raise UserError(
+            f"{table.name}: column {shown(columns['level'])} is blank in every row, so nothing is "
+            "judged yet: write full, partial or none (or 2, 1, 0; or yes, no) into some."
+        )
     if units - {"item", "answer"} or len(units) > 1:
         raise UserError(
             f"{table.name}: column {shown(columns['unit'])} holds {', '.join(sorted(units))}; allowed: item or answer."
