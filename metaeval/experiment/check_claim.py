@@ -225,9 +225,9 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Trie
     """
     claim = read_claim(text)
     table = (
-        table_of("the scores", [{"id": name, "score": score} for name, score in scores.items()])
+        table_of("The table of scores", [{"id": name, "score": score} for name, score in scores.items()])
         if isinstance(scores, Mapping)
-        else any_table(scores, "the scores")
+        else any_table(scores, "The table of scores")
     )
     config = (config or RunConfig()).model_copy(update={"dataset": claim.dataset})
     known = _scores(table, config.columns)
@@ -243,7 +243,7 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Trie
     if data is None:
         example = next(iter(known))
         raise UserError(
-            f"{table.name} scores no pair or citation of {claim.dataset} (an id in it: {example!r}): write the ids "
+            f"{table.name} holds no pair or citation of {claim.dataset} (an id in it: {example!r}): write the ids "
             f"with 'metaeval pairs pairs.jsonl -d {claim.dataset}'."
         )
     return Tried(claim, tuple(variants), data)
@@ -263,6 +263,8 @@ def _scores(table: Table, given: Mapping[str, str]) -> dict[str, float]:
         if own in known:
             raise row.wrong(columns["pair_id"], f"names {own!r} a second time: keep one of the two")
         known[own] = value
+    if np.isnan(list(known.values())).all():
+        raise UserError(f"{table.name} has no score in its column {columns['score']!r}: fill it in.")
     return known
 
 

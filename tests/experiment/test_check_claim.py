@@ -90,8 +90,10 @@ def test_measures_are_those_of_scikit_learn():
 
 
 def test_scores_of_other_data_are_refused():
-    with pytest.raises(UserError, match="scores no pair or citation of mini"):
+    with pytest.raises(UserError, match="holds no pair or citation of mini"):
         check_claim({"x1": 0.5}, "0.5 AUC on mini")
+    with pytest.raises(UserError, match="no score in its column 'score'"):
+        check_claim({"sa001:a01": None}, "0.5 AUC on mini")
 
 
 def test_variants_that_differ_in_ties_only_are_one_line(scores):
