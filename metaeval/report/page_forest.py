@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from metaeval.report.figures.drawing import FAINT, INK, looks_of
-from metaeval.report.findings import best_control
+from metaeval.report.figures.forest import panel_of
 from metaeval.report.grid import plain
 from metaeval.report.measures import Headline, Readings, headlines, metrics_of, named_in
 from metaeval.report.result import Result
@@ -41,39 +41,37 @@ def page_forest(results: Sequence[Result], readings: Readings) -> str:
 def _panel(
     one: Headline, every: Sequence[Headline], readings: Readings, colours: dict[str, str], names: int
 ) -> Iterator[str]:
-    best = best_control(one, readings.aside)
-    control = None if best is None else one.value(best).value
-    chance = readings.of(one.result).chance.get(one.column.key)
-    values = [one.value(row) for row in one.metrics]
-    ends = [value for each in values for value in (each.low, each.value, each.high) if value is not None]
-    ticks = _ticks([value * one.column.scale for value in (*ends, control, chance) if value is not None])
+    panel = panel_of(one, readings)
+    values = [value for line in panel.lines for value in (line.value, *(line.ends or ()))]
+    lines = (panel.control[1] if panel.control else None, panel.chance)
+    ticks = _ticks([*values, *(value for value in lines if value is not None)])
 
     def x(value: float) -> str:
         share = (value - ticks[0]) / (ticks[-1] - ticks[0])
         return f"{names + 10 + share * (_WIDTH - 30):.1f}"
 
     def upright(value: float, stroke: str, dashes: str) -> str:
-        at = x(value * one.column.scale)
-        return f'<path d="M{at} {_HEAD - 4}V{foot}" stroke="{stroke}" stroke-dasharray="{dashes}"/>'
+        return f'<path d="M{x(value)} {_HEAD - 4}V{foot}" stroke="{stroke}" stroke-dasharray="{dashes}"/>'
 
-    foot = _HEAD + _LINE * len(values)
+    foot = _HEAD + _LINE * len(panel.lines)
     unit = ", %" if one.column.scale == 100 else ""
     yield f'<text x="{names}" y="14" font-weight="bold">{_text(named_in(one, every) + unit)}</text>'
-    if best is not None and control is not None:
-        yield f'<text x="{names}" y="30" font-size="11">{_text("best control (dashed): " + best.metric, 48)}</text>'
-        yield upright(control, INK, "4 2")
-    if chance is not None:
-        yield upright(chance, FAINT, "1 2")
+    if panel.control:
+        name, value = panel.control
+        yield f'<text x="{names}" y="30" font-size="11">{_text("best control (dashed): " + name, 48)}</text>'
+        yield upright(value, INK, "4 2")
+    if panel.chance is not None:
+        yield upright(panel.chance, FAINT, "1 2")
     yield f'<path d="M{x(ticks[0])} {foot}H{x(ticks[-1])}" stroke="{INK}"/>'
     for tick in ticks:
         yield f'<text x="{x(tick)}" y="{foot + 15}" text-anchor="middle" font-size="11">{tick:g}</text>'
-    for number, (row, value) in enumerate(zip(one.metrics, values, strict=True)):
-        y, colour = _HEAD + _LINE * number + _LINE // 2, colours[row.metric]
-        yield f'<text x="{names - 4}" y="{y + 4}" text-anchor="end">{_text(row.metric, _LONGEST)}</text>'
-        if value.low is not None and value.high is not None:
-            low, high = x(value.low * one.column.scale), x(value.high * one.column.scale)
+    for number, line in enumerate(panel.lines):
+        y, colour = _HEAD + _LINE * number + _LINE // 2, colours[line.metric]
+        yield f'<text x="{names - 4}" y="{y + 4}" text-anchor="end">{_text(line.metric, _LONGEST)}</text>'
+        if line.ends:
+            low, high = map(x, line.ends)
             yield f'<path d="M{low} {y}H{high}" stroke="{colour}" stroke-width="2.5"/>'
-        yield f'<circle cx="{x((value.value or 0.0) * one.column.scale)}" cy="{y}" r="4.5" fill="{colour}"/>'
+        yield f'<circle cx="{x(line.value)}" cy="{y}" r="4.5" fill="{colour}"/>'
 
 
 def _ticks(values: Sequence[float]) -> list[float]:

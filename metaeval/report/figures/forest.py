@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, styled, wrapped
@@ -16,6 +16,39 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ACROSS = 3
+
+
+class Line(NamedTuple):
+    """A metric's value and the ends of its interval, as the axis has them."""
+
+    metric: str
+    value: float
+    ends: tuple[float, float] | None
+
+
+class Panel(NamedTuple):
+    """What a panel shows, as its axis has it. control: the best one, its value; chance: None where it is not known."""
+
+    lines: list[Line]
+    control: tuple[str, float] | None
+    chance: float | None
+
+
+def panel_of(one: Headline, readings: Readings) -> Panel:
+    """The panel of a result's measure, whatever draws it."""
+    scale = one.column.scale
+    lines = []
+    for row in one.metrics:
+        value = one.value(row)
+        ends = None if value.low is None or value.high is None else (value.low * scale, value.high * scale)
+        lines.append(Line(row.metric, (value.value or 0.0) * scale, ends))
+    best = best_control(one, readings.aside)
+    chance = readings.of(one.result).chance.get(one.column.key)
+    return Panel(
+        lines,
+        None if best is None else (best.metric, (one.value(best).value or 0.0) * scale),
+        None if chance is None else chance * scale,
+    )
 
 
 def forest(results: Sequence[Result], readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
@@ -54,9 +87,7 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
             plot.set_visible(False)
             continue
         one = shown[number]
-        _lines(plot, one, readings)
-        for row in one.metrics:
-            _metric(plot, one, row.metric, names.index(row.metric), looks[row.metric])
+        _draw(plot, panel_of(one, readings), names, looks)
         left = number % _ACROSS == 0
         plot.set_yticks(range(len(names)), [wrapped(name) for name in names] if left else [""] * len(names))
         plot.set_ylim(len(names) - 0.5, -0.5)
@@ -70,23 +101,19 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
     return figure
 
 
-def _metric(plot: Axes, one: Headline, name: str, place: int, look: Look) -> None:
-    row = next(row for row in one.metrics if row.metric == name)
-    value, scale = one.value(row), one.column.scale
-    if value.low is not None and value.high is not None:
-        plot.plot([value.low * scale, value.high * scale], [place, place], color=look.colour, linewidth=1.6)
-    (mark,) = plot.plot([(value.value or 0.0) * scale], [place], color=look.colour, marker=look.marker, markersize=5.5)
-    mark.set(markeredgecolor=INK, markeredgewidth=0.4)
-
-
-def _lines(plot: Axes, one: Headline, readings: Readings) -> None:
-    chance = readings.of(one.result).chance.get(one.column.key)
-    if chance is not None:
-        plot.axvline(chance * one.column.scale, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
-    if best := best_control(one, readings.aside):
-        value = (one.value(best).value or 0.0) * one.column.scale
+def _draw(plot: Axes, shown: Panel, names: Sequence[str], looks: Mapping[str, Look]) -> None:
+    if shown.chance is not None:
+        plot.axvline(shown.chance, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
+    if shown.control:
+        name, value = shown.control
         plot.axvline(value, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
-        plot.set_title(literal(f"best control: {best.metric}"), fontsize=7, color=INK)
+        plot.set_title(literal(f"best control: {name}"), fontsize=7, color=INK)
+    for line in shown.lines:
+        place, look = names.index(line.metric), looks[line.metric]
+        if line.ends:
+            plot.plot(line.ends, [place, place], color=look.colour, linewidth=1.6)
+        (mark,) = plot.plot([line.value], [place], color=look.colour, marker=look.marker, markersize=5.5)
+        mark.set(markeredgecolor=INK, markeredgewidth=0.4)
 
 
 @styled()
