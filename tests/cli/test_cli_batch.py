@@ -1,7 +1,6 @@
 """`--requests FILE` and `--replies FILE` as they are typed: the batch that is written, answered elsewhere, and read."""
 
 import json
-import re
 
 import pytest
 
@@ -130,17 +129,6 @@ def test_what_is_out_of_form_is_asked_for_again_in_the_next_batch(pairs, fake, t
     assert states() == ["ok"] * 27
 
 
-def model(body):
-    """A model that splits at "and", and finds a fact where it stands."""
-    *_, sentence, last = body["messages"][0]["content"].splitlines()
-    if last.startswith("Fact: "):
-        fact = json.loads(last.removeprefix("Fact: ")).rstrip(".")
-        found = re.search(re.escape(fact), json.loads(sentence.removeprefix("Sentence: ")), re.IGNORECASE)
-        return json.dumps({"segment": found[0]})
-    parts = json.loads(last.removeprefix("Sentence: ")).rstrip(".").split(" and ")
-    return json.dumps({"facts": [f"{part[0].upper()}{part[1:]}." for part in parts]})
-
-
 def test_a_pipeline_that_asks_twice_takes_two_batches(cli, fake, contents, tmp_path):
     write(tmp_path / "answers.jsonl", [SAMPLE])
     command = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--nli", "overlap", "--splitter", "rules", "-q")
@@ -153,10 +141,13 @@ def test_a_pipeline_that_asks_twice_takes_two_batches(cli, fake, contents, tmp_p
         if "requests written" not in told.out:
             break
         made.append(requests := lines(tmp_path / f"ask{number}.jsonl"))
-        write(tmp_path / f"got{number}.jsonl", [answered(one, fake.completion(model(one["body"]))) for one in requests])
+        write(
+            tmp_path / f"got{number}.jsonl",
+            [answered(one, fake.completion(fake.facts(one["body"]))) for one in requests],
+        )
     # The sentences of output and reference; then each fact of the sentence that cites twice.
     assert [len(requests) for requests in made] == [4, 2]
-    with fake.ChatServer(answer=model) as server:
+    with fake.ChatServer(answer=fake.facts) as server:
         own = ("--base-url", server.url, "-s", "replies=other.sqlite", "--results", "asked")
         assert cli(*command, *quick, *own).code == 0
     assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")

@@ -53,17 +53,6 @@ def write(tmp_path):
     return made
 
 
-def model(body):
-    """A model that splits at "and", and finds a fact where it stands."""
-    *_, sentence, last = body["messages"][0]["content"].splitlines()
-    if last.startswith("Fact: "):
-        fact = json.loads(last.removeprefix("Fact: ")).rstrip(".")
-        found = re.search(re.escape(fact), json.loads(sentence.removeprefix("Sentence: ")), re.IGNORECASE)
-        return json.dumps({"segment": found[0]})
-    parts = json.loads(last.removeprefix("Sentence: ")).rstrip(".").split(" and ")
-    return json.dumps({"facts": [f"{part[0].upper()}{part[1:]}." for part in parts]})
-
-
 def values(folder, name="scifi-scores"):
     records = json.loads((folder / f"{name}.json").read_text())["records"]
     return {(record["system"], record["measure"]): record["value"] for record in records}
@@ -104,7 +93,7 @@ def test_offline_from_samples_to_the_tables(cli, write, tmp_path):
 
 def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(cli, contents, fake, write, tmp_path, caplog):
     answers, kept, again = write(CLAUSES), tmp_path / "facts.jsonl", tmp_path / "again"
-    with fake.ChatServer(answer=model, faults=0.4, kinds=fake.QUICK_FAULTS, seed=3) as server:
+    with fake.ChatServer(answer=fake.facts, faults=0.4, kinds=fake.QUICK_FAULTS, seed=3) as server:
         asked = ("--model", "tiny", "--base-url", server.url, "--record", kept, "-s", "backoff=0.01")
         ended = cli("cite", "scifi", answers, *asked, *QUICK)
         assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
@@ -138,7 +127,7 @@ def test_a_run_that_was_cut_off_goes_on_from_the_reply_store(cli, contents, fake
     def ill(body):
         """Answers four times, and then asks for a key."""
         left[0] -= 1
-        return model(body) if left[0] >= 0 else (401, {"error": {"message": "who?", "code": "invalid_api_key"}})
+        return fake.facts(body) if left[0] >= 0 else (401, {"error": {"message": "who?", "code": "invalid_api_key"}})
 
     with fake.ChatServer(answer=ill) as server:
         asked = ("cite", "scifi", answers, "--model", "tiny", "--base-url", server.url, "-s", "concurrency=1", *QUICK)
@@ -155,7 +144,7 @@ def test_a_run_that_was_cut_off_goes_on_from_the_reply_store(cli, contents, fake
 
 
 def test_a_dry_run_says_what_the_facts_cost_and_asks_nothing(cli, fake, write, tmp_path):
-    with fake.ChatServer(answer=model) as server:
+    with fake.ChatServer(answer=fake.facts) as server:
         asked = ("--model", "tiny", "--base-url", server.url, "-s", "price_in=1", "-s", "price_out=2", "--dry-run")
         ended = cli("cite", "scifi", write(CLAUSES), *asked, *QUICK)
         assert not server.attempts
@@ -174,7 +163,7 @@ def test_a_dry_run_says_what_the_facts_cost_and_asks_nothing(cli, fake, write, t
 
 def test_a_replay_costs_nothing(cli, fake, write, tmp_path):
     kept = tmp_path / "facts.jsonl"
-    with fake.ChatServer(answer=model) as server:
+    with fake.ChatServer(answer=fake.facts) as server:
         asked = ("--model", "tiny", "--base-url", server.url, "--record", kept)
         assert cli("cite", "scifi", write(), *asked, *QUICK).code == 0
     ended = cli("cite", "scifi", write(), "--replay", kept, "--dry-run", *QUICK)
@@ -183,7 +172,7 @@ def test_a_replay_costs_nothing(cli, fake, write, tmp_path):
 
 def test_replies_out_of_schema_are_counted_and_shown_and_never_scored(cli, fake, write, tmp_path):
     def careless(body):
-        said = json.loads(model(body))
+        said = json.loads(fake.facts(body))
         if "facts" not in said:
             return "The first words."
         if said["facts"] == ["Geese sing."]:

@@ -196,3 +196,14 @@ class ChatServer:
         ]
         writer.write("\r\n".join([*lines, "", ""]).encode() + data)
         await writer.drain()
+
+
+def facts(body):
+    """The facts of SCiFi by a model that splits at "and", and finds a fact where it stands."""
+    *_, sentence, last = body["messages"][0]["content"].splitlines()
+    if last.startswith("Fact: "):
+        fact = json.loads(last.removeprefix("Fact: ")).rstrip(".")
+        found = re.search(re.escape(fact), json.loads(sentence.removeprefix("Sentence: ")), re.IGNORECASE)
+        return json.dumps({"segment": found[0]})
+    parts = json.loads(last.removeprefix("Sentence: ")).rstrip(".").split(" and ")
+    return json.dumps({"facts": [f"{part[0].upper()}{part[1:]}." for part in parts]})
