@@ -221,10 +221,16 @@ def check_gate(
     columns: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> Checked:
-    """Check a release against a gate, or the file of one. max_unsupported: in place of the gate's."""
+    """Check a release against a gate (`.gate` of what `fit_gate` found) or its file, with another max_unsupported."""
+    from metaeval.experiment.labelling.gate import Gate
     from metaeval.experiment.labelling.gate_check import check
 
     of = Path(gate) if isinstance(gate, str) else gate
+    if not isinstance(of, Gate | Path):
+        raise UserError(
+            f"{type(gate).__name__!r} is no gate: give the .gate of what fit_gate found (None where no metric keeps "
+            "the promise), or the file that 'metaeval gate fit -o' wrote."
+        )
     with notebook_progress() as progress:
         return check(answers, of, max_unsupported, columns, _config((), settings), progress)
 

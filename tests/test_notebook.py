@@ -212,6 +212,8 @@ def test_labels_lead_to_an_estimate_and_a_gate(settings):
     fitted = metaeval.fit_gate(rows, labels, ["overlap"], columns=columns, **settings)
     assert metaeval.check_gate(rows, fitted.gate, max_unsupported=0.4, columns=columns, **settings).passed
     assert not metaeval.check_gate(rows, fitted.gate, max_unsupported=0.1, columns=columns, **settings).passed
+    with pytest.raises(UserError, match=r"give the \.gate of what fit_gate found"):
+        metaeval.check_gate(rows, fitted, columns=columns, **settings)
     with pytest.raises(UserError, match="--max-unsupported is 2; allowed"):
         metaeval.check_gate(rows, fitted.gate, max_unsupported=2, columns=columns, **settings)
 

@@ -261,6 +261,8 @@ def save_result(result: Result, path: Path) -> None:
 
 def load_result(path: Path) -> Result:
     """Read a result file of any schema version; `UserError` names the field that is wrong."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: give one of its result files (.json), or type 'metaeval results show'.")
     data, version = read_versioned(path)
     if str(version).startswith("metaeval-sheet/"):
         raise UserError(
