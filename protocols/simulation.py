@@ -1,6 +1,6 @@
 """A nested simulation on the rows of an input: how often intervals hold the true value, and tests reject.
 
-Rows, groups, levels and pools are those of the input; scores are drawn from `metaeval.stats.simulation`, at the value
+Rows, groups, levels and pools are those of the input; scores are drawn from `metaeval.stats.score_model`, at the value
 that a metric has there. True is what the measure is on average over all samples drawn.
 """
 
@@ -19,8 +19,8 @@ from scipy.special import ndtr, ndtri
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.influence import Influence, t_test
 from metaeval.stats.resampling import bootstrap
+from metaeval.stats.score_model import ScoreModel, correlation_of, draw, fit_scores
 from metaeval.stats.significance import power_at, required_groups
-from metaeval.stats.simulation import ScoreModel, correlation_of, draw, fit_scores
 from protocols.comparison import exchange_p_values, influence_of, minus
 from protocols.contract import Judgements, Protocol, Resampling
 from protocols.estimation import regroup, studentised_interval

@@ -32,7 +32,7 @@ from metaeval.report.notes import effective_class, within
 from metaeval.report.result import Certificate, Result
 from metaeval.report.sheet import Scalar, Sheet, known
 from metaeval.scoring.contract import Status
-from metaeval.stats.simulation import fit_scores, planned_scores
+from metaeval.stats.score_model import fit_scores, planned_scores
 from protocols.comparison import both_scored
 from protocols.contract import Judgements, Measure, Protocol
 from protocols.simulation import (

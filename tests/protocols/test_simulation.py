@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from metaeval.stats.simulation import fit_scores
+from metaeval.stats.score_model import fit_scores
 from protocols import classification, correlation, retrieval
 from protocols.contract import Judgements, Resampling
 from protocols.simulation import (

@@ -23,7 +23,7 @@ from metaeval.stats.influence import t_interval
 from metaeval.stats.pools import ndcg_at, pool_mean
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval, replicate
-from metaeval.stats.simulation import fit_scores
+from metaeval.stats.score_model import fit_scores
 from protocols import classification, correlation
 from protocols.comparison import compare
 from protocols.contract import Judgements, Protocol, Resampling

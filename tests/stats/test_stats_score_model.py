@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from metaeval.stats.simulation import SHARES, _fitted_shares, correlation_of, draw, fit_scores, planned_scores
+from metaeval.stats.score_model import SHARES, _fitted_shares, correlation_of, draw, fit_scores, planned_scores
 
 
 def rows(groups=400, shares=(0.3, 0.2), seed=3, size=6):
