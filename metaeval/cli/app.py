@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -88,10 +89,13 @@ class _Commands(TyperGroup):
         except Exception as error:
             # typer's error about what was typed, of which it exports no class: it quotes the words.
             if isinstance(typed := vars(error).get("message"), str):
-                vars(error)["message"] = Shown(typed)
+                vars(error)["message"] = Shown(typed + (_AS_OPTIONS if _FOR_MAKE.search(typed) else ""))
             raise
         return returned
 
+
+_FOR_MAKE = re.compile(r"unexpected extra argument.*\w=")
+_AS_OPTIONS = ". NAME=VALUE is for make: here it is an option, as in --data FOLDER, or --set NAME=VALUE."
 
 app = typer.Typer(
     name="metaeval",

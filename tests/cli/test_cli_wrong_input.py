@@ -79,6 +79,14 @@ def test_a_wrong_name_gets_the_nearest_one_and_what_is_allowed(refused, args, pa
     assert [part for part in parts if part not in said] == []
 
 
+def test_words_meant_for_make_are_told_how_options_are_typed(cli):
+    typed, strange = cli("run", "data=folder"), cli("run", "folder")
+
+    assert (typed.code, strange.code) == (2, 2)
+    assert "--data FOLDER, or --set NAME=VALUE" in typed.err
+    assert "--set" not in strange.err
+
+
 @pytest.mark.parametrize(("setting", "parts"), SETTINGS.values(), ids=SETTINGS)
 def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(refused, setting, parts):
     said = refused(*RUN, "--set", setting)

@@ -261,7 +261,7 @@ def read_signature(text: str) -> dict[str, str]:
     except ValueError as error:
         raise UserError(
             f"Not a signature: {error}. A table's files (.txt, .md, .tex, .json) hold one; a result or a sheet "
-            "(.json) is taken too."
+            "(.json) is taken too, and so is a job's hash ('metaeval results list')."
         ) from error
 
 
