@@ -165,7 +165,8 @@ class ComparisonConfig(Strict):
     tables of a data set)."""
 
 
-_RANGE = re.compile(r"\d{1,4}:\d{1,4}")
+_COLONS = re.compile(r"\d*(:\d*)+")  # of YAML this can be a mapping, or a number to the base of 60
+_WORKERS = re.compile(r"(\d{1,4})(?::([1-9]\d{0,3}))?")
 
 
 class ExecutorConfig(Strict):
@@ -208,13 +209,17 @@ class ExecutorConfig(Strict):
     @model_validator(mode="before")
     @classmethod
     def _range(cls, values: Any) -> Any:
-        workers = values.get("workers") if isinstance(values, Mapping) else None
-        if not (isinstance(workers, str) and ":" in workers):
+        if not isinstance(values, Mapping) or "workers" not in values:
             return values
-        if not _RANGE.fullmatch(workers):
-            raise ValueError(f"executor.workers is {workers!r}: it should be a number, or LEAST:MOST as in 8:64")
-        least, _, most = workers.partition(":")
-        return {**values, "workers": int(least), "most": int(most)}
+        asked = "" if values["workers"] is None else str(values["workers"])
+        found = _WORKERS.fullmatch(asked)
+        if found is None:
+            raise ValueError(
+                f"executor.workers is {asked!r}: it should be a number (0, 1, 2 ...), or with --executor ray "
+                "LEAST:MOST as in 8:64"
+            )
+        least, most = found.groups()
+        return {**values, "workers": int(least), **({"most": int(most)} if most else {})}
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> ExecutorConfig:
@@ -482,6 +487,6 @@ def _apply(values: dict[str, Any], override: str) -> None:
         if not isinstance(place, dict):
             raise UserError(f"--set {override}: {parent!r} is a single value and has no {last!r} in it.")
     try:
-        place[last] = text.strip() if _RANGE.fullmatch(text.strip()) else parse_yaml(text)
+        place[last] = text.strip() if _COLONS.fullmatch(text.strip()) else parse_yaml(text)
     except MalformedError as error:
         raise UserError(f"--set {override}: not YAML ({error}); text is safe in quotes, 'like this'.") from error
