@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from metaeval.citation.premises import Untitled, Zero
+from metaeval.citation.profiles import by_profile, changed_profile, profile_of
 from metaeval.citation.sentences import Leading, MarkStyles
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError
 
 PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
 """[1] alone is a mark, as the released code has it."""
@@ -19,56 +20,56 @@ class Profile:
 
     name: str
     """Name of the profile."""
-    cleaning: Literal["released", "light"] = "released"
+    cleaning: Literal["released", "light"] = by_profile("released", expanded="light")
     """Characters that the parser and the metric never see: released deletes all but word characters, white space,
     brackets and commas (3.5% becomes 35); light keeps decimals, hyphens, apostrophes within words, percent and
     currency signs."""
-    spacing: Literal["released", "written"] = "released"
+    spacing: Literal["released", "written"] = by_profile("released", expanded="written")
     """How a claim's tokens are joined: by spaces (released: Anatomy , the), or as they were written."""
-    strip_words: bool = False
+    strip_words: bool = by_profile(False, released=True)
     """Strip ASCII punctuation from the ends of words, commas too; a comma that stood alone leaves an empty word."""
     longest: int | None = 50
     """Most words of a sentence that is parsed (none: all are)."""
-    one_root: bool = True
+    one_root: bool = by_profile(True, released=False)
     """Parse only what the parser sees as one sentence."""
-    merge_groups: bool = True
+    merge_groups: bool = by_profile(True, released=False)
     """Merge two citation groups on one word or token; else the later replaces the earlier."""
-    hangs_on: Literal["offset", "word"] = "offset"
+    hangs_on: Literal["offset", "word"] = by_profile("offset", released="word")
     """Token that a citation hangs on: the last of the word before it by character offsets, punctuation left out
     (offset), or the nearest that holds the word or is held by it, which can be a comma (word)."""
-    cited_root: Literal["tree", "sentence"] = "tree"
+    cited_root: Literal["tree", "sentence"] = by_profile("tree", released="sentence")
     """A citation on the tree's root goes through the tree like any other, or makes one claim of the whole sentence
     with all its citations."""
-    lost_group: Literal["sentence", "lost"] = "sentence"
+    lost_group: Literal["sentence", "lost"] = by_profile("sentence", released="lost")
     """Claim of a group whose word is no token of the tree: the whole sentence, or it is lost (with all others of
     its sentence, when the word is no token at all)."""
-    rules: Literal["positional", "expanded"] = "positional"
+    rules: Literal["positional", "expanded"] = by_profile("positional", expanded="expanded")
     """How claims are cut: the paper's rules (positional), or claims that stand alone (expanded)."""
-    replace_root: bool = True
+    replace_root: bool = by_profile(True, released=False)
     """Where the tree's root is the other citation's node, let the child towards the claim's own replace it; the
     released code hangs that child under the root a second time."""
-    key: Literal["group", "text"] = "group"
+    key: Literal["group", "text"] = by_profile("group", released="text")
     """Keep claims by group, or by their text, where the last group wins."""
-    styles: MarkStyles = field(default_factory=MarkStyles)
+    styles: MarkStyles = by_profile(MarkStyles(), released=PLAIN)
     """Citation marks that are read, as NAME: VALUE of the marks' own options."""
-    leading: Leading = "move all"
+    leading: Leading = by_profile("move all", released="move first")
     """What becomes of marks that open a sentence: they stay, or the first or all of them move to the sentence
     before."""
-    emptied: Literal["drop", "keep"] = "drop"
+    emptied: Literal["drop", "keep"] = by_profile("drop", released="keep")
     """Drop a sentence that had nothing but such marks, or keep it as an empty, uncited one."""
-    bound: int | None = None
+    bound: int | None = by_profile(None, released=5)
     """Highest number that is read as a citation (none: the number of passages)."""
-    zero: Zero = "out of range"
+    zero: Zero = by_profile("out of range", released="last passage")
     """What the number 0 cites."""
-    out_of_range: Literal["mark fails", "left out"] = "mark fails"
+    out_of_range: Literal["mark fails", "left out"] = by_profile("mark fails", released="left out")
     """A mark that cites no passage is one unsupported mark (mark fails), or takes its group out of every
     denominator (left out)."""
-    untitled: Untitled = "text only"
+    untitled: Untitled = by_profile("text only", released="title line")
     """Text of a passage without a title."""
-    precision: Literal["groups", "marks"] = "groups"
+    precision: Literal["groups", "marks"] = by_profile("groups", released="marks")
     """Mean of precision over all marks of an answer (marks), or over its groups of the mean over a group's marks
     (groups)."""
-    cvcp: Literal["paper", "released"] = "paper"
+    cvcp: Literal["paper", "released"] = by_profile("paper", released="released")
     """Definition of the coefficient of variation of citation positions."""
 
     def __post_init__(self) -> None:
@@ -92,29 +93,10 @@ class Profile:
 PAPER = Profile(name="paper")
 """The paper's definitions; what it leaves open so that its figures come out and no citation is lost."""
 
-RELEASED = Profile(
-    name="released",
-    strip_words=True,
-    one_root=False,
-    merge_groups=False,
-    hangs_on="word",
-    cited_root="sentence",
-    lost_group="lost",
-    replace_root=False,
-    key="text",
-    styles=PLAIN,
-    leading="move first",
-    emptied="keep",
-    bound=5,
-    zero="last passage",
-    out_of_range="left out",
-    untitled="title line",
-    precision="marks",
-    cvcp="released",
-)
+RELEASED = profile_of(Profile, "released", name="released")
 """ylXuu/ALiiCE, `myparser.py` and `eval.py` at commit 7665642, digit for digit."""
 
-EXPANDED = Profile(name="expanded", cleaning="light", spacing="written", rules="expanded")
+EXPANDED = profile_of(Profile, "expanded", name="expanded")
 """The paper's profile with claims that stand alone, and with text that an NLI model can read."""
 
 PROFILES = {profile.name: profile for profile in (PAPER, RELEASED, EXPANDED)}
@@ -122,12 +104,7 @@ PROFILES = {profile.name: profile for profile in (PAPER, RELEASED, EXPANDED)}
 
 def aliice_profile(name: str = "paper", **changes: Any) -> Profile:
     """A profile with some options changed. Raises `UserError` on an unknown profile, option, or limit."""
-    if name not in PROFILES:
-        raise unknown("profile", name, PROFILES)
-    for option in changes:
-        if option not in Profile.__dataclass_fields__ or option == "name":
-            raise unknown("option of ALiiCE", option, Profile.__dataclass_fields__.keys() - {"name"})
     try:
-        return replace(PROFILES[name], **changes)
+        return changed_profile(PROFILES, name, changes, "ALiiCE")
     except ValueError as error:
         raise UserError(str(error)) from error

@@ -106,8 +106,8 @@ def _default(owner: type, name: str) -> Any:
         value = "required" if field.is_required() else field.get_default(call_default_factory=True)
     else:
         one = next(field for field in dataclasses.fields(owner) if field.name == name)  # type: ignore[arg-type]
-        given = one.default is not dataclasses.MISSING
-        value = one.default if given else "required" if one.default_factory is dataclasses.MISSING else ""
+        value = "required" if one.default is dataclasses.MISSING is one.default_factory else one.default
+        value = "" if value is dataclasses.MISSING or dataclasses.is_dataclass(value) else value
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return {None: "", True: "true", False: "false"}.get(value, value) if isinstance(value, bool | None) else value
