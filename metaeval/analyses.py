@@ -36,12 +36,19 @@ if TYPE_CHECKING:
 _log = logging.getLogger("metaeval")
 
 
-def evaluate(*files: str | Path, **settings: Any) -> Results:
-    """Evaluate score files, or without one the scores that were published with a rated set (dataset="frank")."""
-    from metaeval.api import told
+def evaluate(*files: str | Path, data: Any = None, **settings: Any) -> Results:
+    """Evaluate score files, or without one the scores that were published with a rated set (dataset="frank").
+
+    data: a folder or a file; of ratings of your own also a data frame, whose columns of numbers are the scores.
+    """
+    from metaeval.api import load_ratings, told
     from metaeval.experiment.prepared_run import find_dataset
 
-    config = _config([str(file) for file in files], {"metrics": (), **settings})
+    named = [str(file) for file in files]
+    if not (data is None or isinstance(data, str | Path)):
+        asked = {"dataset": "ratings", **settings}
+        return told(run_scores(_config(named, {"metrics": (), **asked}), None, load_ratings(data=data, **asked)))
+    config = _config(named, {"metrics": (), "data": data, **settings})
     if not files and find_dataset(config.dataset, config)[0].kind == "corpus":
         raise UserError(f"No score file is given, and {config.dataset} has no published scores.")
     return told(run_scores(config))
@@ -273,23 +280,39 @@ def multiverse(*axes: str, **settings: Any) -> Multiverse:
     return explore(able_defaults(load_run(None, settings)), read_axes(axes), None)
 
 
-def explain(of: str | Path, metric: str | None = None) -> Records:
-    """Each field of a signature, or of a result file's rows, with its value, its meaning and the setting behind it."""
-    from metaeval.experiment.explaining.explain import explain as explained
-    from metaeval.experiment.explaining.explain import read_signature, read_source
+def explain(of: str | Path, metric: str | None = None, results: str | Path = "results") -> Records:
+    """Each field of a signature, or of the rows of a result file or job, with its value, meaning and setting.
 
+    of: a signature, a result file, or the hash of a job in the folder `results`. metric: of this row alone.
+    """
+    from metaeval.experiment.explaining.explain import explain as explained
+    from metaeval.experiment.explaining.explain import read_signature
+    from metaeval.experiment.explaining.job_files import row_signatures, sources_of, titled
+
+    paths = sources_of(str(of), Path(results))
     return Records(
-        {"row": name, "field": one.name, "value": one.value, "what it says": one.text, "set by": one.setting}
-        for name, text in read_source(str(of), metric).signatures.items()
+        {
+            "row": titled(paths, path, name),
+            **{"field": one.name, "value": one.value, "what it says": one.text, "set by": one.setting},
+        }
+        for (path, name), text in row_signatures(str(of), paths, metric).items()
         for one in explained(read_signature(text))
     )
 
 
-def diff(one: str | Path, other: str | Path, metric: str | None = None) -> dict[str, list[Change]]:
-    """What two signatures or two result files differ in, by row; an empty list says: nothing."""
-    from metaeval.experiment.explaining.comparing import compare as differences
+def diff(
+    one: str | Path, other: str | Path, metric: str | None = None, results: str | Path = "results"
+) -> dict[str, list[Change]]:
+    """What two signatures, two result files or two jobs (by hash) differ in, by row; an empty list says: nothing."""
+    from metaeval.experiment.explaining.job_files import differences
 
-    return differences(str(one), str(other), metric)
+    found, alone = differences(str(one), str(other), metric, Path(results))
+    for job, names in zip((one, other), alone, strict=True):
+        for name in names:
+            _log.warning("%s: only in %s", name, job)
+    return {
+        f"{row} ({name})" if name else row: changes for name, rows in found.items() for row, changes in rows.items()
+    }
 
 
 def view(

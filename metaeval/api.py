@@ -78,10 +78,18 @@ def score(metric: str, sources: Sequence[str], statements: Sequence[str], **opti
     return scored.answers
 
 
-def load_ratings(dataset: str, **settings: Any) -> Ratings:
-    """The rated texts of a data set, with the scores published beside them. settings: as in `load_corpus`."""
-    ratings, _, _ = prepared_run.load_ratings(_config({"dataset": dataset, **settings}))
-    return ratings
+def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) -> Ratings:
+    """The rated texts of a data set, with the scores published beside them.
+
+    data: a folder or a file; of ratings of your own also a data frame, or mappings with one field a column. settings:
+    as in `load_corpus`, and columns={"gold": HEADING} for headings that do not say what they are for.
+    """
+    if data is None or isinstance(data, str | Path):
+        ratings, _, _ = prepared_run.load_ratings(_config({"dataset": dataset, "data": data, **settings}))
+        return ratings
+    if dataset != "ratings":
+        raise UserError(f"A data frame holds ratings of your own, and no {dataset}: leave one of both out.")
+    return prepared_run.ratings_in(data, _config(settings))
 
 
 def evaluate_scores(

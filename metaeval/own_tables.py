@@ -131,12 +131,17 @@ class Table:
         for role in needed:
             if role not in found:
                 usual = ", ".join(roles[role][:4])
-                cure = "rename one" if given is None else f"rename one, or add --map {role}=COLUMN"
+                cure = "rename one" if given is None else f"rename one, or {name_column(role)}"
                 raise UserError(
                     f"{self.name} has no column for the {role} ({usual} ...); its columns are "
                     f"{_listed(self.headings)}: {cure}."
                 )
         return found
+
+
+def name_column(role: str) -> str:
+    """How a column is named for a role, on the command line and in Python."""
+    return f"add --map {role}=COLUMN (in Python: columns={{{role!r}: COLUMN}})"
 
 
 def number_of(cell: Any) -> Any:

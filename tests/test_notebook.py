@@ -82,6 +82,8 @@ def test_results_are_a_list_that_says_what_was_found(ran):
     assert all(sentence in repr(ran) for sentence in ran.findings)
     assert max(map(len, repr(ran).partition("\n\n")[0].splitlines())) <= 80
     assert repr(ran[0]) == "<Result: classification of mini/all, chunk; overlap, rouge; 10 controls>"
+    assert is_html(ran[0]._repr_html_())
+    assert len(ran[0].to_frame()) == sum(len(row.values) for row in ran[0].rows)
 
 
 def test_what_functions_return_is_short_and_a_list_of_records_is_a_table(settings):
@@ -172,6 +174,11 @@ def test_compare_power_calibrate_and_decide_give_tables(settings):
     assert {"metric", "threshold"} <= set(learnt.to_frame().columns)
     with pytest.raises(UserError, match="No table is called 'nothing'"):
         learnt.to_frame("nothing")
+    records = compared["classification-pairs"].records
+    drawn = {tuple(line.get_xdata()) for plot in compared.plot().axes for line in plot.lines}
+    assert drawn >= {(one["low"], one["high"]) for one in records} | {(one["difference"],) for one in records}
+    with pytest.raises(UserError, match="No value of these tables has an interval"):
+        planned.plot()
 
 
 def test_the_same_numbers_as_the_command_line(settings, tmp_path, monkeypatch, capsys):
@@ -210,6 +217,8 @@ def test_labels_lead_to_an_estimate_and_a_gate(settings):
     assert usual.low < narrow["full"].low < narrow["full"].high < usual.high
 
     fitted = metaeval.fit_gate(rows, labels, ["overlap"], columns=columns, **settings)
+    assert list(fitted.to_frame().threshold) == [fitted.gate.threshold]
+    assert is_html(fitted._repr_html_())
     assert metaeval.check_gate(rows, fitted.gate, max_unsupported=0.4, columns=columns, **settings).passed
     assert not metaeval.check_gate(rows, fitted.gate, max_unsupported=0.1, columns=columns, **settings).passed
     with pytest.raises(UserError, match=r"give the \.gate of what fit_gate found"):
@@ -237,11 +246,44 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
         metaeval.evaluate(**settings)
 
 
+def test_explain_and_diff_take_the_hash_of_a_job(ran, settings):
+    from metaeval.config import RunConfig
+    from metaeval.experiment.run import Evaluated, write_run
+
+    config = RunConfig(metrics=("overlap", "rouge"), **settings)
+    folder = write_run(config, Evaluated(None, (), ran[1:2], {}))[0].parent
+    code, results = folder.name.rpartition("-")[2], settings["results"]
+
+    assert {line["row"] for line in metaeval.explain(code, results=results)} >= {"overlap", "rouge", "oracle"}
+    assert {line["row"] for line in metaeval.explain(code, "rouge", results=results)} == {"rouge"}
+    assert not any(metaeval.diff(code, code, results=results).values())
+
+
 def test_explain_and_diff_take_signatures(ran):
     one, other = (row.signature for row in ran[0].rows[:2])
     fields = {line["field"]: line["value"] for line in metaeval.explain(one)}
     assert fields["protocol"] == "classification"
     assert [change.name for changes in metaeval.diff(one, other).values() for change in changes] == ["metric"]
+
+
+def test_ratings_are_read_from_a_data_frame(settings):
+    levels = ("full", "none", "partial")
+    table = pandas.DataFrame(
+        {
+            "id": [f"r{n}" for n in range(40)],
+            "article": [f"a{n % 10}" for n in range(40)],
+            "Urteil": [levels[n % 3] for n in range(40)],
+            "mine": [n % 3 for n in range(40)],
+        }
+    )
+    columns = {"gold": "Urteil"}
+    ratings = metaeval.load_ratings(data=table, columns=columns)
+    assert (len(ratings.rows), set(ratings.scores), ratings.levels) == (40, {"mine"}, True)
+
+    (found,) = metaeval.evaluate(data=table, columns=columns, protocols=["correlation"], **settings)
+    assert [row.metric for row in found.rows if row.kind == "metric"] == ["mine"]
+    with pytest.raises(UserError, match="no frank: leave one of both out"):
+        metaeval.load_ratings("frank", table)
 
 
 def test_bars_are_shown_in_notebooks_alone(monkeypatch, capsys):

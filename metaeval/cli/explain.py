@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import aligned, say, show_list
-from metaeval.errors import UserError, unknown
+from metaeval.cli.output import aligned, say, show_described
 
 if TYPE_CHECKING:
+    from metaeval.experiment.explaining.explain import Explained
     from metaeval.report.differences import Change
 
 _OF = Annotated[str, typer.Argument(help="Signature (in quotes), or result file.", metavar="SIGNATURE|RESULT")]
@@ -45,61 +45,72 @@ def explain(
       metaeval explain 5b1641e1 overlap
     """
     from metaeval.experiment.explaining.explain import is_file, read_signature
-    from metaeval.experiment.job_folder import is_hash
+    from metaeval.experiment.explaining.job_files import row_signatures, sources_of, titled
     from metaeval.experiment.manifest import check
 
-    paths = _files_of_job(given, of) if is_hash(of) and not is_file(of) else [of]
-    if metric is not None and not is_file(paths[0]):
-        raise UserError("A metric is named for a result file only; a signature has its own.")
-    texts = _signatures(of, paths, metric)
-    several = len(paths) > 1
-    folders = len({Path(path).parent for path in paths}) > 1
-    rows = {
-        f"{name} ({_file(path, folders)})" if several else name: read_signature(text)
-        for (path, name), text in texts.items()
-    }
-    for path in paths:
-        if is_file(path):
-            say(f"{path}: {check(Path(path))}")
+    paths = sources_of(of, given.run().results)
+    texts = row_signatures(of, paths, metric)
+    rows = {titled(paths, path, name): _leaves(read_signature(text)) for (path, name), text in texts.items()}
+    kept = {path: str(check(Path(path))) for path in paths if is_file(path)}
+    for line in dict.fromkeys(kept.values()):
+        same = [path for path in kept if kept[path] == line]
+        say(f"{', '.join(same)}: {line if len(same) == 1 else line.replace('the file', 'each file', 1)}")
     first = next(iter(rows.values()))
-    shared = {name: value for name, value in first.items() if all(row.get(name) == value for row in rows.values())}
+    shared = {name: leaf for name, leaf in first.items() if all(row.get(name) == leaf for row in rows.values())}
     if len(rows) > 1:
         say("All rows:")
-    show_list(("field", "value", "what it says", "set by"), _lines(first, shared), fit=False)
-    if several and metric is None:
+    show_described(_OF_FIELDS, list(shared.values()))
+    if len(paths) > 1 and metric is None:
         names = ", ".join(dict.fromkeys(name for _, name in texts))
         say(f"For what a row has of its own, and its command, name it: metaeval explain {of} ROW ({names}).")
         return
     if len(rows) > 1:
-        say("")
-        say("Each row's own:")
-        own = {name: _lines(fields, fields.keys() - shared.keys()) for name, fields in rows.items()}
-        lines = [(name, *line[:3]) for name, found in own.items() for line in found]
-        show_list(("row", "field", "value", "what it says"), lines, fit=False)
+        _say_own({name: [leaf for key, leaf in row.items() if key not in shared] for name, row in rows.items()})
     if len(rows) > 1 and metric is None:
         say("For the command that makes a row again, name its metric.")
         return
-    _say_recipes(rows.values())
+    _say_recipes([read_signature(text) for text in texts.values()])
 
 
-def _signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
-    """The signatures of all rows, or of the metric's alone, by file and row; `UserError` where there is none."""
-    from metaeval.experiment.explaining.explain import read_source
+_OF_FIELDS = ("field", "value", "what it says", "set by")
 
-    texts = {
-        (path, name): text
-        for path in paths
-        for name, text in read_source(path, metric if len(paths) == 1 else None).signatures.items()
-        if metric is None or name == metric
-    }
-    if not texts and metric is not None:
-        raise unknown(f"row of {of}:", metric, {name for path in paths for name in read_source(path).signatures})
-    if not texts:
-        raise UserError(f"{of} holds no signature: what its numbers depend on stands in it under 'settings'.")
-    return texts
+Leaf = tuple[str, str, str, str]
 
 
-def _say_recipes(rows: Collection[Mapping[str, str]]) -> None:
+def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
+    """The lines of a signature: field, value, what it says, setting; of a field with several choices one for each."""
+    from metaeval.experiment.explaining.explain import explain as explain_fields
+
+    found: dict[str, Leaf] = {}
+    for one in explain_fields(fields):
+        found[one.name] = (one.name, "" if one.parts else one.value, one.text, one.setting)
+        found |= {f"{one.name}.{part.name}": (f"  {part.name}", *_said(part)) for part in one.parts}
+    return found
+
+
+def _said(one: Explained) -> tuple[str, str, str]:
+    return one.value, one.text, one.setting
+
+
+def _say_own(own: Mapping[str, Sequence[Leaf]]) -> None:
+    """What rows have of their own: each field's words once, then a line a row."""
+    lines = [leaf for leaves in own.values() for leaf in leaves]
+    fields = {name.strip(): (name.strip(), "", text, setting) for name, _, text, setting in lines}
+    say("")
+    say("Each row's own:")
+    show_described(_OF_FIELDS, list(fields.values()))
+    say("")
+    values = {row: "  ".join(f"{name.strip()}:{value}" for name, value, *_ in found) for row, found in own.items()}
+    for field in fields:
+        named = [row for row in values if values[row] == f"{field}:{row}"]
+        if len(named) > 1:
+            values[", ".join(named)] = f"{field} of this name"
+            values = {row: value for row, value in values.items() if row not in named}
+    for row, value in values.items():
+        say(f"{row}: {value}")
+
+
+def _say_recipes(rows: Sequence[Mapping[str, str]]) -> None:
     """The commands that repeat these rows, and what they cannot promise."""
     from metaeval.experiment.explaining.recipe import recipe
 
@@ -110,37 +121,6 @@ def _say_recipes(rows: Collection[Mapping[str, str]]) -> None:
         say(f"  {shlex.join(one.words)}")
     for caveat in dict.fromkeys(caveat for one in made for caveat in one.caveats):
         say(f"  - {caveat}")
-
-
-def _file(path: str, folders: bool) -> str:
-    """What a file is called beside others; folders: those of several jobs."""
-    return f"{Path(path).parent.name}/{Path(path).stem}" if folders else Path(path).stem
-
-
-def _files_of_job(given: opt.Given, hash_of_job: str) -> list[str]:
-    """The result files and sheets of a job."""
-    from metaeval.experiment.explaining.explain import holds_signatures
-    from metaeval.experiment.job_folder import find_job
-    from metaeval.experiment.suites.suite import recorded
-
-    job = find_job(given.run().results, hash_of_job)
-    own = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
-    found = [str(path) for path in own or recorded(job.folder) if holds_signatures(path)]
-    if not found:
-        raise UserError(f"{job.folder} holds no result file and no sheet.")
-    return found
-
-
-def _lines(fields: Mapping[str, str], wanted: Collection[str]) -> list[tuple[str, str, str, str]]:
-    """The lines of wanted fields; of one that holds several choices, a line for each below it."""
-    from metaeval.experiment.explaining.explain import explain as explain_fields
-
-    lines = []
-    for found in explain_fields(fields):
-        if found.name in wanted:
-            lines.append((found.name, "" if found.parts else found.value, found.text, found.setting))
-            lines += [(f"  {part.name}", part.value, part.text, part.setting) for part in found.parts]
-    return lines
 
 
 @opt.takes("results")
@@ -166,43 +146,27 @@ def diff(
       metaeval diff a8c8aa6f 1f03d2c4           (the hashes of two jobs)
     """
     from metaeval.experiment.explaining.explain import is_file
-    from metaeval.experiment.job_folder import is_hash
+    from metaeval.experiment.explaining.job_files import differences
 
-    if not all(is_hash(job) and not is_file(job) for job in (one, other)):
-        changed = _diff(one, other, metric)
-    else:
-        files = [_by_name(_files_of_job(given, job)) for job in (one, other)]
-        shared = [name for name in files[0] if name in files[1]]
-        for number, own in enumerate(files):
-            for name in (name for name in own if name not in shared):
-                say(f"{name}: only in {(one, other)[number]}")
-        if not shared:
-            raise UserError(f"The jobs {one} and {other} have no result file of one name: there is nothing to compare.")
-        changed = len(shared) < max(map(len, files))
-        for name in shared:
-            say(f"{name.removesuffix('.json')}:")
-            changed = _diff(files[0][name], files[1][name], metric) or changed
+    found, alone = differences(one, other, metric, given.run().results)
+    for job, names in zip((one, other), alone, strict=True):
+        for name in names:
+            say(f"{name}: only in {job}")
+    changed = any(alone)
+    for name, changes in found.items():
+        if name:
+            say(f"{name}:")
+        changed = _say_changes(changes, bool(name) or is_file(one)) or changed
     if changed:
         raise typer.Exit(1)
 
 
-def _by_name(paths: Sequence[str]) -> dict[str, str]:
-    """The files of a job by name, in several folders with that of the folder, but for its hash."""
-    several = len({Path(path).parent for path in paths}) > 1
-    return {
-        f"{Path(path).parent.name.rpartition('-')[0]}/{Path(path).name}" if several else Path(path).name: path
-        for path in paths
-    }
-
-
-def _diff(one: str, other: str, metric: str | None) -> bool:
+def _say_changes(found: Mapping[str, Sequence[Change]], of_file: bool) -> bool:
     """Print what two signatures or files differ in; whether they do."""
-    from metaeval.experiment.explaining.comparing import APART, NUMBERS, compare
-    from metaeval.experiment.explaining.explain import is_file
+    from metaeval.experiment.explaining.comparing import APART, NUMBERS
 
-    found = compare(one, other, metric)
     if not any(found.values()):
-        rows = f", and every number of {len(found)} {'row' if len(found) == 1 else 'rows'}" if is_file(one) else ""
+        rows = f", and every number of {len(found)} {'row' if len(found) == 1 else 'rows'}" if of_file else ""
         if NUMBERS in found:
             rows = ", and every number of the sheet"
         say(f"The same in every choice{rows}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import textwrap
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from metaeval.report.result import Result
     from metaeval.report.sheet import Sheet
 
+
+_WIDEST = 100
+"""Characters of a line of running text on a terminal."""
 
 _CAUTIONS = 3
 """Notes of caution that are printed; the rest stands below the tables."""
@@ -144,6 +148,26 @@ def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]], fit: bool 
     for number, heading in enumerate(headings):
         table.add_column(heading, no_wrap=number == 0, overflow="fold")
     _show(table, rows, None if fit and os.environ.get("COLUMNS") else headings)
+
+
+def show_described(headings: Sequence[str], rows: Sequence[tuple[str, str, str, str]]) -> None:
+    """Print fields, each with its value, what it says and what sets it; on a terminal the words stand below.
+
+    In a pipe one line a field, under the headings; a row of the same length as them.
+    """
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        for line in aligned([headings, *rows]):
+            say(line)
+        return
+    width = min(console.width, _WIDEST)
+    for name, value, text, setting in rows:
+        head = "  ".join(filter(None, (name.strip(), value, f"(set by {setting})" if setting else "")))
+        below = textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+        for line in [*textwrap.wrap(head, width, subsequent_indent="    ", break_on_hyphens=False), *below]:
+            say(line)
 
 
 def show_card(lines: Sequence[tuple[str, str]]) -> None:

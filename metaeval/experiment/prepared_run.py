@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,15 @@ from metaeval.config import DatasetVariant, RunConfig, config_file, dataset_vari
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.language import language_note
-from metaeval.corpus.loading import load_dataset
+from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
+from metaeval.corpus.loaders.ratings import ratings_of
+from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.corpus.pairs import Pair, PairTable, build_pairs
 from metaeval.corpus.pools import add_pool
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown
+from metaeval.own_tables import table_of
 from metaeval.report import result as results
 from metaeval.trust import check_file
 from protocols.contract import Judgements, Protocol
@@ -135,10 +138,20 @@ def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, s
     if dataset.kind != kind:
         return None, "", ""
     chosen = config.split or split or dataset.default_split
-    # Of the columns that are mapped, a file of the user's own takes those that it has; the rest are of score files.
-    own = {} if dataset.files.get(chosen) else {k: v for k, v in config.columns.items() if k in dataset.options}
+    own = {} if dataset.files.get(chosen) else _own_columns(dataset, config)
     loaded = load_dataset(dataset, chosen, config.data, {**options, **own, **config.dataset_options})
     return loaded, config.dataset if dataset.files[chosen] else loaded.name, chosen
+
+
+def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
+    """Of the columns that are mapped those that a file of the user's own has; the rest are of score files."""
+    return {role: heading for role, heading in config.columns.items() if role in dataset.options}
+
+
+def ratings_in(given: Any, config: RunConfig) -> Ratings:
+    """The rated set in a data frame or mappings, with the run's columns and options."""
+    options = {**_own_columns(OWN_RATINGS, config), **config.dataset_options}
+    return ratings_of(table_of("ratings", given), check_options(OWN_RATINGS, options))
 
 
 def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.config import RunConfig
-from metaeval.corpus.model import Corpus
+from metaeval.corpus.model import Corpus, Ratings
 from metaeval.errors import UserError
 from metaeval.experiment.answers import answer_rows, expected_texts, reading
 from metaeval.experiment.columns import (
@@ -80,17 +80,17 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
     return evaluate_columns(job, scored_columns(job, progress))
 
 
-def run_scores(config: RunConfig, progress: MetricProgress | None = None) -> Evaluated:
+def run_scores(config: RunConfig, progress: MetricProgress | None = None, ratings: Ratings | None = None) -> Evaluated:
     """Evaluate the run's score files; on a rated set, beside the scores that were published with it.
 
-    Raises `UserError` as `run` does.
+    ratings: in place of the run's data set. Raises `UserError` as `run` does.
     """
-    if find_dataset(config.dataset, config)[0].kind == "corpus":
+    if ratings is None and find_dataset(config.dataset, config)[0].kind == "corpus":
         return run(config, progress)
     _check(config)
-    if path := counted_file(config):
+    if ratings is None and (path := counted_file(config)):
         return Evaluated(None, (), *evaluate_counted(config, path))
-    rated = prepare_ratings(config)
+    rated = prepare_ratings(config, ratings)
     return evaluate_rated(rated, rated_columns(rated, [*rated.ratings.scores, *dict.fromkeys(config.metrics)]))
 
 

@@ -234,10 +234,9 @@ def _clause(same: Sequence[_Ability]) -> str:
         why = held.format(listed([plain(each.column.label) for each in same]), chances)
         texts = _joined([each.text for each in same], "or")
         return f"{'neither' if one.known == 2 else 'none'} is shown to {texts} ({why})"
-    if len(one.above) <= NAMED or len(one.above) <= one.known / 2:
-        return f"only {listed([plain(row.metric) for row in one.above])} can {texts}"
-    others = [row for row in metrics_of(one.result) if row not in one.above and row in [*one.within, *one.below]]
-    return f"all but {listed([plain(row.metric) for row in others])} can {texts}"
+    judged = [row for row in metrics_of(one.result) if row in [*one.above, *one.within, *one.below]]
+    names, everybody = ([plain(row.metric) for row in rows] for rows in (one.above, judged))
+    return f"{'' if _are_most(names, everybody) else 'only '}{_named(names, everybody)} can {texts}"
 
 
 def _of_one_metric(shown: Sequence[_Ability]) -> str:
@@ -331,8 +330,22 @@ def _above(held: Sequence[_Held]) -> str:
         where.setdefault("" if len(ones) == seen[who] else under(ones, [one for one, _, _ in held]), []).append(who)
     if len(where.get("", [])) == len(seen):
         return f"{everybody} {'are' if several else 'is'} above every control"
-    clauses = [" ".join(filter(None, (listed(names), text))) for text, names in where.items()]
-    return f"above every control {'are' if len(above) > 1 else 'is'} only {'; '.join(clauses)}"
+    clauses = [" ".join(filter(None, (_named(names, seen), text))) for text, names in where.items()]
+    only = "" if any(_are_most(names, seen) for names in where.values()) else "only "
+    return f"above every control {'are' if len(above) > 1 else 'is'} {only}{'; '.join(clauses)}"
+
+
+def _are_most(names: Collection[str], everybody: Collection[str]) -> bool:
+    """Whether these are too many to be named, and more than half of all."""
+    return len(names) > NAMED and len(names) > len(everybody) / 2
+
+
+def _named(names: Sequence[str], everybody: Collection[str]) -> str:
+    """These names; where they are most of all, the others."""
+    if not _are_most(names, everybody):
+        return listed(names)
+    others = [name for name in everybody if name not in names]
+    return f"all but {listed(others)}" if others else f"all {len(names)} metrics"
 
 
 def _worse(held: Sequence[_Held]) -> str:

@@ -132,6 +132,22 @@ class Sheets(dict[str, Sheet]):
             raise UserError(f"No table is called {name!r}: there are {', '.join(self) or 'none'}.")
         return frame(self[name or next(iter(self))].records)
 
+    def plot(self, name: str = "") -> Figure:
+        """Draw the values of a table with their intervals; name: which, by default the first that has some.
+
+        Raises `UserError` where there is none, and where matplotlib is not installed.
+        """
+        from metaeval.report.figures.forest import has_intervals, records_forest
+
+        if name and name not in self:
+            raise UserError(f"No table is called {name!r}: there are {', '.join(self) or 'none'}.")
+        drawn = [self[name]] if name else [sheet for sheet in self.values() if has_intervals(sheet.records)]
+        if not drawn or not has_intervals(drawn[0].records):
+            raise UserError(
+                f"No value of {name or 'these tables'} has an interval to draw: to_frame() has the numbers."
+            )
+        return records_forest(drawn[0].records, f"{drawn[0].name}: {drawn[0].data.name}")
+
     def __repr__(self) -> str:
         return "\n".join(text_of(sheet.grid, _WIDTH).partition("\n signature")[0] for sheet in self.values())
 

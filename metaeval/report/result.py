@@ -252,6 +252,21 @@ class Result(_Strict):
 
     __str__ = __repr__
 
+    # The notebook's table and data frame are made by what reads results, which is imported when it is asked for.
+
+    def _repr_html_(self) -> str:
+        from metaeval.report.cells import lay_out
+        from metaeval.report.html_report import table_of
+
+        return f"<div>{table_of(lay_out(self))}</div>"
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each metric, control and measure, as the CSV file has it."""
+        from metaeval.report.formats import records
+        from metaeval.report.notebook import frame
+
+        return frame(records(self))
+
 
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""

@@ -28,7 +28,7 @@ from typing import Any
 
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, write_text
-from metaeval.own_tables import SCORE_ROLES, TABLES, Table, number_of, read_table, table_of
+from metaeval.own_tables import SCORE_ROLES, TABLES, Table, name_column, number_of, read_table, table_of
 from metaeval.reading import json_objects, parquet_library, parquet_rows, read_object
 from metaeval.scoring.contract import PairScore, Status
 
@@ -148,7 +148,7 @@ def scores_of(
 
 def _lacking(path: Path, role: str, table: Table) -> UserError:
     names = ", ".join(map(repr, table.headings))
-    return UserError(f"{path} has no column {role} (columns: {names}): name one so, or add --map {role}=COLUMN.")
+    return UserError(f"{path} has no column {role} (columns: {names}): name one so, or {name_column(role)}.")
 
 
 def _fields(table: Table, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -247,6 +247,14 @@ class TestControls:
             "Above every control is only a; the best control is lexical overlap (Overall 70.0); c is worse than it."
         )
 
+    def test_of_many_above_those_that_are_not_are_named(self):
+        every = [metric(f"judge{n}", 0.9, 0.6, 0.8, 0.75) for n in range(1, 10)]
+        assert self.sentence(self.flagged(every[0]), *every[1:]).startswith("Above every control are all but judge1; ")
+        few = [self.flagged(row) for row in every[4:]]
+        assert self.sentence(*every[:4], *few).startswith(
+            "Above every control are only judge1, judge2, judge3 and judge4; "
+        )
+
     def test_a_metric_that_is_the_control_is_not_held_against_the_others(self):
         twin = metric("overlap", 0.9, 0.5, 0.8, 0.7)
         assert self.sentence(twin, self.flagged(B)) == (

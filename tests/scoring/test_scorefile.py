@@ -322,7 +322,10 @@ class TestSpreadsheets:
 
     def test_without_a_column_of_scores_the_columns_are_named(self, tmp_path):
         path = self.write(tmp_path / "made.csv", ("pair_id", "comment", "level"), ("a", "x", 2))
-        says = "has no column score (columns: 'pair_id', 'comment', 'level'): name one so, or add --map score=COLUMN."
+        says = (
+            "has no column score (columns: 'pair_id', 'comment', 'level'): name one so, or add --map score=COLUMN (in "
+            "Python: columns={'score': COLUMN})."
+        )
         refuses(path, says)
 
     @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])

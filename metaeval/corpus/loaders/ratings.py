@@ -65,28 +65,33 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
 
     options: those of the data set, by name; a table reads headings from them, other files the dimension of the gold.
     """
-    chosen = {name: text for name, text in options.items() if text}
     if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet"):
-        given = _from_table(read_table(path), chosen)
-    else:
-        if wrong := next((name for name in chosen if name != "gold"), ""):
-            raise UserError(f"Option {wrong} names columns of a table, and {path} is none: leave it out.")
-        given = list(_from_lines(path))
-    return _ratings(path, given, chosen.get("gold", ""))
+        return replace(ratings_of(read_table(path), options), name=path.stem)
+    chosen = {name: text for name, text in options.items() if text}
+    if wrong := next((name for name in chosen if name != "gold"), ""):
+        raise UserError(f"Option {wrong} names columns of a table, and {path} is none: leave it out.")
+    found = _ratings(str(path), list(_from_lines(path)), chosen.get("gold", ""))
+    return replace(found, name=path.stem)
 
 
-def _ratings(path: Path, given: Sequence[_Given], dimension: str) -> Ratings:
-    """The rated set in this dimension of its gold; "" where there is one only."""
-    names = list(dict.fromkeys(name for one in given for name in one.gold))
+def ratings_of(table: Table, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
+    """The rated set in a table; `options` and `UserError` as in `read_ratings`."""
+    chosen = {name: text for name, text in options.items() if text}
+    return _ratings(table.name, _from_table(table, chosen), chosen.get("gold", ""))
+
+
+def _ratings(name: str, given: Sequence[_Given], dimension: str) -> Ratings:
+    """The rated set of this name, in this dimension of its gold; "" where there is one only."""
+    names = list(dict.fromkeys(side for one in given for side in one.gold))
     if dimension in names:
         wanted = [dimension]
     elif "" in names or not names:  # the option named the column
         wanted = [""]
     elif not dimension and len(names) > 1:
         listed = ", ".join(map(shown, names))
-        raise UserError(f"{path} has gold of {len(names)} dimensions ({listed}): add --set dataset_options.gold=NAME.")
+        raise UserError(f"{name} has gold of {len(names)} dimensions ({listed}): add --set dataset_options.gold=NAME.")
     elif dimension and dimension != ALL:
-        raise unknown(f"dimension of the gold of {path}", dimension, [*names, ALL])
+        raise unknown(f"dimension of the gold of {name}", dimension, [*names, ALL])
     else:
         wanted = names
     several = dimension == ALL and wanted != [""]
@@ -94,8 +99,8 @@ def _ratings(path: Path, given: Sequence[_Given], dimension: str) -> Ratings:
     scores: dict[str, dict[str, float | None]] = {}
     blank = 0
     for one in given:
-        for name in wanted:
-            gold = one.gold.get(name)
+        for side in wanted:
+            gold = one.gold.get(side)
             if gold is None and not one.rating.votes:
                 blank += 1
                 continue
@@ -103,12 +108,12 @@ def _ratings(path: Path, given: Sequence[_Given], dimension: str) -> Ratings:
                 gold = sum(one.rating.votes.values()) / len(one.rating.votes)
             rating = replace(one.rating, gold=gold)
             if several:
-                rating = replace(rating, id=f"{rating.id}#{name}", fields={**rating.fields, "dimension": name})
+                rating = replace(rating, id=f"{rating.id}#{side}", fields={**rating.fields, "dimension": side})
             rows.append(rating)
             for metric, score in one.scores.items():
                 scores.setdefault(metric, {})[rating.id] = score
     dropped = {"texts without a rating": blank} if blank else {}
-    return Ratings(path.stem, tuple(rows), scores, dropped, levels=any(one.words for one in given))
+    return Ratings(name, tuple(rows), scores, dropped, levels=any(one.words for one in given))
 
 
 def _from_lines(path: Path) -> Iterator[_Given]:

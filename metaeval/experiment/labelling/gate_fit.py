@@ -25,6 +25,7 @@ from metaeval.experiment.labelling.gate import (
 from metaeval.experiment.labelling.items import Items, items_of, scored
 from metaeval.experiment.labelling.labels import Judged, Labels, agreement, judged, labels_of
 from metaeval.experiment.metrics import MetricProgress
+from metaeval.report.notebook import Recorded
 from metaeval.signature import signature, versions
 from metaeval.stats.risk_control import (
     Promise,
@@ -60,7 +61,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Fitted(Recorded):
     """The outcome of a fit. gate: None where no metric is good enough. needed, there: unsupported labels, and with the
     promise "mean" answers that have one.
 
@@ -78,6 +79,13 @@ class Fitted:
     labels: Labels = field(repr=False)
     notes: tuple[tuple[str, str], ...]
     signatures: tuple[str, ...] = field(repr=False)
+
+    @property
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """A mapping a metric: its threshold, what the labels say of it, and whether it is the gate."""
+        from metaeval.experiment.labelling.gate_report import fit_sheet  # which reads what stands here
+
+        return fit_sheet(self).records
 
 
 def fit(

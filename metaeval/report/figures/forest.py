@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, styled, wrapped
@@ -141,3 +141,52 @@ def differences_forest(
     plot.set_title(literal(title), fontsize=8.5, color=INK)
     plot.set_xlabel(f"difference in {literal(column.label)}{', points' if column.scale == 100 else ''}", fontsize=8)
     return figure
+
+
+def has_intervals(records: Sequence[Mapping[str, object]]) -> bool:
+    """Whether `records_forest` has something to draw."""
+    return any(_is_interval(record) for record in records)
+
+
+@styled()
+def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
+    """The values of an analysis with their intervals, raw, a panel for each measure.
+
+    records: those of a sheet. The value is the field before `low`; a line is named by the texts in which lines differ.
+    """
+    shown = [record for record in records if _is_interval(record)]
+    fields = list(shown[0])
+    value = fields[fields.index("low") - 1]
+    texts = [name for name in fields if name != "note" and all(isinstance(one[name], str) for one in shown)]
+    telling = [name for name in texts if len({one[name] for one in shown}) > 1] or texts[:1]
+    by = next((name for name in _PANELS if name in telling[:-1]), "")
+    lines: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for one in shown:
+        name = " / ".join(str(one[name]) for name in telling if name != by)
+        lines.setdefault(str(one[by]) if by else value, {})[name] = one
+    names = list(dict.fromkeys(name for panel in lines.values() for name in panel))
+    across = min(len(lines), _ACROSS)
+    figure, plots = panels(across, -(-len(lines) // across), 2.6 + 2.2 * across, 0.9 + 0.24 * len(names))
+    for plot in plots[len(lines) :]:
+        plot.set_visible(False)
+    for number, (plot, (label, panel)) in enumerate(zip(plots, lines.items(), strict=False)):
+        if value in _DIFFERENCES:
+            plot.axvline(0, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
+        for name, one in panel.items():
+            place = names.index(name)
+            plot.plot([one["low"], one["high"]], [place, place], color=INK, linewidth=1.6)
+            plot.plot([one[value]], [place], color=INK, marker="o", markersize=5)
+        plot.set_yticks(range(len(names)), [wrapped(name, 40) if number % across == 0 else "" for name in names])
+        plot.set_ylim(len(names) - 0.5, -0.5)
+        plot.tick_params(axis="y", length=0)
+        plot.set_xlabel(literal(label), fontsize=8)
+    figure.suptitle(literal(title), fontsize=8.5)
+    return figure
+
+
+_PANELS = ("measure", "of", "objective")
+_DIFFERENCES = ("difference", "gain")
+
+
+def _is_interval(record: Mapping[str, object]) -> bool:
+    return record.get("low") is not None and record.get("high") is not None

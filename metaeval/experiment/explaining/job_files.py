@@ -1,0 +1,76 @@
+"""What is explained or compared: a signature, a result file, or all files of a job, which its hash stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.explaining.comparing import compare
+from metaeval.experiment.explaining.explain import holds_signatures, is_file, read_source
+from metaeval.experiment.job_folder import find_job, is_hash
+from metaeval.experiment.suites.suite import recorded
+from metaeval.report.differences import Change
+
+
+def sources_of(of: str, results: Path) -> list[str]:
+    """The result files and sheets of the job of this hash; what is given itself where it is no hash."""
+    if not is_hash(of) or is_file(of):
+        return [of]
+    job = find_job(results, of)
+    own = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
+    found = [str(path) for path in own or recorded(job.folder) if holds_signatures(path)]
+    if not found:
+        raise UserError(f"{job.folder} holds no result file and no sheet.")
+    return found
+
+
+def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
+    """The signatures of all rows, or of the metric's alone, by file and row; `UserError` where there is none."""
+    if metric is not None and not is_file(paths[0]):
+        raise UserError("A metric is named for a result file only; a signature has its own.")
+    texts = {
+        (path, name): text
+        for path in paths
+        for name, text in read_source(path, metric if len(paths) == 1 else None).signatures.items()
+        if metric is None or name == metric
+    }
+    if not texts and metric is not None:
+        raise unknown(f"row of {of}:", metric, {name for path in paths for name in read_source(path).signatures})
+    if not texts:
+        raise UserError(f"{of} holds no signature: what its numbers depend on stands in it under 'settings'.")
+    return texts
+
+
+def titled(paths: Sequence[str], path: str, row: str) -> str:
+    """What a row is called beside those of the other files: with the file's name, and that of its job if need be."""
+    if len(paths) < 2:
+        return row
+    several = len({Path(one).parent for one in paths}) > 1
+    return f"{row} ({Path(path).parent.name}/{Path(path).stem})" if several else f"{row} ({Path(path).stem})"
+
+
+def differences(
+    one: str, other: str, metric: str | None, results: Path
+) -> tuple[dict[str, dict[str, list[Change]]], list[list[str]]]:
+    """What two signatures or files differ in, or the files of one name of two jobs; and what each job has alone.
+
+    The differences are those of `compare` by the file's name, "" where no jobs are compared.
+    """
+    if not all(is_hash(job) and not is_file(job) for job in (one, other)):
+        return {"": compare(one, other, metric)}, [[], []]
+    files = [_by_name(sources_of(job, results)) for job in (one, other)]
+    shared = [name for name in files[0] if name in files[1]]
+    if not shared:
+        raise UserError(f"The jobs {one} and {other} have no result file of one name: there is nothing to compare.")
+    found = {name.removesuffix(".json"): compare(files[0][name], files[1][name], metric) for name in shared}
+    return found, [[name for name in own if name not in shared] for own in files]
+
+
+def _by_name(paths: Sequence[str]) -> dict[str, str]:
+    """The files of a job by name, in several folders with that of the folder, but for its hash."""
+    several = len({Path(path).parent for path in paths}) > 1
+    return {
+        f"{Path(path).parent.name.rpartition('-')[0]}/{Path(path).name}" if several else Path(path).name: path
+        for path in paths
+    }
