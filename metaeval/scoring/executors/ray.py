@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
+import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -88,6 +91,17 @@ def _reach(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Give SIGTERM back to whom it belongs: `ray.init` takes it, and would end the command without a word."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
+
+
 def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
     """How many workers with so many cores find a place. Where there are GPUs each worker takes one.
 
@@ -126,7 +140,8 @@ class RayPool(Pool):
             try:
                 _reach(address)
                 started = {} if address else {"include_dashboard": False}
-                ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
+                with _signals_kept():
+                    ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
             except (OSError, ValueError, RuntimeError) as error:
                 raise UserError(
                     f"There is no Ray cluster at {address or 'this machine'} ({error}): start one with 'ray start "

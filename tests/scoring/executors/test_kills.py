@@ -29,6 +29,7 @@ WORKERS, KILLS = 2, 2
 JOB = ["score", "-m", "toys:Company", "-d", "jsonl", "--data", "made.jsonl", "-q"]
 PAUSE = ["-s", "metric_options.toys:Company.pause=0.5"]
 LOCAL = ["--executor", "local", "-s", f"executor.workers={WORKERS}"]
+STOPPED = "metaeval: stopped. Every finished block is stored; the same command goes on from there.\n"
 SHARD = ["--shard", "0/1", "-o", "shards"]
 
 
@@ -106,13 +107,14 @@ def kill_workers(run):
     ended(run)
 
 
-def kill_drivers(*words):
+def kill_drivers(*words, by=signal.SIGKILL):
     """Kill the command itself, and wait until its workers are gone; then the same again, and to the end."""
     for number in range(KILLS):
         run = start(*words)
         at_work(3 + 4 * number)
-        run.kill()
-        run.communicate()
+        run.send_signal(by)
+        _, err = run.communicate()
+        assert by is signal.SIGKILL or (run.returncode, err) == (128 + by, STOPPED)
         deadline = time.monotonic() + 60
         while any(map(running, {each["pid"] for each in begun()})):
             assert time.monotonic() < deadline
@@ -128,6 +130,11 @@ def test_a_local_worker(table, whole):
 def test_the_driver_of_local_workers(table, whole):
     kill_drivers(*JOB, *PAUSE, *LOCAL, "-o", "out", "--store", "s.sqlite")
     told(table, "driver of local", whole, KILLS, KILLS * 2 * WORKERS)
+
+
+def test_a_driver_of_local_workers_that_is_asked_to_end(table, whole):
+    kill_drivers(*JOB, *PAUSE, *LOCAL, "-o", "out", "--store", "s.sqlite", by=signal.SIGTERM)
+    told(table, "driver, by SIGTERM", whole, KILLS, KILLS * 2 * WORKERS)
 
 
 def test_a_task_of_shards(table, whole):
@@ -165,6 +172,10 @@ class TestRay:
     def test_the_driver(self, table, whole, actors):
         kill_drivers(*actors)
         told(table, "driver of ray", whole, KILLS, KILLS * 2 * WORKERS)
+
+    def test_a_driver_that_is_asked_to_end(self, table, whole, actors):
+        kill_drivers(*actors, by=signal.SIGTERM)
+        told(table, "of ray, by SIGTERM", whole, KILLS, KILLS * 2 * WORKERS)
 
     def test_a_node_with_its_children(self, table, whole, actors, cluster):
         """Four workers on four nodes; the fourth is killed when all are at work."""
