@@ -9,13 +9,7 @@ from functools import partial
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.columns import (
-    FILE_PREFIX,
-    Column,
-    check_names,
-    rated_columns,
-    scored_columns,
-)
+from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, rated_columns, scored_columns
 from metaeval.experiment.evaluation import Asked, find_protocols, readable_protocols, resampling_of
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import (

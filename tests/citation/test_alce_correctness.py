@@ -12,12 +12,7 @@ from metaeval.citation.alce.correctness import (
     short_answers,
 )
 from metaeval.citation.alce.mauve import mauve_text
-from metaeval.citation.alce.questions import (
-    exact_match,
-    reader_scores,
-    reader_values,
-    token_f1,
-)
+from metaeval.citation.alce.questions import exact_match, reader_scores, reader_values, token_f1
 from metaeval.citation.measures import Share, estimate, group_codes, means
 from metaeval.citation.model import Answer, Verdict
 

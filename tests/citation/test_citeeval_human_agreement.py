@@ -12,12 +12,7 @@ from metaeval.citation.citeeval.bench import read_human, read_statements
 from metaeval.citation.citeeval.evaluate import evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, Judged
 from metaeval.citation.citeeval.options import PAPER, RELEASED
-from metaeval.citation.human.agreement import (
-    agreement,
-    agreement_on_contexts,
-    annotator_agreement,
-    correlations,
-)
+from metaeval.citation.human.agreement import agreement, agreement_on_contexts, annotator_agreement, correlations
 from metaeval.citation.human.readers import read_human_set
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply

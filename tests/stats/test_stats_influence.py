@@ -24,15 +24,7 @@ from metaeval.stats.classification import (
     roc_auc,
 )
 from metaeval.stats.correlations import concordance, pearson, rank_correlations
-from metaeval.stats.influence import (
-    Influence,
-    bootstrap_t_interval,
-    less,
-    mean_of,
-    of_left_out,
-    t_interval,
-    t_test,
-)
+from metaeval.stats.influence import Influence, bootstrap_t_interval, less, mean_of, of_left_out, t_interval, t_test
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Prepared, bootstrap, jackknife, replicate, value
 

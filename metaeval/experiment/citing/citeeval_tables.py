@@ -26,15 +26,7 @@ from metaeval.experiment.citing.citeeval_run import (
 )
 from metaeval.experiment.citing.generating import MONEY, amount, taken
 from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Measure, Pipeline, Run
-from metaeval.experiment.citing.provenance import (
-    Provenance,
-    counted,
-    data_of,
-    judged,
-    listed,
-    uncertainty,
-    warning,
-)
+from metaeval.experiment.citing.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.experiment.citing.result import RowTable
 from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import UNDEFINED, Cell, Note, numeral, plain

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 
 from metaeval import signature as signatures
 from metaeval.errors import UserError
-from metaeval.experiment.explaining.explain import (
-    Source,
-    choice_meaning,
-    is_file,
-    meaning,
-    read_signature,
-    read_source,
-)
+from metaeval.experiment.explaining.explain import Source, choice_meaning, is_file, meaning, read_signature, read_source
 from metaeval.report.differences import Change, missing, record_changes, row_changes
 from metaeval.report.sheet import SheetFile
 

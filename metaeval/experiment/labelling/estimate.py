@@ -21,15 +21,7 @@ from metaeval.report.grid import plain
 from metaeval.report.notebook import Recorded
 from metaeval.report.sheet import Record, Scalar
 from metaeval.signature import signature, versions
-from metaeval.stats.prediction_powered import (
-    Estimand,
-    Share,
-    difference,
-    labels_saved,
-    ppi_mean,
-    share,
-    with_zeros,
-)
+from metaeval.stats.prediction_powered import Estimand, Share, difference, labels_saved, ppi_mean, share, with_zeros
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,8 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path, cache):
     assert find_model(WANTED, folder(tmp_path / "a")).fingerprint == first
 
 
-def test_a_changed_file_of_the_hubs_cache_is_not_known_by_its_name(tmp_path):
+def hubs_snapshot(tmp_path):
+    """A snapshot in the hub's cache, and its weights: it holds large files under their SHA-256, and links to them."""
     base = tmp_path / "hub" / "models--someone--some-model"
     (base / "refs").mkdir(parents=True)
     (base / "refs" / "main").write_text("abc123")
@@ -160,21 +161,18 @@ def test_a_changed_file_of_the_hubs_cache_is_not_known_by_its_name(tmp_path):
     blob.parent.mkdir()
     (snapshot / "model.safetensors").rename(blob)
     (snapshot / "model.safetensors").symlink_to(blob)
+    return snapshot, blob
+
+
+def test_a_changed_file_of_the_hubs_cache_is_not_known_by_its_name(tmp_path):
+    _, blob = hubs_snapshot(tmp_path)
     first = find_model(WANTED).fingerprint
     put_in_place(blob, b"weightz")
     assert find_model(WANTED).fingerprint != first
 
 
 def test_the_hubs_cache_is_read_without_a_network(tmp_path):
-    base = tmp_path / "hub" / "models--someone--some-model"
-    (base / "refs").mkdir(parents=True)
-    (base / "refs" / "main").write_text("abc123")
-    snapshot = folder(base / "snapshots" / "abc123")
-    # The cache holds large files under their SHA-256, and links to them.
-    blob = base / "blobs" / hashlib.sha256(b"weights").hexdigest()
-    blob.parent.mkdir()
-    (snapshot / "model.safetensors").rename(blob)
-    (snapshot / "model.safetensors").symlink_to(blob)
+    snapshot, _ = hubs_snapshot(tmp_path)
     found = find_model(WANTED)
     assert found.folder == snapshot
     assert found.fingerprint == find_model(WANTED, folder(tmp_path / "copy")).fingerprint

@@ -37,15 +37,7 @@ from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.claims_tables import judge
-from metaeval.experiment.citing.meta.model import (
-    BY_METRIC,
-    PIPELINES,
-    USUAL,
-    Measured,
-    Meta,
-    MetaCommand,
-    ToMeasure,
-)
+from metaeval.experiment.citing.meta.model import BY_METRIC, PIPELINES, USUAL, Measured, Meta, MetaCommand, ToMeasure
 from metaeval.experiment.citing.meta.sheets import brief_grids, meta_sheets
 from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Pipeline, Run, chat_options
 from metaeval.experiment.citing.run import find_cutoffs
