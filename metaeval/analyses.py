@@ -161,8 +161,8 @@ def label(
     answers: a file, a corpus, a data frame or mappings. pipeline: in place of citations, what it asks of claims.
     columns: the heading of each role, where it does not say it.
     """
-    from metaeval.experiment.labelling.items import items_of
     from metaeval.experiment.labelling.label import draw
+    from metaeval.labelling.items import items_of
 
     with notebook_progress() as progress:
         config = _config((), settings)

@@ -13,7 +13,7 @@ import numpy as np
 from metaeval.citation.model import Answer, Entails, Pair, Verdict
 from metaeval.citation.premises import Untitled, Zero, find_place, premise
 from metaeval.citation.table import Line, claims_of, unjudged_claim
-from metaeval.stats.arrays import Floats, Ints, group_totals, ratio, weighted_sums
+from metaeval.stats.arrays import Floats, Ints, codes_of, group_totals, ratio, weighted_sums
 from metaeval.stats.resampling import Draws, Prepared, Tile, bootstrap, percentile_interval, replicate
 
 
@@ -239,9 +239,8 @@ def group_codes(answers: Sequence[Answer]) -> tuple[Ints, int]:
 
 def system_codes(answers: Sequence[Answer]) -> tuple[list[str], Ints]:
     """The systems, sorted, and the code of each answer's, (n,)."""
-    systems = sorted({answer.system for answer in answers})
-    number = {name: code for code, name in enumerate(systems)}
-    return systems, np.array([number[answer.system] for answer in answers], dtype=np.int64)
+    names = [answer.system for answer in answers]
+    return sorted(set(names)), codes_of(names)
 
 
 def replicates(statistic: Statistic, rows: Ints, group: Ints, draws: Draws) -> Floats:

@@ -262,7 +262,7 @@ def _finish(given: opt.Given, panel: Panel, command: str, sheet: Sheet) -> Path:
 
 def _label_plans(interval: float, share: float | None, items: int | None) -> None:
     """Print how many labels an interval takes."""
-    from metaeval.experiment.labelling.plan import SHARES, labels_needed
+    from metaeval.labelling.plan import SHARES, labels_needed
     from metaeval.report.grid import count
 
     plans = [labels_needed(interval, one, items) for one in (SHARES if share is None else (share,))]

@@ -41,8 +41,8 @@ PipelineName = Annotated[
 
 
 def _columns(pairs: list[str] | None) -> dict[str, str]:
-    from metaeval.experiment.labelling.items import ROLES
-    from metaeval.experiment.labelling.labels import LABEL_ROLES
+    from metaeval.labelling.items import ROLES
+    from metaeval.labelling.labels import LABEL_ROLES
 
     return read_mapping(pairs or (), dict.fromkeys((*ROLES, "text", *LABEL_ROLES)))
 
@@ -155,10 +155,10 @@ def label(
       metaeval label answers.jsonl -n 60 -o to_label.html    (in a browser)
       metaeval label answers.jsonl -n 40 --besides labels.csv -o more.csv
     """
-    from metaeval.experiment.labelling.items import items_of
     from metaeval.experiment.labelling.label import check_output, draw, write_questions
-    from metaeval.experiment.labelling.labels import labels_of
     from metaeval.experiment.metric_scores import as_metrics
+    from metaeval.labelling.items import items_of
+    from metaeval.labelling.labels import labels_of
 
     check_output(output)
     (named,) = as_metrics([metric])

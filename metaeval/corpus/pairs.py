@@ -17,6 +17,9 @@ from metaeval.corpus.model import Citation, Corpus, Evidence, Statement, Support
 from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError, shown
 
+PAIRS_SCHEMA = "metaeval-pairs/1"
+"""The form of a job's pairs.jsonl: its judged rows, with the scores of every column."""
+
 _WORD = re.compile(r"\w+")
 
 

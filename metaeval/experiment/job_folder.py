@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.config import RunConfig
+from metaeval.corpus.pairs import PAIRS_SCHEMA
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
 from metaeval.experiment.manifest import NAME, Kept, check, listed_files, read_manifest, write_manifests
@@ -23,7 +24,6 @@ from metaeval.scoring.contract import Status
 
 LATEST = "latest"
 PAIRS = "pairs.jsonl"
-PAIRS_SCHEMA = "metaeval-pairs/1"
 _HASH = re.compile(r"-[0-9a-f]{8}\Z")
 
 

@@ -27,6 +27,7 @@ from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown
 from metaeval.own_tables import table_of
 from metaeval.report import result as results
+from metaeval.stats.arrays import codes_of
 from metaeval.trust import check_file
 from protocols.contract import Judgements, Protocol
 
@@ -261,8 +262,8 @@ def from_job(job: Job, protocol: Protocol) -> Frame:
         fields=job.fields,
         numbers=numbers,
         gold=np.array([float(row.level or 0) for row in rows]),
-        group=_codes([row.group for row in rows]),
-        pool=_codes([row.statement_id for row in rows]),
+        group=codes_of([row.group for row in rows]),
+        pool=codes_of([row.statement_id for row in rows]),
         system=_systems([job.corpus.statements[row.statement_id].system for row in rows]),
         summary=results.Data(
             name=job.name,
@@ -290,7 +291,7 @@ def from_ratings(rated: RatedSet) -> Frame:
     ratings, name, split, options = rated.ratings, rated.name, rated.split, rated.config.dataset_options
     numbers = _in_order([row.id for row in ratings.rows], range(len(ratings.rows)))
     rows = [ratings.rows[number] for number in numbers]
-    groups = _codes([row.group for row in rows])
+    groups = codes_of([row.group for row in rows])
     return Frame(
         name=name,
         split=split,
@@ -299,7 +300,7 @@ def from_ratings(rated: RatedSet) -> Frame:
         numbers=numbers,
         gold=np.array([row.gold for row in rows], dtype=np.float64),
         group=groups,
-        pool=_codes([f"{row.group}\0{row.pair}" for row in rows]) if any(row.pair for row in rows) else groups,
+        pool=codes_of([f"{row.group}\0{row.pair}" for row in rows]) if any(row.pair for row in rows) else groups,
         system=_systems([row.system for row in rows]),
         summary=results.Data(
             name=name,
@@ -330,10 +331,4 @@ def _in_order(ids: Sequence[str], numbers: Sequence[int]) -> NDArray[np.intp]:
 
 
 def _systems(names: Sequence[str]) -> Codes | None:
-    return _codes(names) if all(names) else None
-
-
-def _codes(names: Sequence[str]) -> Codes:
-    # Numbered in the order of the names, not of the rows: a resample draws the same groups in any row order.
-    numbers = {name: number for number, name in enumerate(sorted(set(names)))}
-    return np.array([numbers[name] for name in names], dtype=np.int64)
+    return codes_of(names) if all(names) else None

@@ -8,7 +8,7 @@ there, and without fused multiply-add, which numba leaves off. The twins stand b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -148,3 +148,9 @@ def varies_without(ends: tuple[Floats, Floats]) -> Bools:
 def group_totals(values: Floats, group: Ints, n_groups: int) -> Floats:
     """Sum of `values` (n,) over the rows of each group; (n_groups,)."""
     return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)
+
+
+def codes_of(names: Sequence[str]) -> Ints:
+    """Code of each name, (n,), from 0 in the order of the names: a resample draws the same groups in any row order."""
+    numbers = {name: number for number, name in enumerate(sorted(set(names)))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)

@@ -16,9 +16,9 @@ import metaeval
 from metaeval.experiment.explaining.explain import explain, read_signature
 from metaeval.experiment.labelling.gate import read_gate, write_gate
 from metaeval.experiment.labelling.gate_report import workflow
-from metaeval.experiment.labelling.items import items_of
-from metaeval.experiment.labelling.labels import labels_of
 from metaeval.files import csv_text
+from metaeval.labelling.items import items_of
+from metaeval.labelling.labels import labels_of
 from metaeval.own_tables import read_table
 from metaeval.report.sheet import load_sheet
 

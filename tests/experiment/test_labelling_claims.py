@@ -8,8 +8,8 @@ import pytest
 import metaeval
 from metaeval.errors import UserError
 from metaeval.experiment.labelling.estimate import estimate
-from metaeval.experiment.labelling.items import items_of
 from metaeval.experiment.labelling.label import draw
+from metaeval.labelling.items import items_of
 
 WORDS = "harbour mill storm bridge tower river market school garden canal museum theatre".split()
 

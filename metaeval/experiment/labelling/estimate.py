@@ -10,12 +10,13 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.labelling.claims import TITLES
-from metaeval.experiment.labelling.items import Items, filled, items_of, scored
-from metaeval.experiment.labelling.labels import Labels, agreement, check_sample, judged, labels_of
-from metaeval.experiment.labelling.measures import LABELS, RECALL, Rows, Side, citation_rows, claim_rows
+from metaeval.experiment.labelling.scores import Scored, data_of, filled, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json
+from metaeval.labelling.claims import TITLES
+from metaeval.labelling.items import Items, items_of
+from metaeval.labelling.labels import Labels, agreement, check_sample, judged, labels_of
+from metaeval.labelling.measures import LABELS, RECALL, Rows, citation_rows, claim_rows
 from metaeval.report import result as results
 from metaeval.report.grid import plain
 from metaeval.report.notebook import Recorded
@@ -119,7 +120,7 @@ def estimate(
     for items, own in zip(files, _labels_of_each(files, labels, mapping), strict=True):
         found = judged(items, own)
         (column,) = scored(items, config, progress)
-        sides.append(Side(items, own, found, column, filled(column)))
+        sides.append(Scored(items, own, found, filled(column), column))
         if not assume_sample:
             check_sample(items, found, {column.name: sides[-1].score})
     three = any(side.labels.three for side in sides)
@@ -185,7 +186,7 @@ def _both(rows: Rows, estimand: Estimand, level: float) -> tuple[Share, Share]:
 
 
 def _estimate(
-    side: Side, name: str, rows: Rows, found: Share, alone: Share, estimand: Estimand, level: float
+    side: Scored, name: str, rows: Rows, found: Share, alone: Share, estimand: Estimand, level: float
 ) -> Estimate:
     independent = rows.size is None and (rows.settled is None or not rows.settled.any())
     return Estimate(
@@ -219,7 +220,7 @@ def _wald(rows: Rows, level: float) -> tuple[float, float, float] | None:
     return found.value, found.low, found.high
 
 
-def _aligned(sides: Sequence[Side], found: Sequence[tuple[Share, Share]], estimand: Estimand) -> list[list[Share]]:
+def _aligned(sides: Sequence[Scored], found: Sequence[tuple[Share, Share]], estimand: Estimand) -> list[list[Share]]:
     """Both files' shares with parts under common codes: answers to one question are drawn, and err, together.
 
     Where items were drawn apart in each file, no unit of the one is a unit of the other.
@@ -241,7 +242,7 @@ def _aligned(sides: Sequence[Side], found: Sequence[tuple[Share, Share]], estima
     return aligned
 
 
-def _difference(sides: Sequence[Side], name: str, pairs: Sequence[Sequence[Share]], level: float) -> Estimate:
+def _difference(sides: Sequence[Scored], name: str, pairs: Sequence[Sequence[Share]], level: float) -> Estimate:
     (one, one_alone), (other, other_alone) = pairs
     value, low, high = difference(one, other)
     variance = float((high - low) ** 2)
@@ -263,11 +264,11 @@ def _difference(sides: Sequence[Side], name: str, pairs: Sequence[Sequence[Share
     )
 
 
-def _data(sides: Sequence[Side]) -> results.Data:
-    first = sides[0].items.data
+def _data(sides: Sequence[Scored]) -> results.Data:
+    first = data_of(sides[0].items)
     if len(sides) == 1:
         return first
-    second = sides[1].items.data
+    second = data_of(sides[1].items)
     return first.model_copy(
         update={
             "name": f"{first.name}-{second.name}",
@@ -279,7 +280,7 @@ def _data(sides: Sequence[Side]) -> results.Data:
 
 
 def _said(
-    sides: Sequence[Side], estimand: Estimand, level: float, rows: Sequence[Mapping[str, Rows]]
+    sides: Sequence[Scored], estimand: Estimand, level: float, rows: Sequence[Mapping[str, Rows]]
 ) -> tuple[Mapping[str, Scalar], tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Settings, notes and signatures."""
     settings: dict[str, Scalar] = {"unit": "citation", "estimand": estimand, "level": level}

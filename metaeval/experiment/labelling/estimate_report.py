@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metaeval.experiment.labelling.estimate import Estimate, Estimates
-from metaeval.experiment.labelling.measures import LABELS
+from metaeval.labelling.measures import LABELS
 from metaeval.report import result as results
 from metaeval.report.cells import cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
-from metaeval.experiment.labelling.items import Items
 from metaeval.files import sha256_json, write_text
+from metaeval.labelling.items import Items
 from metaeval.reading import read_object
 from metaeval.report.result import checked
 from metaeval.signature import versions

@@ -21,8 +21,9 @@ from metaeval.experiment.labelling.gate import (
     made_of,
     read_gate,
 )
-from metaeval.experiment.labelling.items import Items, items_of, scored
+from metaeval.experiment.labelling.scores import scored
 from metaeval.experiment.metrics import MetricProgress
+from metaeval.labelling.items import Items, items_of
 from metaeval.signature import signature, versions
 from metaeval.stats.prediction_powered import Sample, share, wilson
 from metaeval.stats.risk_control import corrected_share, two_samples

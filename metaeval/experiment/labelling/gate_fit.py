@@ -22,9 +22,10 @@ from metaeval.experiment.labelling.gate import (
     looks_of,
     made_of,
 )
-from metaeval.experiment.labelling.items import Items, items_of, scored
-from metaeval.experiment.labelling.labels import Judged, Labels, agreement, judged, labels_of
+from metaeval.experiment.labelling.scores import data_of, scored
 from metaeval.experiment.metrics import MetricProgress
+from metaeval.labelling.items import Items, items_of
+from metaeval.labelling.labels import Judged, Labels, agreement, judged, labels_of
 from metaeval.report.notebook import Recorded
 from metaeval.signature import signature, versions
 from metaeval.stats.risk_control import (
@@ -153,7 +154,10 @@ def fit(
         items=items,
         labels=own,
         notes=(
-            ("items", f"{len(items.rows):,} citations of {items.data.groups:,} answers; {found.said}"),
+            (
+                "items",
+                f"{len(items.rows):,} citations of {data_of(items).groups:,} answers; {found.said}",
+            ),
             *(("read", text) for text in (*items.notes, *own.notes)),
             *((("annotators", agreed),) if (agreed := agreement(own)) else ()),
         ),

@@ -13,6 +13,7 @@ from metaeval.errors import shown
 from metaeval.experiment.labelling.gate import Gate
 from metaeval.experiment.labelling.gate_check import Checked
 from metaeval.experiment.labelling.gate_fit import Candidate, Fitted
+from metaeval.experiment.labelling.scores import data_of
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain
@@ -98,7 +99,7 @@ def fit_sheet(found: Fitted) -> Sheet:
     return _sheet(
         "gate-fit",
         "Gate for unsupported citations (%)",
-        found.items.data,
+        data_of(found.items),
         ("metric", ("threshold", "missed", "at most", "recall", "supported flagged", "precision", "promise"), lines),
         records,
         [Note(*note) for note in found.notes]
@@ -212,7 +213,7 @@ def check_sheet(found: Checked) -> Sheet:
     return _sheet(
         "gate-check",
         "Release against the gate (%)",
-        found.items.data,
+        data_of(found.items),
         ("share of citations", ("here", "allowed"), lines),
         [
             {

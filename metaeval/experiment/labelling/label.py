@@ -13,10 +13,11 @@ from metaeval.config import RunConfig
 from metaeval.corpus.jsonl import LEVELS
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.labelling.items import Items, filled, scored
-from metaeval.experiment.labelling.labels import Labels, Unit, judged
+from metaeval.experiment.labelling.scores import filled, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import write_text
+from metaeval.labelling.items import Items
+from metaeval.labelling.labels import Labels, Unit, judged
 from metaeval.own_tables import WRITTEN, write_table
 from metaeval.report.explorer import explorer_page
 from metaeval.stats.arrays import Floats, Ints

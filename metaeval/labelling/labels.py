@@ -11,8 +11,8 @@ import numpy as np
 
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, did_you_mean, shown
-from metaeval.experiment.labelling.items import ROLES, Items
 from metaeval.files import sha256_json
+from metaeval.labelling.items import ROLES, Items
 from metaeval.own_tables import Row, Table, any_table
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats

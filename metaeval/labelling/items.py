@@ -18,21 +18,15 @@ from metaeval.citation.alce.options import PAPER
 from metaeval.citation.model import Answer, Passage, check_ids
 from metaeval.citation.premises import premise
 from metaeval.citation.readers.answers import answers_of, file_stem, read_answers, writable
-from metaeval.config import RunConfig
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
-from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
-from metaeval.errors import UserError, did_you_mean, shown, unknown
-from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, column_of, scored_columns
-from metaeval.experiment.job_folder import PAIRS_SCHEMA
-from metaeval.experiment.labelling.claims import TITLES, Claims, claims_of
-from metaeval.experiment.metrics import MetricProgress
-from metaeval.experiment.prepared_run import prepare
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.pairs import PAIRS_SCHEMA
+from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
+from metaeval.labelling.claims import TITLES, Claims, claims_of
 from metaeval.own_tables import TABLES, Row, Table, read_table, table_of
 from metaeval.reading import json_objects
-from metaeval.report.result import Data
-from metaeval.scoring.contract import PairScore, Status
-from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.arrays import Floats, Ints, codes_of
 
 ROLES: Mapping[str, Sequence[str]] = {
     "id": ("id", "item", "item_id", "citation_id", "pair_id", "citation", "key", "nr", "no", "number"),
@@ -95,7 +89,7 @@ class Items:
     @cached_property
     def groups(self) -> Ints:
         """(N,) codes of the answers, in the order of their names."""
-        return codes([row.group for row in self.rows])
+        return codes_of([row.group for row in self.rows])
 
     @cached_property
     def clusters(self) -> tuple[str, ...]:
@@ -106,7 +100,7 @@ class Items:
     @cached_property
     def singles(self) -> Ints:
         """(N,) codes of what is drawn as one, where answers are not: the items, or their claims."""
-        return codes([row.statement_id for row in self.rows]) if self.claims else np.arange(len(self.rows))
+        return codes_of([row.statement_id for row in self.rows]) if self.claims else np.arange(len(self.rows))
 
     @property
     def what(self) -> str:
@@ -135,27 +129,6 @@ class Items:
     def signed(self) -> str:
         """The name and the hash, as a signature has them."""
         return f"{self.name}@{self.fingerprint[:12]}"
-
-    @property
-    def data(self) -> Data:
-        """What was judged, as results keep it."""
-        levels = Counter(row.level for row in self.rows if row.level is not None)
-        return Data(
-            name=self.name,
-            split="given",
-            fingerprint=self.fingerprint,
-            statements=len({row.statement_id for row in self.rows}) + len(self.uncited),
-            documents=len({row.source for row in self.rows}),
-            citations=len(self.rows),
-            groups=len({row.group for row in self.rows}),
-            levels={level.label: levels[level] for level in sorted(SupportLevel, reverse=True)} if levels else {},
-        )
-
-
-def codes(names: Sequence[str]) -> Ints:
-    """Codes from 0, numbered in the order of the names."""
-    numbers = {name: number for number, name in enumerate(sorted(set(names)))}
-    return np.array([numbers[name] for name in names], dtype=np.int64)
 
 
 def items_of(given: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "") -> Items:
@@ -376,61 +349,3 @@ def _number(value: object) -> float | None:
     except ValueError:
         return None
     return number if np.isfinite(number) else None
-
-
-def as_corpus(items: Items) -> Corpus:
-    """The items as a corpus to score. Its levels say nothing: labels are read apart."""
-    documents: dict[str, Document] = {}
-    found: dict[str, Statement] = {}
-    citations = []
-    for row in items.rows:
-        document = sha256_json(row.source)[:16]
-        documents.setdefault(document, Document(document, row.source))
-        found.setdefault(row.statement_id, Statement(row.statement_id, row.statement, row.group, row.system))
-        citations.append(Citation(row.id, row.statement_id, document, SupportLevel.NONE))
-    return Corpus(items.name, documents, found, tuple(citations))
-
-
-def scored(items: Items, config: RunConfig, progress: MetricProgress | None = None) -> list[Column]:
-    """A column for each metric of the run, aligned with the items; NaN where there is no score.
-
-    A metric that is a column of the file is read from there. Raises `UserError` for a metric that is neither that nor
-    known, and for a metric where the file holds no texts.
-    """
-    found: dict[str, Column] = {}
-    asked = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
-    near = next((name for name in asked if did_you_mean(name, items.scores)), None)
-    if near:
-        raise unknown("column of scores", near, items.scores)
-    if asked and not items.with_texts:
-        raise unknown(
-            "column of scores", asked[0].removeprefix(FILE_PREFIX), items.scores, f"{items.name} has no texts."
-        )
-    for name in config.metrics:
-        if name in items.scores:
-            answers = [
-                PairScore(one) if one is not None else PairScore(None, Status.ABSENT) for one in items.scores[name]
-            ]
-            found[name] = column_of(name, answers, {"metric": f"{name}@column"})
-    if asked:
-        run = config.model_copy(update={"metrics": tuple(asked), "unit": "citation", "dataset": "mini"})
-        check_names(run)
-        job = prepare(run, as_corpus(items))
-        places = {row.id: number for number, row in enumerate(job.rows)}
-        for name, column in zip(asked, scored_columns(job, progress), strict=True):
-            order = [places.get(row.id) for row in items.rows]
-            score = np.array([np.nan if at is None else column.score[at] for at in order], dtype=np.float64)
-            status = [Status.EMPTY if at is None else column.statuses[at] for at in order]
-            found[name] = Column(column.name, "metric", score, status, {**job.fields, **column.fields}, column.ledger)
-    columns = [found[name] for name in config.metrics]
-    for column in columns:
-        if np.isnan(column.score).all():
-            raise UserError(
-                f"{column.name} gave no item of {items.name} a score: see 'metaeval metrics show {column.name}'."
-            )
-    return columns
-
-
-def filled(column: Column) -> Floats:
-    """The column's scores with their mean where there is none: such an item says nothing about the others."""
-    return np.where(np.isnan(column.score), np.nanmean(column.score), column.score)

@@ -11,11 +11,10 @@ import numpy as np
 from metaeval.citation.readers.answers import writable
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, shown
-from metaeval.experiment.columns import Column
-from metaeval.experiment.labelling.claims import TITLES, Measure
-from metaeval.experiment.labelling.items import Items, codes
-from metaeval.experiment.labelling.labels import Judged, Labels
-from metaeval.stats.arrays import Floats, Ints
+from metaeval.labelling.claims import TITLES, Measure
+from metaeval.labelling.items import Items
+from metaeval.labelling.labels import Judged, Labels
+from metaeval.stats.arrays import Floats, Ints, codes_of
 from metaeval.stats.decisions import best_thresholds, decide
 from metaeval.stats.prediction_powered import Sample
 
@@ -47,7 +46,6 @@ class Side:
     items: Items
     labels: Labels
     judged: Judged
-    column: Column
     score: Floats
 
 
@@ -99,7 +97,7 @@ def _recall_rows(side: Side) -> Rows | None:
     or where every statement has one citation.
     """
     items, found = side.items, side.judged
-    statement = codes([row.statement_id for row in items.rows])
+    statement = codes_of([row.statement_id for row in items.rows])
     n = int(statement.max()) + 1
     size = np.bincount(statement, minlength=n)
     if found.unit == "item" and int(size.max()) > 1:
