@@ -1,8 +1,13 @@
-"""What the driver of a job needs for each pair beyond the texts: python -m benchmarks.pairs [PAIRS].
+"""What the driver of a job needs for each pair.
+
+    python -m benchmarks.pairs [PAIRS]             beyond the texts, in one job
+    python -m benchmarks.pairs table PAIRS...      in all, of a Parquet table that is scored in windows
 
 Toy pairs, 20 to a source, with a metric that answers at once, through `score_pairs`: without a store, with an empty
 one, and again with what that holds. Memory is the largest that the process had, less what it had with the texts; each
-in a process of its own.
+in a process of its own. Of a table: the command `metaeval score`, with an empty store and again with a full one (as a
+run that is resumed at its end), with a worker of its own for each of two cores, and in a shard; memory in all, and CPU
+time with that of workers.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.large_files import measured
 from metaeval.scoring.contract import Metric, MetricCard, PairScore
 from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.store import ScoreStore
@@ -51,8 +57,54 @@ def one(pairs: int, store: str) -> None:
     print(f"{used / pairs:6.0f} bytes {(time.process_time() - started) / pairs * 1e6:6.1f} us a pair")
 
 
+def write_table(path: Path, pairs: int) -> None:
+    """The pairs as Parquet."""
+    import pyarrow
+    import pyarrow.parquet
+
+    writer = None
+    for at in range(0, pairs, 100_000):
+        numbers = range(at, min(at + 100_000, pairs))
+        columns = {
+            "id": [f"p{number}" for number in numbers],
+            "group": [number // 20 for number in numbers],
+            "gold": [float(number * 7 % 3) for number in numbers],
+            "source": [f"source {number // 20} " + "word " * 100 for number in numbers],
+            "statement": [f"statement {number}" for number in numbers],
+        }
+        writer = writer or pyarrow.parquet.ParquetWriter(path, pyarrow.table(columns).schema, compression="zstd")
+        writer.write_table(pyarrow.table(columns))
+    if writer:
+        writer.close()
+
+
+def tables(sizes: Sequence[str]) -> None:
+    """Score tables with the command, each in a process of its own, and print what that took."""
+    for size in sizes:
+        pairs = int(size)
+        with TemporaryDirectory() as folder:
+            write_table(Path(folder) / "pairs.parquet", pairs)
+            given = f"-m benchmarks.pairs:Toy -d ratings --data {folder}/pairs.parquet -q --format parquet"
+            for name, more in (
+                ("empty store", f"--store {folder}/store -o {folder}/out"),
+                ("full store", f"--store {folder}/store -o {folder}/out"),
+                ("two workers", f"--store {folder}/two -o {folder}/two.out --executor local -s executor.workers=2"),
+                ("shard 0/1", f"--shard 0/1 -o {folder}/shards"),
+            ):
+                seconds, memory = measured("score", *given.split(), *more.split())
+                each = seconds / pairs * 1e6
+                print(f"{pairs:,} pairs, {name:<12} {memory:6.2f} GiB {each:6.1f} us a pair", flush=True)
+            seconds, memory = measured("shards", "merge", f"{folder}/shards", "--store", f"{folder}/merged")
+            print(
+                f"{pairs:,} pairs, {'merge':<12} {memory:6.2f} GiB {seconds / pairs * 1e6:6.1f} us a pair", flush=True
+            )
+
+
 def main() -> None:
     """Run each in a process of its own."""
+    if sys.argv[1:2] == ["table"]:
+        tables(sys.argv[2:])
+        return
     if len(sys.argv) == 4:
         one(int(sys.argv[2]), sys.argv[3])
         return

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from metaeval.config import RunConfig
-from metaeval.experiment.sharding import merge_shards
+from metaeval.experiment.merging import merge_shards
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import PairScore
 from metaeval.scoring.plan import make_plan

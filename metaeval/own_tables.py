@@ -45,6 +45,12 @@ RATING_ROLES: Mapping[str, Sequence[str]] = {
 }
 """What the columns of ratings are for, with their usual names."""
 
+TEXT_ROLES: Mapping[str, Sequence[str]] = {
+    "source": ("source", "passage", "document", "evidence", "context", "reference", "page", "premise", "snippet"),
+    "statement": ("statement", "claim", "sentence", "hypothesis", "assertion", "fact"),
+}
+"""What the columns of a pair's texts are for, with their usual names."""
+
 _WORDS = re.compile(r"[\W_]+")
 _GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
 
@@ -73,15 +79,7 @@ class Row:
 
     def text(self, heading: str) -> str:
         """The text of a cell, without white space around it; numbers as they are typed; empty where it is blank."""
-        value = self.value(heading)
-        if value is None:
-            return ""
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, list | tuple):
-            return "\n\n".join(str(one) for one in value)
-        text = str(value).strip()
-        return text[1:] if _GUARDED.match(text) else text
+        return text_of(self.value(heading))
 
     def place(self, heading: str) -> str:
         """The words for a cell's place."""
@@ -144,6 +142,18 @@ def name_column(role: str) -> str:
     return f"add --map {role}=COLUMN (in Python: columns={{{role!r}: COLUMN}})"
 
 
+def text_of(value: Any) -> str:
+    """The text of a cell's value, as `Row.text` gives it."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, list | tuple):
+        return "\n\n".join(str(one) for one in value)
+    text = str(value).strip()
+    return text[1:] if _GUARDED.match(text) else text
+
+
 def number_of(cell: Any) -> Any:
     """A cell as the number that its text is; any other cell as it is, for whoever refuses it."""
     try:
@@ -181,7 +191,7 @@ def run_columns(given: Any) -> Any:
     pairs = [f"{role}={heading}" for role, heading in given.items()] if isinstance(given, Mapping) else given
     if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
         return given
-    return read_mapping(pairs, dict.fromkeys((*SCORE_ROLES, *RATING_ROLES)))
+    return read_mapping(pairs, dict.fromkeys((*SCORE_ROLES, *RATING_ROLES, *TEXT_ROLES)))
 
 
 def any_table(given: Any, name: str) -> Table:

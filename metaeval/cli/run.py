@@ -117,7 +117,7 @@ def _sheets(config: RunConfig, given: opt.Given, by: str | None, annotators: boo
     close([panel], "evaluate", sheets, written)
 
 
-@opt.takes("config metrics dataset split data unit pool store budget requests batch rehash set quiet")
+@opt.takes("config metrics dataset split data columns unit pool store budget requests batch rehash set quiet")
 def score(
     given: opt.Given,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the score files.", metavar="FOLDER")] = Path(

@@ -34,20 +34,25 @@ def status(folder: Folder) -> None:
     Example:
       metaeval shards status shards
     """
-    from metaeval.experiment.sharding import shard_states
+    from metaeval.experiment.sharding import shard_states, unbegun_windows
 
     states = shard_states(folder)
     for state in states:
         note = state.note
         done = note.blocks - len(state.missing)
         failed = f", {state.failed:,} failed" if state.failed else ""
+        window = f", window {note.window.number} of {note.window.of}" if note.window else ""
+        place = f"{state.place.parent.name}/{state.place.name}{window}"
         say(
-            f"{note.metric} ({state.place.parent.name}/{state.place.name}): {done:,} of {note.blocks:,} blocks, "
+            f"{note.metric} ({place}): {done:,} of {note.blocks:,} blocks, "
             f"{state.rows:,} of {note.pairs:,} pairs{failed}{_devices(state.devices)}"
         )
         if state.missing:
             say(f"  left of {note.shards}: --array={state.array}")
-    if any(state.missing for state in states):
+    left = unbegun_windows(states)
+    for one in left:
+        say(f"{one.metric}: {len(one.windows):,} of {one.of:,} windows are not begun: --array=0-{one.shards - 1}")
+    if left or any(state.missing for state in states):
         raise typer.Exit(1)
     say(f"Complete: metaeval shards merge {shlex.quote(str(folder))}")
 
@@ -66,7 +71,7 @@ def merge(given: opt.Given, folder: Folder) -> None:
       metaeval shards merge shards
       metaeval shards merge shards --store scores.sqlite
     """
-    from metaeval.experiment.sharding import merge_shards
+    from metaeval.experiment.merging import merge_shards
     from metaeval.scoring.store import ScoreStore
 
     path = given.run().store_path
@@ -123,7 +128,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@opt.takes("config metrics dataset split data unit pool executor set")
+@opt.takes("config metrics dataset split data columns unit pool executor set")
 def slurm(
     given: opt.Given,
     tasks: Annotated[int, typer.Option(help="Tasks of the array, or with --ray nodes.", metavar="NUMBER")] = 8,

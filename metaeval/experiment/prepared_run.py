@@ -193,11 +193,16 @@ class RatedSet:
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
     """Load the run's rated set (or take `ratings`); `UserError` for settings that only pairs can have."""
+    check_rated(config)
+    ratings, name, split = (ratings, ratings.name, "given") if ratings else load_ratings(config)
+    return RatedSet(config, name, split, ratings)
+
+
+def check_rated(config: RunConfig) -> None:
+    """Refuse settings that only cited documents can have."""
     for setting, given, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
         if given != default:
             raise UserError(f"{setting}={given} is about cited documents, and a rated set has none: leave it out.")
-    ratings, name, split = (ratings, ratings.name, "given") if ratings else load_ratings(config)
-    return RatedSet(config, name, split, ratings)
 
 
 _UNKNOWN_LEVEL = "no evidence tells the chunk's level"

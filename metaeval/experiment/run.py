@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +29,10 @@ from metaeval.experiment.columns import (
 from metaeval.experiment.counted_ratings import counted_file, evaluate_counted
 from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import Asked, evaluate, find_protocols, named_protocols, readable_protocols
+from metaeval.experiment.executing import worker_pool
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
-from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
+from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in, score_in
+from metaeval.experiment.pair_file import PairFile, check_windows, pair_file
 from metaeval.experiment.prepared_run import (
     Frame,
     Job,
@@ -48,7 +53,7 @@ from metaeval.report.result import Result, save_result
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.plan import make_plan
-from metaeval.scoring.scorefile import write_scores
+from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
 from metaeval.scoring.store import ScoreStore, pair_key
 
 
@@ -318,10 +323,13 @@ def export_scores(
     _check_batch(config)
     if suffix == "parquet":
         parquet_library()  # refused here, before hours of scoring
+    if table := pair_file(config):
+        yield from _export_table(table, config, folder, suffix, progress)
+        return
     job = prepare(config)
     with ScoreStore(config.store_path) as store:
         for name, metric, found in answer_rows(job, config.metrics, store, progress):
-            path = folder / (safe_name(name.replace(":", ".")) + f".{suffix}")
+            path = _score_path(folder, name, suffix)
             # Rows, where they hold what the scores of the job's pairs do not: joined chunks, or chunks of a page.
             by_row = found.joined is not None or reading(job, metric) is not job
             ids = [row.id for row in job.rows] if by_row else [pair.pair_id for pair in job.pairs]
@@ -336,3 +344,33 @@ def export_scores(
             write_scores(path, ids, answers, manifest)
             missing = sum(answer.score is None for answer in answers)
             yield f"{path}: {len(answers):,} pairs, {missing:,} without a score"
+
+
+def _score_path(folder: Path, name: str, suffix: str) -> Path:
+    return folder / (safe_name(name.replace(":", ".")) + f".{suffix}")
+
+
+def _export_table(
+    table: PairFile, config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None
+) -> Iterator[str]:
+    """Score a table window by window into score files, which appear when all of it is scored."""
+    names = list(dict.fromkeys(config.metrics))
+    check_windows(table, names, config)
+    paths = {name: _score_path(folder, name, suffix) for name in names}
+    missing, manifests = Counter[str](), dict[str, dict[str, Any]]()
+    fields = {"data": f"{table.path.stem}/all@{table.fingerprint[:12]}", "unit": "rating"}
+    fields |= {"windows": str(len(table.starts))} if len(table.starts) > 1 else {}
+    with ScoreStore(config.store_path) as store, worker_pool(config) as pool, ExitStack() as stack:
+        add = {name: stack.enter_context(score_writer(path)) for name, path in paths.items()}
+        for window in table.windows():
+            report = table.shifted(progress, window.number)
+            for name, metric, scored in score_in(pool, window.texts, names, config, store, report):
+                add[name](window.ids, scored.answers)
+                missing[name] += sum(answer.score is None for answer in scored.answers)
+                manifests[name] = {"direction": metric.card.direction, "identity": scored.identity}
+            del window, metric, scored  # before the next window is read
+            if pool:
+                pool.forget()
+    for name, path in paths.items():
+        write_manifest(path, {"metric": name, **manifests[name], "pairs": table.rows, "job": fields})
+        yield f"{path}: {table.rows:,} pairs, {missing[name]:,} without a score"

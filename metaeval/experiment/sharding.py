@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import platform
 import random
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,11 @@ from metaeval.experiment.columns import FILE_PREFIX, check_names
 from metaeval.experiment.executing import executed, package_versions, worker_pool
 from metaeval.experiment.metrics import MetricProgress, load_metric, metric_groups, plug_in
 from metaeval.experiment.notice import Notice, noticed
-from metaeval.experiment.prepared_run import prepare
+from metaeval.experiment.pair_file import check_windows, pair_file
+from metaeval.experiment.prepared_run import Job, prepare
 from metaeval.files import sha256_json
 from metaeval.reading import parquet_library, read_text
-from metaeval.scoring.contract import Combination, Metric, Status
+from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import context_of, job_identity
 from metaeval.scoring.executors.contract import Task
 from metaeval.scoring.executors.pool import Pool
@@ -31,7 +30,7 @@ from metaeval.scoring.shardfile import (
     PartNote,
     PartWriter,
     PlanNote,
-    Row,
+    WindowNote,
     part_notes,
     plan_folder,
     plans,
@@ -39,10 +38,9 @@ from metaeval.scoring.shardfile import (
     read_part,
     write_note,
 )
-from metaeval.scoring.store import ScoreStore, pair_key
+from metaeval.scoring.store import pair_key
 from metaeval.trust import check_file
 
-_BATCH = 100_000
 TOLERANCE = 1e-5
 """Largest difference of a score that another model of device may give."""
 
@@ -69,12 +67,13 @@ def read_shard(text: str) -> Shard:
 
 @dataclass(frozen=True)
 class _Sharded:
-    """Metrics that share a job, as tasks see it: unique pairs by key, and the plan."""
+    """Metrics that share a job, as tasks see it: unique pairs by key, and the plan. window: of a table of several."""
 
     metrics: Sequence[Metric]
     identities: Sequence[Mapping[str, Any]]
     unique: Mapping[bytes, Texts]
     plan: Plan
+    window: WindowNote | None
 
     def task(self, block: Block, wanted: Sequence[int]) -> Task:
         return Task(block.number, block.keys, [self.unique[key] for key in block.keys], wanted)
@@ -90,13 +89,44 @@ def export_shard(
     """
     parquet_library()
     names = shardable(config)
-    whole = prepare(config)
     with noticed() as notice, worker_pool(config) as pool:
-        for group in metric_groups(names, config):
-            texts = reading(whole, load_metric(group[0], config)).texts
-            yield from _export_group(group, texts, config, shard, folder, progress, pool, notice)
-            if notice.given:
-                break
+        for part in _parts(config, names, progress):
+            for group in metric_groups(names, config):
+                yield from _export_group(group, part, config, shard, folder, pool, notice)
+                if notice.given:
+                    return
+            del part  # before the next window is read
+            if pool:
+                pool.forget()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What is planned as one job: the whole of a run, or (texts) a table of pairs, or a window of it."""
+
+    whole: Job | None
+    texts: Sequence[Texts] = ()
+    window: WindowNote | None = None
+    progress: MetricProgress | None = None
+
+    def read_by(self, metric: Metric) -> Sequence[Texts]:
+        """The pairs that a metric scores."""
+        return reading(self.whole, metric).texts if self.whole else self.texts
+
+
+def _parts(config: RunConfig, names: Sequence[str], progress: MetricProgress | None = None) -> Iterator[_Part]:
+    table = pair_file(config)
+    if table is None:
+        yield _Part(prepare(config), progress=progress)
+        return
+    check_windows(table, names, config)
+    count = len(table.starts)
+    for window in table.windows():
+        note = WindowNote(table=table.fingerprint, number=window.number, of=count) if count > 1 else None
+        part = _Part(None, window.texts, note, table.shifted(progress, window.number))
+        del window
+        yield part
+        del part
 
 
 def shardable(config: RunConfig) -> list[str]:
@@ -123,18 +153,17 @@ def _check_shardable(name: str, metric: Metric) -> None:
 
 def _export_group(
     group: Sequence[str],
-    texts: Sequence[Texts],
+    part: _Part,
     config: RunConfig,
     shard: Shard,
     folder: Path,
-    progress: MetricProgress | None,
     pool: Pool | None,
     notice: Notice,
 ) -> Iterator[str]:
-    label = " + ".join(group)
+    label, progress = " + ".join(group), part.progress
     metrics = [load_metric(name, config) for name in group]
     with plug_in(label):
-        job = _sharded(metrics, texts)
+        job = _sharded(metrics, part)
         own, device = shard.blocks(job.plan), device_of(metrics[0])
         places = [plan_folder(folder, identity, job.plan) for identity in job.identities]
         lacking: dict[int, list[int]] = {block.number: [] for block in own}
@@ -176,13 +205,16 @@ def _export_group(
                 if progress:
                     progress(label, scored, total)
     for name, place in zip(group, places, strict=True) if not notice.given else ():
-        yield f"{place}: {name}, shard {shard.index} of {shard.count}: {len(own):,} of {len(job.plan.blocks):,} blocks"
+        window = f"window {job.window.number} of {job.window.of}, " if job.window else ""
+        count = f"{len(own):,} of {len(job.plan.blocks):,} blocks"
+        yield f"{place}: {name}, {window}shard {shard.index} of {shard.count}: {count}"
 
 
-def _sharded(metrics: Sequence[Metric], texts: Sequence[Texts]) -> _Sharded:
-    unique = {pair_key(*pair): pair for pair in texts}
+def _sharded(metrics: Sequence[Metric], part: _Part) -> _Sharded:
+    unique = {pair_key(*pair): pair for pair in part.read_by(metrics[0])}
     identities = [job_identity(metric, unique.values()) for metric in metrics]
-    return _Sharded(metrics, identities, unique, make_plan(unique, metrics[0].block_tokens))
+    plan = make_plan(unique, metrics[0].block_tokens)
+    return _Sharded(metrics, identities, unique, plan, part.window)
 
 
 def _plan_note(name: str, identity: Mapping[str, Any], job: _Sharded, shard: Shard, config: RunConfig) -> PlanNote:
@@ -195,6 +227,7 @@ def _plan_note(name: str, identity: Mapping[str, Any], job: _Sharded, shard: Sha
         pairs=len(job.unique),
         shards=shard.count,
         run=config.model_dump(mode="json"),
+        window=job.window,
     )
 
 
@@ -241,6 +274,31 @@ class PlanState:
         return ",".join("-".join(map(str, span)) for span in spans)
 
 
+@dataclass(frozen=True)
+class Unbegun:
+    """Windows of a table of which no task has written a plan. shards: tasks that the others were cut for."""
+
+    metric: str
+    windows: Sequence[int]
+    of: int
+    shards: int
+
+
+def unbegun_windows(states: Sequence[PlanState]) -> list[Unbegun]:
+    """The windows that are to come, by metric and table."""
+    found: dict[tuple[str, str], list[PlanNote]] = {}
+    for state in states:
+        if state.note.window:
+            found.setdefault((state.place.parent.name, state.note.window.table), []).append(state.note)
+    lacking = []
+    for notes in found.values():
+        begun = {note.window.number for note in notes if note.window}
+        of = next(note.window.of for note in notes if note.window)
+        if left := [number for number in range(of) if number not in begun]:
+            lacking.append(Unbegun(notes[0].metric, left, of, notes[0].shards))
+    return lacking
+
+
 def shard_states(folder: Path) -> list[PlanState]:
     """How far each metric's plan in a folder of shards is."""
     found = []
@@ -251,88 +309,6 @@ def shard_states(folder: Path) -> list[PlanState]:
         rows, failed = sum(one.rows for one in blocks.values()), sum(one.failed for one in blocks.values())
         found.append(PlanState(place, note, missing, rows, failed, sorted({part.device for part in parts})))
     return found
-
-
-@dataclass(frozen=True)
-class Merged:
-    """What was put into the store for one metric. kept: rows that it had with other last digits, and that stayed."""
-
-    metric: str
-    rows: int
-    new: int
-    kept: int
-    failed: int
-    devices: Sequence[str]
-
-
-def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
-    """Put all parts of a folder into a score store; what it has stays. Done again, it changes nothing.
-
-    Raises `UserError`, and stores nothing, for a file that is no part or of another metric, a block that two parts have
-    with different scores, and a pair that two plans of a metric have so. Rows that are damaged are found when they are
-    read: what was read before them is stored.
-    """
-    by_metric: dict[str, list[Path]] = {}
-    for place in plans(folder):
-        by_metric.setdefault(place.parent.name, []).append(place)
-    for places in by_metric.values():
-        _check_overlaps(places)
-    for places in by_metric.values():
-        note, counts, devices = read_note(places[0]), Counter[str](), set[str]()
-        for rows in _batches(places, devices):
-            kept = sorted((row for row in rows if row[2] != Status.FAILED), key=itemgetter(0))
-            counts.update(_merge_rows(places[0].parent, note.identity, kept, store))
-            counts.update(failed=len(rows) - len(kept), rows=len(kept))
-        yield Merged(note.metric, counts["rows"], counts["new"], counts["kept"], counts["failed"], sorted(devices))
-
-
-def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[Row]]:
-    """The rows of a metric's parts, some at a time: the store takes many in one transaction faster than few in each."""
-    rows: list[Row] = []
-    for place in places:
-        for path, part in part_notes(place).items():
-            devices.add(part.device)
-            rows += [row for _, own in read_part(path, part) for row in own]
-            if len(rows) >= _BATCH:
-                yield rows
-                rows = []
-    yield rows
-
-
-def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[Row], store: ScoreStore) -> dict[str, int]:
-    try:
-        new = store.add(identity, rows)
-    except ValueError as error:
-        raise UserError(f"{place} holds {error}: delete it, and run the tasks that wrote it again.") from error
-    if new == len(rows):
-        return {"new": new}
-    known = store.find(identity, [row[0] for row in rows])
-    return {"new": new, "kept": sum(tuple(known[row[0]]) != row[1:] for row in rows if row[0] in known)}
-
-
-def _check_overlaps(places: Sequence[Path]) -> None:
-    """Refuse parts of one metric that hold a pair twice with different scores.
-
-    Rows are read only where something is there twice.
-    """
-    several = len(places) > 1
-    seen: dict[bytes, tuple[Path, Row]] = {}
-    for place in places:
-        note, parts = read_note(place), part_notes(place)
-        times = Counter(block.number for part in parts.values() for block in part.blocks)
-        if any(number >= note.blocks for number in times):
-            raise UserError(f"{place} has parts of more blocks than its plan: delete it, and score it again.")
-        for path, part in parts.items():
-            if not several and all(times[block.number] == 1 for block in part.blocks):
-                continue
-            for block, rows in read_part(path, part):
-                for row in rows if several or times[block.number] > 1 else ():
-                    other, found = seen.setdefault(row[0], (path, row))
-                    if found != row and Status.FAILED not in (found[2], row[2]):
-                        raise UserError(
-                            f"{other} and {path} give one pair different scores ({found[1]} and {row[1]}), as two "
-                            "models of device or two plans do: move one of the two folders or files away."
-                        )
 
 
 @dataclass(frozen=True)
@@ -383,12 +359,23 @@ def verify_shards(
         yield _verify_plan(place, note, config, count, seed, progress)
 
 
+def _part_of(note: PlanNote, config: RunConfig) -> _Part:
+    """What a plan was made of; of a table that has changed, whatever stands in its place."""
+    number = note.window.number if note.window else 0
+    found = None
+    for found in _parts(config, [note.metric]):
+        if found.window is None or found.window.number == number:
+            break
+    assert found
+    return found
+
+
 def _verify_plan(
     place: Path, note: PlanNote, config: RunConfig, count: int, seed: int, progress: MetricProgress | None
 ) -> Checked:
     metric = load_metric(note.metric, config)
     with plug_in(note.metric):
-        job, device = _sharded([metric], reading(prepare(config), metric).texts), device_of(metric)
+        job, device = _sharded([metric], _part_of(note, config)), device_of(metric)
     if plan_folder(place.parents[1], job.identities[0], job.plan) != place:
         raise UserError(
             f"{place} is not what this machine makes of {note.metric!r}: the data, the code or the model's files are "

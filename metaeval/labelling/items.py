@@ -24,14 +24,14 @@ from metaeval.corpus.pairs import PAIRS_SCHEMA
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
 from metaeval.labelling.claims import TITLES, Claims, claims_of
-from metaeval.own_tables import TABLES, Row, Table, read_table, table_of
+from metaeval.own_tables import TABLES, TEXT_ROLES, Row, Table, read_table, table_of
 from metaeval.reading import json_objects
 from metaeval.stats.arrays import Floats, Ints, codes_of
 
 ROLES: Mapping[str, Sequence[str]] = {
     "id": ("id", "item", "item_id", "citation_id", "pair_id", "citation", "key", "nr", "no", "number"),
-    "statement": ("statement", "claim", "sentence", "hypothesis", "assertion", "fact"),
-    "source": ("source", "passage", "document", "evidence", "context", "reference", "page", "premise", "snippet"),
+    "statement": TEXT_ROLES["statement"],
+    "source": TEXT_ROLES["source"],
     "answer": ("answer_id", "response_id", "answer", "group", "question_id", "question", "query", "prompt", "topic"),
     "system": ("system", "model", "generator"),
 }

@@ -21,10 +21,12 @@ import logging
 import reprlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, write_text
@@ -70,25 +72,50 @@ def manifest_path(path: Path) -> Path:
 
 def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], manifest: Mapping[str, Any]) -> None:
     """Write a score file and its manifest, each whole or not at all. The suffix chooses the format."""
+    with score_writer(path) as add:
+        add(ids, answers)
+    write_manifest(path, manifest)
+
+
+def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest of the score file at `path`."""
+    write_text(manifest_path(path), json.dumps(dict(manifest), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+Add = Callable[[Sequence[str], Sequence[PairScore]], None]
+"""Writes the next rows of a score file: ids, and an answer for each."""
+
+
+@contextmanager
+def score_writer(path: Path) -> Iterator[Add]:
+    """Write a score file some rows at a time; it appears when the block ends. The suffix chooses the format."""
     _check_suffix(path)
-    columns = {
-        "pair_id": list(ids),
+    pyarrow = parquet_library() if path.suffix == ".parquet" else None
+    with atomic_write(path) as file:
+        if pyarrow is None:
+            yield partial(_add_lines, file)
+            return
+        kinds = ("pair_id", "string"), ("score", "double"), ("status", "string"), ("tokens", "int64"), ("cut", "int64")
+        schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in kinds])
+        with pyarrow.parquet.ParquetWriter(file, schema) as writer:
+            yield lambda ids, answers: writer.write_table(pyarrow.table(_columns(ids, answers), schema))
+
+
+def _columns(ids: Sequence[str], answers: Sequence[PairScore]) -> dict[str, Sequence[Any]]:
+    return {
+        "pair_id": ids,
         "score": [answer.score for answer in answers],
         "status": [str(answer.status) for answer in answers],
         "tokens": [answer.tokens for answer in answers],
         "cut": [answer.cut for answer in answers],
     }
-    if path.suffix == ".parquet":
-        pyarrow = parquet_library()
-        with atomic_write(path) as file:
-            pyarrow.parquet.write_table(pyarrow.table(columns), file)
-    else:
-        lines = [
-            json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, allow_nan=False)
-            for row in zip(*columns.values(), strict=True)
-        ]
-        write_text(path, "".join(line + "\n" for line in lines))
-    write_text(manifest_path(path), json.dumps(dict(manifest), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def _add_lines(file: IO[bytes], ids: Sequence[str], answers: Sequence[PairScore]) -> None:
+    columns = _columns(ids, answers)
+    for row in zip(*columns.values(), strict=True):
+        line = json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, allow_nan=False)
+        file.write(f"{line}\n".encode("utf-8", "backslashreplace"))
 
 
 def read_scores(path: Path, columns: Mapping[str, str] | None = None, say: Say = _log.warning) -> list[ScoreFile]:

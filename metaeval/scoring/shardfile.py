@@ -44,10 +44,18 @@ class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class WindowNote(_File):
+    """The rows of a table that a plan is of: window `number`, from 0, of so many. table: SHA-256 of the file."""
+
+    table: str
+    number: int = Field(ge=0)
+    of: int = Field(ge=1)
+
+
 class PlanNote(_File):
     """What plan.json says. blocks, pairs: how many the plan has. shards: tasks that it was cut for, the last time.
 
-    run: the settings of the run, as its manifest would hold them.
+    run: the settings of the run, as its manifest would hold them. window: of a table that is scored in several.
     """
 
     format: Literal["metaeval-plan/1"] = "metaeval-plan/1"
@@ -59,6 +67,7 @@ class PlanNote(_File):
     pairs: int = Field(ge=0)
     shards: int = Field(ge=1)
     run: dict[str, Any]
+    window: WindowNote | None = None
 
 
 class PartBlock(_File):
@@ -88,7 +97,8 @@ def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
 
 def write_note(place: Path, note: PlanNote) -> None:
     """Write plan.json; every task of a plan writes the same."""
-    write_text(place / NOTE, json.dumps(note.model_dump(), indent=1, sort_keys=True) + "\n")
+    values = note.model_dump(exclude={"window"} if note.window is None else None)
+    write_text(place / NOTE, json.dumps(values, indent=1, sort_keys=True) + "\n")
 
 
 def read_note(place: Path) -> PlanNote:

@@ -19,6 +19,9 @@ A table has the same under headings. Several dimensions stand in columns ``gold:
 ``vote`` or ``annotator``, or in rows of one id with a column ``annotator`` whose gold is that annotator's vote. Of the
 other columns, those that hold numbers and verdicts alone are scores, unless the option ``metrics`` names these, and all
 others are fields. Without a column ``group``, a pair, or else each row, is a group of its own.
+
+A table with columns ``source`` and ``statement`` is scored by ``metaeval score -d ratings --data TABLE``, which needs
+no other columns; Parquet may be larger than memory.
 """
 
 from __future__ import annotations

@@ -116,6 +116,10 @@ class Pool(ABC):
             self.close()
             raise
 
+    def forget(self) -> None:
+        """Let the texts of the last job go; workers stay, and keep their metrics for the next one."""
+        self._of, self._job, self._numbers = None, None, ()
+
     def close(self) -> None:
         """End all workers."""
         for child in self._children.values():

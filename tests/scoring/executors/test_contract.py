@@ -14,9 +14,10 @@ import metaeval
 from metaeval import registry
 from metaeval.config import ExecutorConfig
 from metaeval.experiment.executing import worker_pool
+from metaeval.experiment.merging import merge_shards
 from metaeval.experiment.metrics import load_metric, score_in
 from metaeval.experiment.prepared_run import prepare
-from metaeval.experiment.sharding import Shard, export_shard, merge_shards
+from metaeval.experiment.sharding import Shard, export_shard
 from metaeval.scoring.contract import Combination
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.store import ScoreStore

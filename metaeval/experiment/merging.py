@@ -1,0 +1,108 @@
+"""The parts of shards put together: into a score store, where no pair has two scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from metaeval.errors import UserError
+from metaeval.scoring.contract import Status
+from metaeval.scoring.shardfile import Row, part_notes, plans, read_note, read_part
+from metaeval.scoring.store import ScoreStore
+
+_BATCH = 100_000
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What was put into the store for one metric. kept: rows that it had with other last digits, and that stayed."""
+
+    metric: str
+    rows: int
+    new: int
+    kept: int
+    failed: int
+    devices: Sequence[str]
+
+
+def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
+    """Put all parts of a folder into a score store; what it has stays. Done again, it changes nothing.
+
+    Raises `UserError`, and stores nothing, for a file that is no part or of another metric, a block that two parts have
+    with different scores, and a pair that two plans of a metric have so. Rows that are damaged are found when they are
+    read: what was read before them is stored.
+    """
+    by_metric: dict[str, list[Path]] = {}
+    for place in plans(folder):
+        by_metric.setdefault(place.parent.name, []).append(place)
+    for places in by_metric.values():
+        _check_overlaps(places)
+    for places in by_metric.values():
+        places.sort(key=_window_number)  # of a pair that stands in several windows, the first one's score is kept
+        note, counts, devices = read_note(places[0]), Counter[str](), set[str]()
+        for rows in _batches(places, devices):
+            kept = sorted((row for row in rows if row[2] != Status.FAILED), key=itemgetter(0))
+            counts.update(_merge_rows(places[0].parent, note.identity, kept, store))
+            counts.update(failed=len(rows) - len(kept), rows=len(kept))
+        yield Merged(note.metric, counts["rows"], counts["new"], counts["kept"], counts["failed"], sorted(devices))
+
+
+def _window_number(place: Path) -> int:
+    window = read_note(place).window
+    return window.number if window else 0
+
+
+def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[Row]]:
+    """The rows of a metric's parts, some at a time: the store takes many in one transaction faster than few in each."""
+    rows: list[Row] = []
+    for place in places:
+        for path, part in part_notes(place).items():
+            devices.add(part.device)
+            rows += [row for _, own in read_part(path, part) for row in own]
+            if len(rows) >= _BATCH:
+                yield rows
+                rows = []
+    yield rows
+
+
+def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[Row], store: ScoreStore) -> dict[str, int]:
+    try:
+        new = store.add(identity, rows)
+    except ValueError as error:
+        raise UserError(f"{place} holds {error}: delete it, and run the tasks that wrote it again.") from error
+    if new == len(rows):
+        return {"new": new}
+    known = store.find(identity, [row[0] for row in rows])
+    return {"new": new, "kept": sum(tuple(known[row[0]]) != row[1:] for row in rows if row[0] in known)}
+
+
+def _check_overlaps(places: Sequence[Path]) -> None:
+    """Refuse parts of one metric that hold a pair twice with different scores, but for windows of one table.
+
+    Rows are read only where something is there twice.
+    """
+    jobs = {place: note.window.table if (note := read_note(place)).window else str(place) for place in places}
+    several = len(set(jobs.values())) > 1
+    seen: dict[bytes, tuple[Path, Row]] = {}
+    for place in places:
+        note, parts = read_note(place), part_notes(place)
+        times = Counter(block.number for part in parts.values() for block in part.blocks)
+        if any(number >= note.blocks for number in times):
+            raise UserError(f"{place} has parts of more blocks than its plan: delete it, and score it again.")
+        for path, part in parts.items():
+            if not several and all(times[block.number] == 1 for block in part.blocks):
+                continue
+            for block, rows in read_part(path, part):
+                for row in rows if several or times[block.number] > 1 else ():
+                    other, found = seen.setdefault(row[0], (path, row))
+                    if other.parent != place and jobs[other.parent] == jobs[place]:
+                        continue
+                    if found != row and Status.FAILED not in (found[2], row[2]):
+                        raise UserError(
+                            f"{other} and {path} give one pair different scores ({found[1]} and {row[1]}), as two "
+                            "models of device or two plans do: move one of the two folders or files away."
+                        )

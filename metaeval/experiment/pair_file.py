@@ -1,0 +1,176 @@
+"""Pairs of one's own in a table, scored window by window: what `metaeval score -d ratings --data TABLE` reads.
+
+The table has a column of sources and one of statements. A Parquet file may be larger than memory: its rows are taken in
+windows, each of which is planned and scored as a job of its own. Where a window begins depends on the rows alone, so
+that the blocks, and with them the scores, are the same under every executor, number of shards, and after a kill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metaeval.config import RunConfig
+from metaeval.corpus.loading import check_options
+from metaeval.errors import UserError, shown
+from metaeval.experiment.metrics import MetricProgress, load_metric
+from metaeval.experiment.prepared_run import check_rated, find_dataset
+from metaeval.files import sha256_file
+from metaeval.own_tables import RATING_ROLES, TABLES, TEXT_ROLES, Table, read_table, text_of
+from metaeval.reading import parquet_batches, parquet_schema
+from metaeval.scoring.contract import Combination, Metric
+from metaeval.scoring.plan import Texts
+
+WINDOW_ROWS = 1_000_000
+"""Most rows of a window."""
+
+WINDOW_CHARACTERS = 200_000_000
+"""Most characters of a window's texts, a source counted once; one pair may have more."""
+
+BATCH = 10_000
+"""Rows that are read at a time."""
+
+ROLES: Mapping[str, Sequence[str]] = {"id": RATING_ROLES["id"], **TEXT_ROLES}
+
+
+@dataclass
+class Window:
+    """Rows of a table that are one job: their ids and (source, statement) texts. number: of the window, from 0."""
+
+    number: int
+    ids: list[str] = field(default_factory=list)
+    texts: list[Texts] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """A table of pairs. columns: the heading of each role that has one. starts: the row of each window, from 0.
+
+    fingerprint: SHA-256 of the file.
+    """
+
+    path: Path
+    columns: Mapping[str, str]
+    fingerprint: str
+    rows: int
+    starts: tuple[int, ...]
+
+    def windows(self) -> Iterator[Window]:
+        """The windows, one in memory at a time where the last one is let go before the next is asked for."""
+        window = Window(-1)
+        for begins, own, *texts in _placed(self.path, self.columns):
+            if begins:
+                if window.texts:
+                    yield window
+                window = Window(window.number + 1)
+            window.ids.append(own)
+            window.texts.append((texts[0], texts[1]))
+        yield window
+
+    def window(self, number: int) -> Window | None:
+        """One window; None where there are fewer."""
+        return next((window for window in self.windows() if window.number == number), None)
+
+    def shifted(self, progress: MetricProgress | None, number: int) -> MetricProgress | None:
+        """Progress of the whole table, from that of a window's unique pairs."""
+        if progress is None or len(self.starts) == 1:
+            return progress
+        start, end = (*self.starts, self.rows)[number : number + 2]
+
+        def report(metric: str, done: int, total: int) -> None:
+            progress(metric, end if done == total else start + done, self.rows)
+
+        return report
+
+
+def pair_file(config: RunConfig) -> PairFile | None:
+    """The run's table of pairs; None where its data are of another kind.
+
+    The whole file is read once, so that nothing is scored before it is known to be sound. Raises `UserError` for
+    another file, a column less, a row without a text (with its number), and an id that a window has twice.
+    """
+    path = config.data
+    if config.dataset != "ratings" or path is None or not path.is_file():
+        return None
+    check_rated(config)
+    if path.suffix.lower() not in (*TABLES, ".parquet"):
+        raise UserError(
+            f"{path}: pairs to score stand in a table (.parquet, .csv, .tsv or .xlsx) with the columns source and "
+            "statement."
+        )
+    given = {**check_options(find_dataset(config.dataset, config)[0], config.dataset_options), **config.columns}
+    columns = _headings(path).find(ROLES, {role: given[role] for role in ROLES if given.get(role)}, TEXT_ROLES)
+    starts, rows = [], 0
+    seen: dict[str, int] = {}
+    for rows, (begins, own, *_) in enumerate(_placed(path, columns), start=1):
+        if begins:
+            starts.append(rows - 1)
+            seen = {}
+        if "id" in columns and (first := seen.setdefault(own, rows)) != rows:
+            raise UserError(f"{path} row {rows}: id {shown(own)} is that of row {first}; keep one row for each pair.")
+    if not rows:
+        raise UserError(f"{path} holds no rows.")
+    return PairFile(path, columns, sha256_file(path), rows, tuple(starts))
+
+
+def check_windows(table: PairFile, names: Sequence[str], config: RunConfig) -> None:
+    """Refuse metrics whose scores, or whose cost, depend on the job as a whole, where it is cut into windows."""
+    if len(table.starts) < 2:
+        return
+    for name in names:
+        if why := _needs_all(load_metric(name, config)):
+            raise UserError(
+                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
+                f"{WINDOW_ROWS:,} rows: leave it out, or cut the file."
+            )
+
+
+def _needs_all(metric: Metric) -> str:
+    if isinstance(metric, Combination):
+        return "combines the scores of all pairs"
+    if metric.card.corpus_dependent:
+        return "depends on all sources of a job"
+    return "would spend its budget in each window" if "budget" in metric.Options.model_fields else ""
+
+
+def _headings(path: Path) -> Table:
+    if path.suffix.lower() == ".parquet":
+        return Table(str(path), tuple(parquet_schema(path)), ())
+    return read_table(path)
+
+
+def _placed(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[bool, str, str, str]]:
+    """The rows: whether one begins a window, its id, source and statement. A source of a window is one object."""
+    sources: dict[str, str] = {}
+    rows = load = 0
+    for number, (own, source, statement) in enumerate(_rows(path, columns), start=1):
+        if not (isinstance(source, str) and isinstance(statement, str)):
+            role, cell = ("statement", statement) if isinstance(source, str) else ("source", source)
+            said = "blank" if cell is None else shown(cell)
+            raise UserError(f"{path} row {number}: {columns[role]} is {said}; it must be a text.")
+        size = len(statement) + (0 if source in sources else len(source))
+        begins = number == 1 or rows == WINDOW_ROWS or load + size > WINDOW_CHARACTERS
+        if begins:
+            sources, rows, load, size = {}, 0, 0, len(statement) + len(source)
+        rows, load = rows + 1, load + size
+        yield begins, text_of(own) or f"row {number}", sources.setdefault(source, source), statement
+
+
+def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[Any, Any, Any]]:
+    """(id, source, statement) of each row; None for a cell that is blank, and for an id where there is no column."""
+    if path.suffix.lower() != ".parquet":
+        for row in read_table(path).rows:
+            source, statement = (row.text(columns[role]) or None for role in TEXT_ROLES)
+            yield row.text(columns["id"]) if "id" in columns else None, source, statement
+        return
+    before = 0
+    for batch in parquet_batches(path, list(dict.fromkeys(columns.values())), BATCH):
+        try:
+            cells = {role: batch.column(heading).to_pylist() for role, heading in columns.items()}
+        except UnicodeDecodeError as error:
+            rows = f"rows {before + 1:,} to {before + batch.num_rows:,}"
+            raise UserError(f"{path} {rows}: a text is not UTF-8 ({error.reason}).") from error
+        before += batch.num_rows
+        yield from zip(cells.get("id") or [None] * batch.num_rows, cells["source"], cells["statement"], strict=True)

@@ -1,0 +1,231 @@
+"""Tables of pairs: scored window by window, in shards, with workers and after a kill, to the same bytes."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
+
+from metaeval.experiment import pair_file  # noqa: E402
+from metaeval.scoring.engine import score_pairs  # noqa: E402
+from metaeval.scoring.scorefile import read_scores  # noqa: E402
+from tests.scoring.executors.job import begun  # noqa: E402
+from tests.scoring.executors.toys import Company  # noqa: E402
+
+TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
+DATA = ["-d", "ratings", "--data", "pairs.parquet"]
+ROWS = 70
+WINDOW = 30
+
+
+@pytest.fixture(autouse=True)
+def folder(cli, tmp_path, monkeypatch):
+    """A folder with metrics of one's own; a window has 30 rows."""
+    shutil.copy(TOYS, tmp_path)
+    monkeypatch.delitem(sys.modules, "toys", raising=False)
+    monkeypatch.setattr(pair_file, "WINDOW_ROWS", WINDOW)
+    monkeypatch.setattr(pair_file, "BATCH", 7)
+
+
+def made(rows=ROWS, **changed):
+    """Columns of a table: sources of two to five rows, some of them again in a later window; row 60 is row 3 again."""
+    source = [f"Bridge {n // 4 % 9} {'x' * (n // 4 % 5)} was opened." for n in range(rows)]
+    statement = [f"It opened{'!' * (n % 7)} {n}" for n in range(rows)]
+    if rows > 60:
+        source[60], statement[60] = source[3], statement[3]
+    table = {"id": [f"r{n}" for n in range(rows)], "source": source, "statement": statement}
+    table |= {"group": [f"g{n // 4}" for n in range(rows)], "gold": [float(n * 7 % 3) for n in range(rows)]}
+    return table | changed
+
+
+def write(columns, path="pairs.parquet", row_group_size=11):
+    pq.write_table(pyarrow.table(columns), path, row_group_size=row_group_size)
+    return columns
+
+
+def stored(path):
+    with closing(sqlite3.connect(path)) as file:
+        return set(file.execute("SELECT pair, score, status, tokens, cut, checksum FROM scores"))
+
+
+def score(cli, *words, metrics="overlap,toys:Company", out="out"):
+    ended = cli("score", "-m", metrics, *DATA, "-o", out, "-q", *words)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def answers(path):
+    (file,) = read_scores(path)
+    return file.answers
+
+
+def test_each_window_is_planned_and_scored_as_a_job(cli, monkeypatch):
+    table = write(made())
+    score(cli)
+    found = answers(Path("out/toys.Company.jsonl"))
+    assert list(found) == table["id"]
+    pairs = list(zip(table["source"], table["statement"], strict=True))
+    expected = []
+    for first in range(0, ROWS, WINDOW):
+        expected += score_pairs(Company(Company.Options()), pairs[first : first + WINDOW]).answers
+    expected[60] = expected[3]  # what an earlier window has scored is not scored again
+    assert list(found.values()) == expected
+    monkeypatch.setattr(pair_file, "WINDOW_ROWS", ROWS)
+    score(cli, "--store", "whole.sqlite", out="whole")
+    whole = score_pairs(Company(Company.Options()), pairs).answers
+    assert list(answers(Path("whole/toys.Company.jsonl")).values()) == whole != expected
+    assert Path("whole/overlap.jsonl").read_bytes() == Path("out/overlap.jsonl").read_bytes()
+
+
+def test_row_groups_and_formats_change_nothing(cli):
+    columns = made()
+    write(columns)
+    score(cli, "--format", "parquet")
+    write(columns, row_group_size=64)
+    score(cli, "--store", "again.sqlite", out="again")
+    assert answers(Path("out/toys.Company.parquet")) == answers(Path("again/toys.Company.jsonl"))
+
+
+def test_windows_end_where_texts_are_many(cli, monkeypatch):
+    write(made())
+    monkeypatch.setattr(pair_file, "WINDOW_CHARACTERS", 300)
+    from metaeval.config import RunConfig
+
+    table = pair_file.pair_file(RunConfig(dataset="ratings", data=Path("pairs.parquet")))
+    sizes = []
+    for window in table.windows():
+        sizes.append(sum(map(len, {source for source, _ in window.texts})) + sum(len(one) for _, one in window.texts))
+    assert len(table.starts) == len(sizes) > 3
+    assert max(sizes) <= 300 < min(map(sum, pairwise(sizes)))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_shards_give_the_same_bytes(count, cli):
+    write(made())
+    score(cli, "--store", "plain.sqlite")
+    for index in reversed(range(count)):
+        score(cli, "--shard", f"{index}/{count}", out="shards")
+    status = cli("shards", "status", "shards")
+    assert status.code == 0
+    assert "window 2 of 3" in status.out
+    merged = cli("shards", "merge", "shards", "--store", "merged.sqlite")
+    assert merged.code == 0, merged.err
+    assert stored("merged.sqlite") == stored("plain.sqlite")
+    Path("log").unlink()
+    score(cli, "--store", "merged.sqlite", out="again")
+    assert not Path("log").exists()
+    for name in ("overlap.jsonl", "toys.Company.jsonl", "toys.Company.jsonl.manifest.json"):
+        assert Path("again", name).read_bytes() == Path("out", name).read_bytes()
+    assert cli("shards", "verify", "shards", "-q", "--trust-config").code == 0
+
+
+def test_workers_give_the_same_files(cli):
+    write(made())
+    score(cli)
+    score(cli, "--executor", "local", "-s", "executor.workers=2", "--store", "two.sqlite", out="two")
+    assert Path("two/toys.Company.jsonl").read_bytes() == Path("out/toys.Company.jsonl").read_bytes()
+
+
+def test_windows_that_no_task_has_begun_are_left(cli):
+    write(made())
+    score(cli, "--shard", "0/1", metrics="overlap", out="shards")
+    note = next(path for path in Path("shards").rglob("plan.json") if '"number": 1' in path.read_text())
+    shutil.rmtree(note.parent)
+    status = cli("shards", "status", "shards")
+    assert status.code == 1
+    assert "overlap: 1 of 3 windows are not begun: --array=0-0" in status.out
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_goes_on(cli, tmp_path):
+    write(made())
+    score(cli, "--store", "plain.sqlite", metrics="toys:Company", out="plain")
+    blocks = len(begun())
+    Path("log").unlink()
+    words = ["score", "-m", "toys:Company", *DATA, "-o", "out", "-q", "-s", "metric_options.toys:Company.pause=0.2"]
+    code = f"import sys; from metaeval.experiment import pair_file; pair_file.WINDOW_ROWS = {WINDOW}; "
+    code += f"sys.argv[1:] = {words!r}; from metaeval.cli.app import main; main()"
+    for times in (2, blocks // 2):  # in the first window, and in a later one
+        run = subprocess.Popen([sys.executable, "-c", code])
+        before = len(begun()) if Path("log").exists() else 0
+        deadline = time.monotonic() + 120
+        while not Path("log").exists() or len(begun()) < before + times:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+        assert not Path("out/toys.Company.jsonl").exists()
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert Path("out/toys.Company.jsonl").read_bytes() == Path("plain/toys.Company.jsonl").read_bytes()
+    assert stored("results/scores.sqlite") == stored("plain.sqlite")
+    assert blocks <= len(begun()) <= blocks + 2
+
+
+def without(columns, *names):
+    return {name: values for name, values in columns.items() if name not in names}
+
+
+def last(columns, name, value):
+    """The columns with another value in the 66th row."""
+    return columns | {name: [*columns[name][:65], value, *columns[name][66:]]}
+
+
+FAULTS = {
+    "row 66: source is blank": last(made(), "source", None),
+    'row 66: id "r62" is that of row 63': last(made(), "id", "r62"),
+    "row 1: statement is 3; it must be a text": made(statement=[3] * ROWS),
+    "has no column for the statement": without(made(), "statement"),
+}
+
+
+@pytest.mark.parametrize("message", FAULTS)
+def test_a_wrong_table_is_refused_before_anything_is_scored(message, cli):
+    write(FAULTS[message])
+    ended = cli("score", "-m", "toys:Company", *DATA, "-q")
+    assert ended.code == 2
+    assert message in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert not Path("log").exists()
+
+
+def test_text_that_is_no_text_is_refused(cli):
+    columns = made()
+    raw = pyarrow.array([one.encode() for one in columns["source"][:-1]] + [b"\xff"], pyarrow.binary())
+    write(columns | {"source": raw.view(pyarrow.string())})
+    ended = cli("score", "-m", "overlap", *DATA, "-q")
+    assert ended.code == 2
+    assert "a text is not UTF-8" in ended.err
+
+
+@pytest.mark.parametrize("more", [[], ["--shard", "0/2"]])
+def test_a_metric_that_needs_all_pairs_is_refused(more, cli):
+    write(made())
+    ended = cli("score", "-m", "overlap,bm25", *DATA, "-q", *more)
+    assert ended.code == 2
+    assert "'bm25' depends on all sources of a job" in ended.err
+    assert "3 windows" in ended.err
+    write(made(WINDOW))
+    score(cli, *more, metrics="bm25")
+
+
+def test_other_headings_and_other_tables_are_read(cli):
+    columns = made(WINDOW)
+    write(columns)
+    score(cli, metrics="overlap")
+    named = {"Nr": columns["id"], "Satz": columns["statement"], "passage": columns["source"]}
+    lines = [",".join(named), *(",".join(f'"{cell}"' for cell in row) for row in zip(*named.values(), strict=True))]
+    Path("pairs.csv").write_text("\n".join(lines), encoding="utf-8")
+    words = ["-d", "ratings", "--data", "pairs.csv", "--map", "statement=Satz", "--map", "id=Nr"]
+    ended = cli("score", "-m", "overlap", *words, "-q", "-o", "csv")
+    assert ended.code == 0, ended.err
+    assert answers(Path("csv/overlap.jsonl")) == answers(Path("out/overlap.jsonl"))
