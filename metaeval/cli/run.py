@@ -12,7 +12,7 @@ from metaeval.cli import options as opt
 from metaeval.cli.next_step import next_step
 from metaeval.cli.output import say, say_rest, say_text, show_findings
 from metaeval.cli.progress import scoring_progress
-from metaeval.errors import unknown
+from metaeval.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
@@ -41,7 +41,7 @@ def run(given: opt.Given) -> None:
       metaeval run -m llm-discrete --dry-run    (what it would ask and cost)
     """
     from metaeval.experiment.metrics import able_defaults
-    from metaeval.experiment.run import plan, requests_of
+    from metaeval.experiment.run import requests_of
 
     chosen = able_defaults(given.run())
     if given.requests is not None:
@@ -50,14 +50,22 @@ def run(given: opt.Given) -> None:
     if not given.dry_run:
         _run(chosen, given)
         return
-    for part in plan(chosen):
+    _show_plan(chosen)
+
+
+def _show_plan(config: RunConfig) -> None:
+    from metaeval.experiment.run import plan
+
+    for part in plan(config):
         stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"
         left = part.pairs - (part.stored or 0)
         say(f"{part.name}: {part.pairs:,} pairs, {stored}, {left:,} to score ({part.state})")
         if part.estimate:
             say(f"  {part.estimate}")
-        elif part.blocks and not chosen.executor.alone:
+        elif part.blocks and not config.executor.alone:
             say(f"  {part.blocks:,} blocks (the most workers that have work), about {part.tokens:,} tokens")
+        if part.time:
+            say(f"  time: {part.time}")
     say("Nothing was scored, fetched or paid for.")
 
 
@@ -117,7 +125,7 @@ def _sheets(config: RunConfig, given: opt.Given, by: str | None, annotators: boo
     close([panel], "evaluate", sheets, written)
 
 
-@opt.takes("config metrics dataset split data columns unit pool store budget requests batch rehash set quiet")
+@opt.takes("config metrics dataset split data columns unit pool store budget requests batch dry_run rehash set quiet")
 def score(
     given: opt.Given,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the score files.", metavar="FOLDER")] = Path(
@@ -157,6 +165,11 @@ def score(
     run_config = able_defaults(given.run())
     if given.requests is not None:
         say(requests_of(run_config, given.requests))
+        return
+    if given.dry_run:
+        if task is not None:
+            raise UserError("--dry-run tells of the whole job: leave --shard out.")
+        _show_plan(run_config)
         return
     with scoring_progress(given.quiet) as progress:
         lines = (

@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
+from metaeval.experiment.pace import timed
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import Execute, Recipe
@@ -34,7 +35,7 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
     if config.executor.alone:
         yield None
         return
-    workers, devices = config.executor.workers, _devices(config.executor.devices)
+    workers, devices = config.executor.workers, devices_of(config.executor.devices)
     if devices and workers not in (0, len(devices)):
         raise UserError(
             f"executor.workers is {workers} and executor.devices names {len(devices)}: one process runs on "
@@ -46,7 +47,7 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
         yield processes
 
 
-def _devices(asked: Sequence[str]) -> list[str]:
+def devices_of(asked: Sequence[str]) -> list[str]:
     """CUDA devices by number, each of them there; `UserError` names the allowed ones."""
     if not asked:
         return []
@@ -67,10 +68,16 @@ def _devices(asked: Sequence[str]) -> list[str]:
 
 
 def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
-    """Where metrics that share a job are scored: in the pool, but for a metric that one process alone may run."""
+    """Where metrics that share a job are scored: in the pool, but for a metric that one process alone may run.
+
+    How fast they are is kept.
+    """
     if pool is None or any(metric.where == "driver" for metric in metrics):
-        return Work(metrics).run
-    return partial(pool.run, recipe_of(names, metrics, config))
+        return timed(Work(metrics).run, metrics)
+    asked = partial(pool.run, recipe_of(names, metrics, config))
+    if config.executor.name == "ray":  # its workers may be on other machines
+        return asked
+    return timed(asked, metrics, pool.size, pool.size if config.executor.devices else 1)
 
 
 def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Recipe:

@@ -29,9 +29,10 @@ from metaeval.experiment.columns import (
 from metaeval.experiment.counted_ratings import counted_file, evaluate_counted
 from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import Asked, evaluate, find_protocols, named_protocols, readable_protocols
-from metaeval.experiment.executing import worker_pool
+from metaeval.experiment.executing import devices_of, worker_pool
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
 from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in, score_in
+from metaeval.experiment.pace import known_pace, tokens_of, told
 from metaeval.experiment.pair_file import PairFile, check_windows, pair_file
 from metaeval.experiment.prepared_run import (
     Frame,
@@ -195,6 +196,7 @@ class Planned:
 
     stored is None where it cannot be told (the checkpoint is not here); estimate is empty where it is only time.
     blocks: those of the plan that lack a score. tokens: of the texts of what is left; four characters count as one.
+    time: what that takes, if it was measured here, and what the estimate rests on; empty for what costs more than time.
     """
 
     name: str
@@ -204,6 +206,7 @@ class Planned:
     estimate: str
     blocks: int
     tokens: int
+    time: str
 
 
 def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
@@ -211,12 +214,21 @@ def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
 
     Raises `UserError` for everything that the run itself would refuse before it scores.
     """
+    devices = len(devices_of(config.executor.devices))
     for left in _left(config, corpus):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
-        tokens = sum(len(text) for side in left.texts for text in side) // 4
-        said = "" if cost is None else str(cost)
-        yield Planned(left.name, left.state, left.pairs, left.stored, said, left.blocks, tokens)
+            pace = None if left.stored is None or cost is not None else known_pace(left.metric)
+        tokens = tokens_of(*left.texts)
+        said, time = "" if cost is None else str(cost), ""
+        if pace and left.blocks:
+            time = told(pace, tokens, left.blocks, config.executor, devices)
+        elif left.blocks and cost is None and not config.executor.alone:
+            time = _TIME_UNKNOWN.format(left.name)
+        yield Planned(left.name, left.state, left.pairs, left.stored, said, left.blocks, tokens, time)
+
+
+_TIME_UNKNOWN = "not known here: score some pairs first, as 'metaeval score -m {}' does with the shipped corpus"
 
 
 def requests_of(config: RunConfig, path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,10 +16,11 @@ from metaeval.experiment.columns import FILE_PREFIX, check_names
 from metaeval.experiment.executing import executed, package_versions, worker_pool
 from metaeval.experiment.metrics import MetricProgress, load_metric, metric_groups, plug_in
 from metaeval.experiment.notice import Notice, noticed
+from metaeval.experiment.pace import device_of
 from metaeval.experiment.pair_file import check_windows, pair_file
 from metaeval.experiment.prepared_run import Job, prepare
 from metaeval.files import sha256_json
-from metaeval.reading import parquet_library, read_text
+from metaeval.reading import parquet_library
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import context_of, job_identity
 from metaeval.scoring.executors.contract import Task
@@ -229,21 +229,6 @@ def _plan_note(name: str, identity: Mapping[str, Any], job: _Sharded, shard: Sha
         run=config.model_dump(mode="json"),
         window=job.window,
     )
-
-
-def device_of(metric: Metric) -> str:
-    """The model of the device that a metric computes on, in words."""
-    device = str(getattr(metric, "device", "cpu"))
-    if device.startswith("cuda"):
-        import torch
-
-        return str(torch.cuda.get_device_name(device))
-    try:
-        lines = read_text(Path("/proc/cpuinfo")).splitlines()
-    except UserError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return f"{device}: {next(named, platform.processor() or platform.machine())}"
 
 
 @dataclass(frozen=True)

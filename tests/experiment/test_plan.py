@@ -5,8 +5,12 @@ import pytest
 import metaeval
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
+from metaeval.experiment import pace
 from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.pace import Pace, duration, told
 from metaeval.experiment.run import plan
+from metaeval.reading import read_object
+from metaeval.scoring.executors.contract import Context, Done, Task
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +56,70 @@ def test_the_budget_reaches_the_metrics_that_cost_money_and_no_others():
     assert "budget" not in type(load_metric("overlap", config).options).model_fields
     own = RunConfig(budget=2.5, metric_options={"llm-discrete": {"budget": 1.0}})
     assert load_metric("llm-discrete", own).options.budget == 1.0
+
+
+@pytest.mark.parametrize(
+    ("executor", "devices", "said"),
+    [
+        # 12,000 tokens at 600 in 3 s, 200 a second, are 60 s.
+        ({}, 0, "about 60 s: 200 tokens a second, measured here in 3.0 s (cpu: X)"),
+        (
+            {"workers": 4},
+            0,
+            "about 60 s: 200 tokens a second, measured here in 3.0 s (cpu: X); the workers share this machine's cores",
+        ),
+        ({"devices": "0,1"}, 2, "about 30 s, if each of 2 workers is as fast as what was measured: 200"),
+        ({"name": "ray", "workers": "8:64"}, 0, "about 12 s, if each of 5 workers is as fast as"),  # in five blocks
+        ({"name": "ray"}, 0, "about 60 s, if one worker is as fast as"),
+    ],
+)
+def test_a_time_says_what_it_rests_on_and_takes_for_granted(executor, devices, said):
+    config = RunConfig(executor=executor).executor
+    assert told(Pace(600, 3.0, "cpu: X"), 12_000, 5, config, devices).startswith(said)
+
+
+def test_times_are_in_words():
+    seconds = (0.2, 59, 89, 90, 600, 5400, 86_400, 130_000, 1_000_000)
+    words = ["0.2 s", "59 s", "89 s", "1.5 min", "10 min", "1.5 h", "24 h", "1.5 days", "12 days"]
+    assert [duration(one) for one in seconds] == words
+
+
+def test_the_time_of_a_job_is_known_where_some_of_its_metric_was_scored(tmp_path, monkeypatch):
+    def times(**settings):
+        return [part.time for part in plan(RunConfig(metrics=("overlap",), results=tmp_path / "new", **settings))]
+
+    assert times() == [""]
+    assert times(executor={"workers": 2}) == [
+        "not known here: score some pairs first, as 'metaeval score -m overlap' does with the shipped corpus"
+    ]
+    metaeval.run(metrics=("overlap",), protocols=("correlation",), interval={"resamples": 0}, results=tmp_path / "r")
+    (kept,) = read_object(tmp_path / "cache" / "paces.json").values()
+    (part,) = plan(RunConfig(metrics=("overlap",), results=tmp_path / "new"))
+    assert kept["tokens"] < part.tokens  # the first block is not counted
+    rate = f"{kept['tokens'] / kept['seconds']:,.0f} tokens a second"
+    assert part.time.startswith(f"about {duration(part.tokens * kept['seconds'] / kept['tokens'])}: {rate}")
+    other = RunConfig(
+        metrics=("overlap",), results=tmp_path / "new", metric_options={"overlap": {"content_only": False}}
+    )
+    assert [one.time for one in plan(other)] == [""]  # another metric
+    monkeypatch.setattr(pace, "device_of", lambda _: "cpu: another")
+    assert times() == [""]
+
+
+def test_what_is_measured_behind_the_first_blocks_is_kept_unless_it_rests_on_less(monkeypatch):
+    clock = iter(range(0, 10_000, 100))
+    metric = load_metric("overlap", None)
+    tasks = [Task(number, (), [("s" * 30, "t" * 10)] * 4, (0,)) for number in range(5)]  # 40 tokens each
+
+    def measured(step, workers=1, devices=1, count=5):
+        monkeypatch.setattr(pace.time, "monotonic", lambda: next(clock) * step / 100)
+        execute = pace.timed(lambda _, given: (Done(task, ()) for task in given), [metric], workers, devices)
+        assert len(list(execute(Context((), ()), tasks[:count]))) == count
+        found = pace.known_pace(metric)
+        return found and found[:2]
+
+    assert measured(1, count=1) is None
+    assert measured(2) == (160, 8.0)  # four blocks behind the first, two seconds each
+    assert measured(1) == (160, 8.0)
+    assert measured(5, workers=2, devices=2) == (120, 30.0)  # of two devices: as many seconds of one
+    assert measured(4) == (160, 16.0)  # ten seconds are enough

@@ -1,0 +1,135 @@
+"""How fast metrics score on this machine: measured whenever they do, kept in the cache, told before a job begins."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from metaeval.cache import cache_folder
+from metaeval.config import ExecutorConfig
+from metaeval.errors import UserError
+from metaeval.files import sha256_json, write_text
+from metaeval.reading import read_object, read_text
+from metaeval.scoring.contract import Metric
+from metaeval.scoring.executors.contract import Context, Done, Execute, Task
+
+_ENOUGH = 10.0
+"""Seconds: what was measured for at least as long replaces what was measured for longer."""
+
+
+class Pace(NamedTuple):
+    """Work that was done, by one device or by all cores of this machine: tokens (see `tokens_of`), seconds, device.
+
+    The start (processes, weights, the first block of each) is in neither.
+    """
+
+    tokens: int
+    seconds: float
+    device: str
+
+
+def tokens_of(sources: Iterable[str], statements: Iterable[str]) -> int:
+    """About how many tokens a metric reads of pairs: four characters count as one."""
+    return sum(len(text) for side in (sources, statements) for text in side) // 4
+
+
+def device_of(metric: Metric) -> str:
+    """The model of the device that a metric computes on, in words."""
+    device = str(getattr(metric, "device", "cpu"))
+    if device.startswith("cuda"):
+        import torch
+
+        return str(torch.cuda.get_device_name(device))
+    try:
+        lines = read_text(Path("/proc/cpuinfo")).splitlines()
+    except UserError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return f"{device}: {next(named, platform.processor() or platform.machine())}"
+
+
+def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices: int = 1) -> Execute:
+    """`execute`, which keeps the pace of the metrics when it ends, however it does.
+
+    devices: that work side by side. Of a job with fewer blocks than show a pace nothing is kept.
+    """
+
+    def run(context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
+        done, tokens, began, last = 0, 0, 0.0, 0.0
+        try:
+            for block in execute(context, tasks):
+                last = time.monotonic()
+                done += 1
+                if done <= workers:  # when so many are done, every worker has started
+                    began = last
+                else:
+                    tokens += tokens_of(*zip(*block.task.pairs, strict=True))
+                yield block
+        finally:
+            if tokens:
+                _keep(metrics, tokens, (last - began) * devices)
+
+    return run
+
+
+def known_pace(metric: Metric) -> Pace | None:
+    """The pace that was measured last on this machine, of this metric with its options; None where none was."""
+    try:
+        found = read_object(_path()).get(_key(metric, device := device_of(metric)))
+        return Pace(int(found["tokens"]), float(found["seconds"]), device) if found else None
+    except (UserError, KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def told(pace: Pace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
+    """How long so many tokens take, what that rests on, and what it takes for granted of several workers.
+
+    devices: that the executor uses; 0 for one, or none.
+    """
+    seconds = tokens * pace.seconds / pace.tokens
+    rests = (
+        f"{pace.tokens / pace.seconds:,.0f} tokens a second, measured here in {duration(pace.seconds)} ({pace.device})"
+    )
+    if not devices and executor.name == "local":
+        shared = "" if executor.alone else "; the workers share this machine's cores"
+        return f"about {duration(seconds)}: {rests}{shared}"
+    count = min(devices or max(executor.workers, 1), max(blocks, 1))
+    each = f"each of {count} workers" if count > 1 else "one worker"
+    return f"about {duration(seconds / count)}, if {each} is as fast as what was measured: {rests}"
+
+
+def duration(seconds: float) -> str:
+    """A time in words, to two digits."""
+    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
+    return f"{seconds:.{0 if seconds >= 10 else 1}f} s"
+
+
+def _path() -> Path:
+    return cache_folder() / "paces.json"
+
+
+def _key(metric: Metric, device: str) -> str:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return sha256_json([metric.identity(), device, cores])[:32]
+
+
+def _keep(metrics: Sequence[Metric], tokens: int, seconds: float) -> None:
+    """Write it down; where that cannot be, it is measured again the next time."""
+    try:
+        known = read_object(_path())
+    except UserError:
+        known = {}
+    for metric in metrics:
+        before = known_pace(metric)
+        if before is None or seconds >= min(before.seconds, _ENOUGH):
+            known = {**known, _key(metric, device_of(metric)): {"tokens": tokens, "seconds": round(seconds, 6)}}
+    with suppress(UserError):
+        write_text(_path(), json.dumps(known, indent=1, sort_keys=True))
