@@ -213,11 +213,13 @@ def fit_gate(
     The promise: at most `max_missed` of unsupported citations are not flagged, with confidence 1 - alpha ("mean": of
     one metric, on average). answers, labels, columns: as in `estimate`. The gate is None where no metric keeps it.
     """
+    from metaeval.experiment.labelling.gate import Terms
     from metaeval.experiment.labelling.gate_fit import fit
 
-    limits = max_missed, max_flagged, max_unsupported, alpha, target
+    limits = {"max_missed": max_missed, "max_flagged": max_flagged, "max_unsupported": max_unsupported}
+    terms = Terms(**limits, alpha=alpha, target=target, promise=promise)
     with notebook_progress() as progress:
-        return fit(answers, labels, metrics, *limits, columns, _config((), settings), progress, promise)
+        return fit(answers, labels, metrics, terms, columns, _config((), settings), progress)
 
 
 def check_gate(

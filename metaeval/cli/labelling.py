@@ -84,7 +84,7 @@ def estimate(
     """
     from metaeval.experiment.job_folder import close_job, job_folder
     from metaeval.experiment.labelling.estimate import estimate as make
-    from metaeval.experiment.labelling.estimate_report import estimate_sheet
+    from metaeval.experiment.labelling.report import estimate_sheet
     from metaeval.experiment.metric_scores import as_metrics
     from metaeval.report.sheet import write_sheet
 
@@ -232,17 +232,18 @@ def gate_fit(
       metaeval gate fit answers.jsonl -l labels.csv -m overlap --max-unsupported 0.15 -o gate.json
     """
     from metaeval.experiment.job_folder import close_job, job_folder
-    from metaeval.experiment.labelling.gate import write_gate
+    from metaeval.experiment.labelling.gate import Terms, write_gate
     from metaeval.experiment.labelling.gate_fit import fit
-    from metaeval.experiment.labelling.gate_report import fit_sentences, fit_sheet
+    from metaeval.experiment.labelling.report import fit_sentences, fit_sheet
     from metaeval.experiment.metric_scores import as_metrics
     from metaeval.report.sheet import write_sheet
 
     named = as_metrics([one.strip() for one in metric.split(",") if one.strip()])
     run = given.run(metrics=tuple(named))
     with scoring_progress(given.quiet) as progress:
-        limits = max_missed, max_flagged, max_unsupported, alpha, target
-        found = fit(answers, labels, named, *limits, _columns(map_), run, progress, promise)
+        limits = {"max_missed": max_missed, "max_flagged": max_flagged, "max_unsupported": max_unsupported}
+        terms = Terms(**limits, alpha=alpha, target=target, promise=promise)
+        found = fit(answers, labels, named, terms, _columns(map_), run, progress)
     sheet = fit_sheet(found)
     folder = job_folder(run.results / "gate", [sheet.data.name], sheet.grid.signatures)
     written = write_sheet(sheet, folder)
@@ -250,7 +251,7 @@ def gate_fit(
         written.append(folder / "gate.json")
         write_gate(found.gate, written[-1])
         write_gate(found.gate, output)
-    for sentence in fit_sentences(found, max_missed, max_flagged, alpha, promise):
+    for sentence in fit_sentences(found):
         say(sentence)
     if not given.quiet:
         show_grids([sheet.grid])
@@ -319,7 +320,7 @@ def gate_check(
       metaeval gate check release.jsonl gate.json --junit gate.xml --markdown pr.md
     """
     from metaeval.experiment.job_folder import close_job, job_folder
-    from metaeval.experiment.labelling import gate_report as report
+    from metaeval.experiment.labelling import report
     from metaeval.experiment.labelling.gate import read_gate
     from metaeval.experiment.labelling.gate_check import check
     from metaeval.files import write_text
@@ -364,7 +365,7 @@ def gate_action(
       metaeval gate action release.jsonl gate.json > .github/workflows/citations.yml
     """
     from metaeval.experiment.labelling.gate import read_gate
-    from metaeval.experiment.labelling.gate_report import workflow
+    from metaeval.experiment.labelling.report import workflow
 
     _columns(map_)
     say_text(workflow(read_gate(gate_file), answers, gate_file.as_posix(), _mapped(map_)), end="")

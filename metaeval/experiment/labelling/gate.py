@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from metaeval.errors import UserError
+from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
 from metaeval.files import sha256_json, write_text
 from metaeval.labelling.items import Items
@@ -21,6 +22,32 @@ from metaeval.stats.risk_control import Promise, design_effect
 
 SCHEMA = "metaeval-gate/1"
 Target = Literal["partial", "full"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a gate is to keep. Raises `UserError` for what is out of range.
+
+    max_missed: most unsupported citations that are not flagged, which alpha may break; promise: with confidence, or
+    "mean", on average. max_flagged: most supported ones that are. max_unsupported: most of a release. target: the
+    lowest level that counts as supported.
+    """
+
+    max_missed: float = 0.1
+    max_flagged: float = 0.5
+    max_unsupported: float = 0.2
+    alpha: float = 0.05
+    target: str = "partial"
+    promise: str = "confidence"
+
+    def __post_init__(self) -> None:
+        for name in ("max-missed", "max-flagged", "alpha"):
+            if not 0 < (value := getattr(self, name.replace("-", "_"))) < 1:
+                raise UserError(f"--{name} is {value:g}; allowed: above 0 and below 1.")
+        check_allowed(self.max_unsupported)
+        for name, allowed in (("target", get_args(Target)), ("promise", get_args(Promise))):
+            if getattr(self, name) not in allowed:
+                raise unknown(name, getattr(self, name), allowed)
 
 
 class _Strict(BaseModel):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.corpus.model import SupportLevel
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
 from metaeval.experiment.labelling.gate import (
     Gate,
     Reference,
-    check_allowed,
+    Terms,
     cleared,
     effective_number,
     looks_of,
@@ -70,6 +70,7 @@ class Fitted(Recorded):
     level that the missing unsupported ones take, as common as they are; None: nothing would do.
     """
 
+    terms: Terms = field(repr=False)
     gate: Gate | None
     candidates: tuple[Candidate, ...]
     needed: int
@@ -84,7 +85,7 @@ class Fitted(Recorded):
     @property
     def records(self) -> Sequence[Mapping[str, Any]]:
         """A mapping a metric: its threshold, what the labels say of it, and whether it is the gate."""
-        from metaeval.experiment.labelling.gate_report import fit_sheet  # which reads what stands here
+        from metaeval.experiment.labelling.report import fit_sheet  # which reads what stands here
 
         return fit_sheet(self).records
 
@@ -93,32 +94,28 @@ def fit(
     answers: Any,
     labels: Any = None,
     metrics: Sequence[str] = ("overlap", "support-mini", "minilm-bertscore"),
-    max_missed: float = 0.1,
-    max_flagged: float = 0.5,
-    max_unsupported: float = 0.2,
-    alpha: float = 0.05,
-    target: str = "partial",
+    terms: Terms | None = None,
     mapping: Mapping[str, str] | None = None,
     config: RunConfig | None = None,
     progress: MetricProgress | None = None,
-    promise: str = "confidence",
 ) -> Fitted:
-    """Find the first of the metrics, and its threshold, that flag all but `max_missed` of unsupported citations.
+    """Find the first of the metrics, the cheapest first, and its threshold, that keep the terms (None: the usual ones).
 
     The promise holds with chance 1 - alpha over labels, the choice of metric (alpha is shared out) and threshold (in a
-    fixed order) included. metrics: the cheapest first. max_flagged: most supported citations that may be flagged.
-    max_unsupported: stored for `check`. target: lowest level that counts as supported. promise: "mean" bounds the
-    missed share of an answer on average, for one metric.
+    fixed order) included; "mean" bounds the missed share of an answer on average, for one metric.
 
-    Raises `UserError` for settings out of range, and for labels without an unsupported, or a supported, citation.
+    Raises `UserError` for metrics that no promise holds for, and for labels without an unsupported, or a supported,
+    citation.
     """
-    _check_settings(metrics, max_missed, max_flagged, max_unsupported, alpha, target, promise)
-    kept = cast(Promise, promise)
+    terms = terms or Terms()
+    max_missed, confident = terms.max_missed, terms.promise == "confidence"
+    _check_metrics(metrics, terms)
     config = (config or RunConfig()).model_copy(update={"metrics": tuple(dict.fromkeys(metrics))})
     items = items_of(answers, mapping)
     own = labels_of(labels, items, mapping)
     found = judged(items, own)
-    bad = _unsupported(found, target)
+    good = (SupportLevel.FULL,) if terms.target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
+    bad = found.label(*good) < 0.5
     there = int(bad.sum())
     if there in (0, bad.size):
         what = "no" if there == 0 else "no other than"
@@ -127,13 +124,12 @@ def fit(
             "label more ('metaeval label')."
         )
     columns = scored(items, config, progress)
-    each = alpha / len(columns)
-    results = [_candidate(items, found, bad, column, max_missed, max_flagged, each, kept) for column in columns]
+    each = terms.alpha / len(columns)
+    results = [_candidate(items, found, bad, column, terms, each) for column in columns]
     first = next((number for number, one in enumerate(results) if one.passes), None)
     gate = None
     if first is not None:
-        limits = max_missed, max_flagged, max_unsupported, alpha
-        gate = _gate(items, own, found, bad, columns[first], results[first], limits, target, config, kept)
+        gate = _gate(items, own, found, bad, columns[first], results[first], terms, config)
     more = [one.more for one in results if one.more is not None]
     rate = there / bad.size
     weight = 1 / found.sample.probability
@@ -141,23 +137,22 @@ def fit(
     effect = design_effect(cleared(columns[0])[found.sample.rows][bad], cluster[bad], weight[bad])
     bad_answers = int(np.unique(cluster[bad]).size)
     read = {"data": items.signed, "labels": f"sha256:{own.fingerprint[:12]}"}
-    promised = {"promise": promise, "max-missed": max_missed, "max-flagged": max_flagged, "target": target}
-    promised |= {"max-unsupported": max_unsupported, "may-fail": alpha, "candidates": ",".join(config.metrics)}
+    named = ("promise", "max-missed", "max-flagged", "target", "max-unsupported")
+    promised = {name: getattr(terms, name.replace("-", "_")) for name in named}
+    promised |= {"may-fail": terms.alpha, "candidates": ",".join(config.metrics)}
     used = versions("metaeval", "numpy", "scipy")
     return Fitted(
+        terms=terms,
         gate=gate,
         candidates=tuple(results),
-        needed=labels_for(max_missed, each) if kept == "confidence" else answers_for_mean(max_missed) or 0,
-        there=there if kept == "confidence" else bad_answers,
-        effective=there / effect if kept == "confidence" else bad_answers,
+        needed=labels_for(max_missed, each) if confident else answers_for_mean(max_missed) or 0,
+        there=there if confident else bad_answers,
+        effective=there / effect if confident else bad_answers,
         wanted=int(np.ceil(min(more) / rate)) if more else None,
         items=items,
         labels=own,
         notes=(
-            (
-                "items",
-                f"{len(items.rows):,} citations of {data_of(items).groups:,} answers; {found.said}",
-            ),
+            ("items", f"{len(items.rows):,} citations of {data_of(items).groups:,} answers; {found.said}"),
             *(("read", text) for text in (*items.notes, *own.notes)),
             *((("annotators", agreed),) if (agreed := agreement(own)) else ()),
         ),
@@ -165,55 +160,26 @@ def fit(
     )
 
 
-def _check_settings(
-    metrics: Sequence[str],
-    max_missed: float,
-    max_flagged: float,
-    max_unsupported: float,
-    alpha: float,
-    target: str,
-    promise: str,
-) -> None:
-    for name, value in (("max-missed", max_missed), ("max-flagged", max_flagged), ("alpha", alpha)):
-        if not 0 < value < 1:
-            raise UserError(f"--{name} is {value:g}; allowed: above 0 and below 1.")
-    check_allowed(max_unsupported)
-    if target not in ("partial", "full"):
-        raise unknown("target", target, ("partial", "full"))
-    if promise not in get_args(Promise):
-        raise unknown("promise", promise, get_args(Promise))
+def _check_metrics(metrics: Sequence[str], terms: Terms) -> None:
     if not metrics:
         raise UserError("No metric is asked for: name at least one, for example -m overlap.")
-    if promise == "mean" and len(dict.fromkeys(metrics)) > 1:
+    if terms.promise == "mean" and len(dict.fromkeys(metrics)) > 1:
         raise UserError(
             f"{len(dict.fromkeys(metrics))} metrics are named; allowed: one, for a promise on the mean does not hold "
             f"after a choice among several: name one, for example -m {metrics[0]}."
         )
 
 
-def _unsupported(found: Judged, target: str) -> Any:
-    good = (SupportLevel.FULL,) if target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
-    return found.label(*good) < 0.5
-
-
-def _candidate(
-    items: Items,
-    found: Judged,
-    bad: Any,
-    column: Column,
-    max_missed: float,
-    max_flagged: float,
-    alpha: float,
-    promise: Promise,
-) -> Candidate:
+def _candidate(items: Items, found: Judged, bad: Any, column: Column, terms: Terms, alpha: float) -> Candidate:
+    max_missed, promise = terms.max_missed, cast(Promise, terms.promise)
     score = cleared(column)
     rows, weight = found.sample.rows, 1 / found.sample.probability
     cluster = items.groups[rows]
     order = threshold_order(score)
     tested, passed = choose_threshold(score[rows], bad * 1.0, weight, cluster, order, max_missed, alpha, promise)
     chosen = tested[passed - 1] if passed else None
-    passes = chosen is not None and chosen.flagged <= max_flagged
-    within = [one for one in tested if one.flagged <= max_flagged and np.isfinite(one.threshold)]
+    passes = chosen is not None and chosen.flagged <= terms.max_flagged
+    within = [one for one in tested if one.flagged <= terms.max_flagged and np.isfinite(one.threshold)]
     best = min(within, key=lambda one: (one.missed, one.threshold), default=None)
     more = None
     if best is not None and not passes:
@@ -239,10 +205,8 @@ def _gate(
     bad: Any,
     column: Column,
     candidate: Candidate,
-    limits: tuple[float, float, float, float],
-    target: str,
+    terms: Terms,
     config: RunConfig,
-    promise: Promise,
 ) -> Gate:
     chosen = candidate.chosen
     if chosen is None:
@@ -255,16 +219,8 @@ def _gate(
         metric=column.name,
         made=made_of(column),
         settings={key: dumped[key] for key in _SETTINGS},
-        threshold=chosen.threshold,
-        target="full" if target == "full" else "partial",
-        max_missed=limits[0],
-        max_flagged=limits[1],
-        max_unsupported=limits[2],
-        alpha=limits[3],
-        promise=promise,
-        bound=chosen.bound,
-        missed=chosen.missed,
-        flagged=chosen.flagged,
+        **asdict(terms),
+        **{name: getattr(chosen, name) for name in ("threshold", "bound", "missed", "flagged")},
         precision=candidate.precision,
         unsupported_labels=chosen.labels,
         supported_labels=float(fine.sum() / effect),

@@ -88,7 +88,7 @@ def _citations(request: pytest.FixtureRequest) -> None:
         raise pytest.UsageError("@pytest.mark.citations takes one file: @pytest.mark.citations('release.jsonl').")
     from metaeval.errors import UserError
     from metaeval.experiment.labelling.gate_check import check
-    from metaeval.experiment.labelling.gate_report import verdict
+    from metaeval.experiment.labelling.report import verdict
 
     gate, run = request.getfixturevalue("citation_gate"), request.getfixturevalue("_gate_run")
     try:

@@ -1,36 +1,79 @@
-"""What a fit and a check of a gate look like: tables and sentences, and for a build JUnit XML and a workflow."""
+"""What estimates, and the fit and the check of a gate, look like: tables, sentences, JUnit XML and a workflow."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from string import Template
 from xml.sax.saxutils import escape, quoteattr
 
 from metaeval import registry
 from metaeval.errors import shown
+from metaeval.experiment.labelling.estimate import Estimate, Estimates
 from metaeval.experiment.labelling.gate import Gate
 from metaeval.experiment.labelling.gate_check import Checked
 from metaeval.experiment.labelling.gate_fit import Candidate, Fitted
 from metaeval.experiment.labelling.scores import data_of
+from metaeval.labelling.measures import LABELS
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.signature import versions
 from metaeval.stats.risk_control import Tested
 
+_SETTINGS: Mapping[str, Scalar] = {"unit": "citation"}
 _PERCENT = results.Column(key="", label="", scale=100, digits=1)
 MOST_LISTED = 50
 """Flagged citations that a JUnit file names."""
 
 
-def fit_sentences(
-    found: Fitted, max_missed: float, max_flagged: float, alpha: float, promise: str = "confidence"
-) -> list[str]:
+HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
+
+
+def estimate_sheet(found: Estimates) -> Sheet:
+    """The table of the estimates: a block a file, and one of the differences."""
+    systems = list(dict.fromkeys(one.system for one in found.found))
+    blocks = [
+        Block(
+            plain(system) if len(systems) > 1 else "",
+            tuple(_line(one) for one in found.found if one.system == system),
+        )
+        for system in systems
+    ]
+    if found.differences:
+        lines = tuple(_line(one, signed=True) for one in found.differences)
+        blocks.append(Block(plain(f"difference: {found.differences[0].system}"), lines))
+    first = found.found[0]
+    return _sheet(
+        "estimate",
+        "Citation quality (%)",
+        found.data,
+        ("share of citations", HEADINGS, blocks),
+        found.records,
+        [Note(*note) for note in found.notes],
+        found.signatures,
+        settings=found.settings,
+        subtitle=f", {first.labels:,} labels, {plain(first.metric)}",
+    )
+
+
+def _line(one: Estimate, signed: bool = False) -> Line:
+    return Line(
+        LABELS[one.measure],
+        (
+            cell(one.value, one.low, one.high, _PERCENT, signed=signed),
+            cell(*one.alone, _PERCENT, signed=signed),
+            Cell(UNDEFINED) if one.metric_only is None else cell(one.metric_only, column=_PERCENT),
+            Cell(f"{one.saved:.0f}"),
+        ),
+    )
+
+
+def fit_sentences(found: Fitted) -> list[str]:
     """What a fit found, in sentences: what the promise needs, and the gate or what would tell."""
-    lines = [_needs(found, max_missed, alpha, promise)]
+    lines = [_needs(found)]
     if found.gate:
         gate = found.gate
         seen = f"{100 * gate.missed:.1f} % of these labels"
@@ -41,16 +84,14 @@ def fit_sentences(
             "flagged is unsupported."
         )
         return lines
-    wanted = (
-        f"about {found.wanted:,} more labels would tell" if found.wanted else _hopeless(found, max_missed, max_flagged)
-    )
+    wanted = f"about {found.wanted:,} more labels would tell" if found.wanted else _hopeless(found)
     lines.append(f"Not good enough with these labels: {wanted}.")
     return lines
 
 
-def _needs(found: Fitted, max_missed: float, alpha: float, promise: str) -> str:
-    most = f"{100 * max_missed:g} %"
-    if promise == "mean":
+def _needs(found: Fitted) -> str:
+    most = f"{100 * found.terms.max_missed:g} %"
+    if found.terms.promise == "mean":
         return (
             f"The promise on the mean (of an answer's unsupported citations at most {most} missed, on average over "
             f"answers and over labels) needs {found.needed} answers with an unsupported label, and no miss; there are "
@@ -62,8 +103,9 @@ def _needs(found: Fitted, max_missed: float, alpha: float, promise: str) -> str:
     many = len(found.candidates)
     tests = f", shared by {many} metrics" if many > 1 else ""
     return (
-        f"The promise (at most {most} of unsupported citations missed, with confidence {100 * (1 - alpha):g} %{tests}) "
-        f"needs {found.needed} unsupported labels without a single miss; there are {labels}."
+        f"The promise (at most {most} of unsupported citations missed, with confidence "
+        f"{100 * (1 - found.terms.alpha):g} %{tests}) needs {found.needed} unsupported labels without a single miss; "
+        f"there are {labels}."
     )
 
 
@@ -72,10 +114,10 @@ def average(gate: Gate) -> str:
     return " on average" if gate.promise == "mean" else ""
 
 
-def _hopeless(found: Fitted, max_missed: float, max_flagged: float) -> str:
+def _hopeless(found: Fitted) -> str:
     best = min((one for one in found.candidates if one.best), key=_missed, default=None)
     if best is None or best.best is None:
-        return f"every threshold flags more than {100 * max_flagged:g} % of the supported"
+        return f"every threshold flags more than {100 * found.terms.max_flagged:g} % of the supported"
     missed, flagged = 100 * best.best.missed, 100 * best.best.flagged
     return (
         f"no number of labels will help these metrics; {plain(best.metric)} misses least, {missed:.0f} % of the "
@@ -100,7 +142,11 @@ def fit_sheet(found: Fitted) -> Sheet:
         "gate-fit",
         "Gate for unsupported citations (%)",
         data_of(found.items),
-        ("metric", ("threshold", "missed", "at most", "recall", "supported flagged", "precision", "promise"), lines),
+        (
+            "metric",
+            ("threshold", "missed", "at most", "recall", "supported flagged", "precision", "promise"),
+            [Block("", tuple(lines))],
+        ),
         records,
         [Note(*note) for note in found.notes]
         + [
@@ -137,23 +183,26 @@ def _sheet(
     name: str,
     title: str,
     data: results.Data,
-    table: tuple[str, tuple[str, ...], list[Line]],
-    records: list[Record],
-    notes: list[Note],
+    table: tuple[str, tuple[str, ...], Sequence[Block]],
+    records: Sequence[Record],
+    notes: Sequence[Note],
     signatures: tuple[str, ...],
+    settings: Mapping[str, Scalar] = _SETTINGS,
+    subtitle: str = "",
 ) -> Sheet:
-    stub, headings, lines = table
+    """A sheet of citations. table: heading of the names, headings of the cells, and blocks."""
+    stub, headings, blocks = table
     return Sheet(
         name=name,
         data=data,
-        settings={"unit": "citation"},
+        settings=settings,
         records=records,
         grid=Grid(
             key=(name, data.name, data.split, "citation"),
             title=title,
-            subtitle=plain(data.name),
+            subtitle=f"{plain(data.name)}{subtitle}",
             headings=headings,
-            blocks=(Block("", tuple(lines)),),
+            blocks=tuple(blocks),
             footer=tuple(notes),
             signatures=signatures,
             stub=stub,
@@ -214,7 +263,7 @@ def check_sheet(found: Checked) -> Sheet:
         "gate-check",
         "Release against the gate (%)",
         data_of(found.items),
-        ("share of citations", ("here", "allowed"), lines),
+        ("share of citations", ("here", "allowed"), [Block("", tuple(lines))]),
         [
             {
                 **{"metric": gate.metric, "threshold": gate.threshold, "gate": gate.hash},
