@@ -17,7 +17,21 @@ import typer
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import analyses, cite, data, explain, labelling, metrics, results, run, shards, store, suite, view
+from metaeval.cli import (
+    analyses,
+    cite,
+    data,
+    explain,
+    labelling,
+    metrics,
+    planning,
+    results,
+    run,
+    shards,
+    store,
+    suite,
+    view,
+)
 from metaeval.cli.output import say
 from metaeval.errors import UserError
 from metaeval.shown import Shown
@@ -108,7 +122,7 @@ app = typer.Typer(
 )
 for command in (
     *(run.run, run.pairs, run.score, run.evaluate, run.table, explain.explain, explain.diff),
-    *(analyses.compare, analyses.power, analyses.certify, analyses.decide, analyses.calibrate),
+    *(analyses.compare, planning.power, planning.certify, analyses.decide, analyses.calibrate),
     *(labelling.label, labelling.estimate),
 ):
     app.command(command.__name__)(command)

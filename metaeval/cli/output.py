@@ -18,6 +18,7 @@ from metaeval.shown import Shown, visible
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from metaeval.cli.options import Given
     from metaeval.experiment.metric_scores import Panel
     from metaeval.report.grid import Grid
     from metaeval.report.measures import Readings
@@ -127,6 +128,16 @@ def close(panels: Sequence[Panel], command: str, sheets: Sequence[Sheet], writte
         write_pairs(panel.source, panel.columns, every[-1])
     close_job(panels[0].config, command, folder, [sheet.data for sheet in sheets], every)
     say_written(sorted(every))
+
+
+def finish(given: Given, panel: Panel, command: str, sheet: Sheet) -> Path:
+    """Write and print the one sheet of a command; returns its folder."""
+    folder = sheet_folder(panel.config.results, command, [sheet])
+    written = write_sheets([sheet], folder)
+    if not given.quiet:
+        show_grids([sheet.grid])
+    close([panel], command, [sheet], written)
+    return folder
 
 
 def say_written(written: Sequence[Path]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from metaeval.errors import UserError
+from metaeval.report.cell_notes import asides, footnotes, letters, marks, not_above, reason_of, tests_controls
 from metaeval.report.grid import (
     CONTROLS,
     UNDEFINED,
@@ -21,21 +22,7 @@ from metaeval.report.grid import (
     value_of,
 )
 from metaeval.report.measures import untested
-from metaeval.report.notes import (
-    asides,
-    cluster,
-    differs,
-    footer,
-    footnotes,
-    in_blocks,
-    letters,
-    marks,
-    not_above,
-    plural,
-    reason_of,
-    settings,
-    tests_controls,
-)
+from metaeval.report.notes import cluster, differs, footer, in_blocks, plural, settings
 from metaeval.report.result import Column, Comparison, Result, Row, Significance, Unit, Value
 
 THREE = Column(key="", label="")

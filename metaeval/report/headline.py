@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from metaeval.report.cell_notes import LEVEL, UNSCORED, letters, marks
 from metaeval.report.cells import cell, legend, rank, units
 from metaeval.report.findings import best_control
 from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank, count, numeral, plain, short
 from metaeval.report.measures import LEVELS, Headline, Readings, headlines, metrics_of, untested
-from metaeval.report.notes import LEVEL, UNSCORED, cluster, letters, marks
+from metaeval.report.notes import cluster
 from metaeval.report.result import Result, Row
 
 ROWS = 12

@@ -1,184 +1,59 @@
-"""The notes of a table: footnotes behind a number, asides below it, and the footer under the whole.
-
-Footnotes tell undefined values, controls that are not beaten, orders of ties and pairs without a score. Asides give a
-value's share of what it could have reached, and what others published for it. The footer gives data, settings, counts
-of pairs, resampling, significance, truncation and warnings.
-"""
+"""The footer of a table: data, settings, counts of pairs, resampling, significance, truncation and warnings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import count as numbers
-from itertools import product
+from collections.abc import Iterable, Mapping, Sequence
 
-from metaeval.report.grid import Note, chance, count, numeral, plain, share, short, span, value_of
+from metaeval.report.cell_notes import aside_notes
+from metaeval.report.grid import Note, chance, count, numeral, plain, share, value_of
 from metaeval.report.measures import LEVELS
-from metaeval.report.result import (
-    FULL_SUPPORT,
-    Column,
-    Comparison,
-    Data,
-    Interval,
-    Result,
-    Row,
-    Significance,
-    Unit,
-    Value,
-)
+from metaeval.report.result import FULL_SUPPORT, Column, Comparison, Data, Interval, Result, Row, Significance, Unit
 
-LEVEL = "†"
-TIED = "‡"
-UNSCORED = "§"
+_METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
 
-# No q: Unicode has no superscript for it, and the terminal prints letters as superscripts.
-_ALPHABET = "abcdefghijklmnoprstuvwxyz"
+FEW_GROUPS = 30
+"""Effective groups below which intervals are known to cover less often than they say (docs/inference.md)."""
 
-_Say = Callable[[Row, Sequence[Column]], str]
+# A longer list of names that share an account is "all others".
+_NAMED = 3
 
 
-def letters(values: Iterable[Value]) -> dict[str, str]:
-    """A letter for each distinct reason, in reading order; cells with the same reason share it."""
-    names = _names()
-    found: dict[str, str] = {}
-    for value in values:
-        reason = reason_of(value)
-        if reason and reason not in found:
-            found[reason] = next(names)
-    return found
-
-
-def reason_of(value: Value) -> str:
-    """Why a value is undefined, or what its protocol notes about it; empty for a plain value."""
-    if value.value is None:
-        return plain(value.note) or "undefined, no reason recorded"
-    return plain(value.note)
-
-
-def marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, ...]:
-    """The marks of one cell: controls, ties, unscored, then the letter of its reason."""
-    value = value_of(row, column)
-    reason = reason_of(value)
-    found = (
-        (LEVEL, bool(_rivals(row, column))),
-        (TIED, _moves(value.ties, value, column)),
-        (UNSCORED, _moves(value.bounds, value, column)),
-        (reasons.get(reason, ""), bool(reason)),
-    )
-    return tuple(mark for mark, holds in found if holds)
-
-
-def footnotes(
-    rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str, level: str
-) -> tuple[Note, ...]:
-    """The footnotes that `marks` points to, one for each mark in use; level: what `LEVEL` means."""
-    ties, bounds = (partial(_spans, kind=kind) for kind in ("ties", "bounds"))
+def footer(result: Result) -> tuple[Note, ...]:
+    """The footer lines in reading order; empty lines are left out."""
+    rows = in_blocks(result.rows)
+    said = _grouped((warning, row) for row in rows for warning in row.warnings)
+    ceiling, published = aside_notes(result)
+    warnings = tuple(("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in said.items())
     notes = (
-        Note(LEVEL, f"{level}:", _items(rows, columns, _level)),
-        Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, columns, ties)),
-        Note(UNSCORED, f"{units} without a score could move the value, [worst..best]:", _items(rows, columns, bounds)),
-    )
-    return (*(note for note in notes if note.items), *(Note(letter, reason) for reason, letter in reasons.items()))
-
-
-def not_above(by_test: bool) -> str:
-    """What the mark of a control that is not beaten means."""
-    return "not shown to be above a control" if by_test else "interval does not lie above that of a control"
-
-
-def tests_controls(result: Result) -> bool:
-    """Whether controls were beaten by a test, and not by intervals as in results of old."""
-    return result.significance is not None and result.significance.controls is not None
-
-
-def _names() -> Iterator[str]:
-    for length in numbers(1):
-        for parts in product(_ALPHABET, repeat=length):
-            yield "".join(parts)
-
-
-def _rivals(row: Row, column: Column) -> list[str]:
-    """A control is never flagged against controls: it is what the metrics are held against."""
-    return row.not_above.get(column.key, []) if row.kind == "metric" else []
-
-
-def _moves(ends: tuple[float, float] | None, value: Value, column: Column) -> bool:
-    """Return whether an end of the span is printed differently from the value."""
-    return ends is not None and any(numeral(end, column) != numeral(value.value, column) for end in ends)
-
-
-def _items(rows: Sequence[Row], columns: Sequence[Column], say: _Say) -> tuple[tuple[str, str], ...]:
-    said = ((plain(row.metric), say(row, columns)) for row in rows)
-    return tuple((name, text) for name, text in said if text)
-
-
-def _level(row: Row, columns: Sequence[Column]) -> str:
-    labels: dict[str, list[str]] = {}
-    for column in columns:
-        if rivals := _rivals(row, column):
-            labels.setdefault(", ".join(plain(rival) for rival in rivals), []).append(plain(column.label))
-    return "; ".join(f"{', '.join(columns_)} ({rivals})" for rivals, columns_ in labels.items())
-
-
-def _spans(row: Row, columns: Sequence[Column], kind: str) -> str:
-    values = [(column, value_of(row, column)) for column in columns]
-    spans = [(column, getattr(value, kind), value) for column, value in values]
-    return ", ".join(
-        f"{plain(column.label)} {span(ends, column)}" for column, ends, value in spans if _moves(ends, value, column)
-    )
-
-
-_REACH = (
-    "share of the most that the same scores, with their own ties, could reach against this gold; "
-    "nothing is said where that is 1"
-)
-_PAPER = "published value of the same metric on the same data"
-
-
-def asides(row: Row, column: Column) -> tuple[str, ...]:
-    """The asides of one cell, the ceiling's first; controls have none, being yardsticks themselves."""
-    return tuple(said for said in (_reach(row, column), _paper(row, column)) if said)
-
-
-def aside_notes(result: Result) -> tuple[Note, ...]:
-    """The footer lines that explain the asides in use by their first, and what a perfect metric would reach."""
-    cells = [(row, column) for row in result.rows for column in result.columns]
-    reach = next(filter(None, (_reach(row, column) for row, column in cells)), "")
-    paper = next(filter(None, (_paper(row, column) for row, column in cells)), "")
-    source = plain(result.published)
-    return (
-        Note("ceiling", f"{reach}: {_REACH}" if reach else ""),
-        Note("perfect metric", _perfect(result.ceilings, result.columns)),
+        Note("data", _data(result.data)),
+        Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
+        _pairs(rows, plural(result.unit)),
+        Note("uncertainty", _interval(result)),
+        Note("few groups", _few_groups(result)),
+        Note("certificate", certificate_text(result)),
+        ceiling,
+        # Kind by kind: continuous Spearman 0.899, Kendall 0.763; binary Spearman 0.962.
+        Note("perfect metric", "; ".join(map(" ".join, values_by_kind(result.ceilings, result.columns)))),
         _perfect_detector(result),
-        Note("published", f"{paper}: {_PAPER}{f' ({source})' if source else ''}" if paper else ""),
+        published,
+        standing(result),
+        Note("truncation", "", _truncation(rows, plural(result.unit))),
+        Note("left out", _counts(result.data.dropped)),
+        Note("evidence", _counts(result.data.evidence)),
+        Note("warnings", "", warnings),
     )
+    return tuple(note for note in notes if note.text or note.items)
 
 
-def _reach(row: Row, column: Column) -> str:
-    value = value_of(row, column)
-    if row.kind == "control" or value.value is None or value.ceiling is None:
-        return ""
-    ceiling = numeral(value.ceiling, column)
-    if value.ceiling <= 0 or ceiling == numeral(1.0, column):
-        return ""
-    percent = round(100 * value.value / value.ceiling)
-    # The share is 100 only where the two numbers print alike.
-    if percent >= 100 and numeral(value.value, column) != ceiling:
-        percent = 99 if value.value < value.ceiling else 101
-    return f"{percent} % of {short(ceiling)}"
+def plural(unit: Unit) -> str:
+    """The plural name of the judged rows. A rating has one text and one source, and no citation."""
+    return "ratings" if unit == "rating" else "pairs"
 
 
-def _paper(row: Row, column: Column) -> str:
-    value = value_of(row, column)
-    if row.kind == "control" or value.published is None:
-        return ""
-    return f"paper {short(numeral(value.published, column))}"
-
-
-def _perfect(ceilings: Mapping[str, Mapping[str, float]], columns: Sequence[Column]) -> str:
-    """Kind by kind: continuous Spearman 0.899, Kendall 0.763; binary Spearman 0.962."""
-    return "; ".join(f"{kind} {text}" for kind, text in values_by_kind(ceilings, columns))
+def in_blocks(rows: Sequence[Row]) -> list[Row]:
+    """Metrics first, then controls, each in the result's order."""
+    return [row for row in rows if row.kind == "metric"] + [row for row in rows if row.kind == "control"]
 
 
 def values_by_kind(found: Mapping[str, Mapping[str, float]], columns: Sequence[Column]) -> tuple[tuple[str, str], ...]:
@@ -208,47 +83,6 @@ def _perfect_detector(result: Result) -> Note:
     )
     text = f"what perfect detectors would score under these labels; {why}"
     return Note("perfect detector", text, values_by_kind(found.values, result.columns))
-
-
-_METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
-
-FEW_GROUPS = 30
-"""Effective groups below which intervals are known to cover less often than they say (docs/inference.md)."""
-
-# A longer list of names that share an account is "all others".
-_NAMED = 3
-
-
-def footer(result: Result) -> tuple[Note, ...]:
-    """The footer lines in reading order; empty lines are left out."""
-    rows = in_blocks(result.rows)
-    said = _grouped((warning, row) for row in rows for warning in row.warnings)
-    warnings = tuple(("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in said.items())
-    notes = (
-        Note("data", _data(result.data)),
-        Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
-        _pairs(rows, plural(result.unit)),
-        Note("uncertainty", _interval(result)),
-        Note("few groups", _few_groups(result)),
-        Note("certificate", certificate_text(result)),
-        *aside_notes(result),
-        standing(result),
-        Note("truncation", "", _truncation(rows, plural(result.unit))),
-        Note("left out", _counts(result.data.dropped)),
-        Note("evidence", _counts(result.data.evidence)),
-        Note("warnings", "", warnings),
-    )
-    return tuple(note for note in notes if note.text or note.items)
-
-
-def plural(unit: Unit) -> str:
-    """The plural name of the judged rows. A rating has one text and one source, and no citation."""
-    return "ratings" if unit == "rating" else "pairs"
-
-
-def in_blocks(rows: Sequence[Row]) -> list[Row]:
-    """Metrics first, then controls, each in the result's order."""
-    return [row for row in rows if row.kind == "metric"] + [row for row in rows if row.kind == "control"]
 
 
 def _data(data: Data) -> str:

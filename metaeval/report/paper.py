@@ -15,6 +15,7 @@ from typing import NamedTuple
 from metaeval.errors import UserError
 from metaeval.files import csv_text, safe_name, write_texts
 from metaeval.report import latex, markdown, terminal
+from metaeval.report.cell_notes import LEVEL, letters, not_above, reason_of, tests_controls
 from metaeval.report.cells import legend, rank, units
 from metaeval.report.formats import tidy_csv
 from metaeval.report.grid import (
@@ -32,17 +33,7 @@ from metaeval.report.grid import (
     value_of,
 )
 from metaeval.report.measures import LEVELS
-from metaeval.report.notes import (
-    LEVEL,
-    cluster,
-    footer,
-    in_blocks,
-    letters,
-    not_above,
-    reason_of,
-    settings,
-    tests_controls,
-)
+from metaeval.report.notes import cluster, footer, in_blocks, settings
 from metaeval.report.result import Column, Data, Result, Row
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")

@@ -6,9 +6,9 @@ import io
 import pytest
 from rich.cells import cell_len
 
+from metaeval.report.cell_notes import asides
 from metaeval.report.cells import lay_out
 from metaeval.report.formats import FORMATS, tidy_csv
-from metaeval.report.notes import asides
 from metaeval.report.result import Column, Data, Interval, Result, Row, Value
 
 PEARSON = Column(key="pearson", label="Pearson r")

@@ -143,7 +143,6 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     measure = protocol.measure(key) if key else headline(protocol, frame, one)
     if why := measure.blind(judged(frame, one)):
         raise UserError(f"{measure.label} cannot tell metrics apart on {frame.name}: {why}.")
-    column = column_of(measure)
     spread, apart = _spread(panel, asked, frame, measure)
     if spread.standard_error is None:
         raise UserError(
@@ -152,82 +151,104 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
     if not all(asked_for):
         raise UserError(f"{one.name} and {other.name} are equal in {measure.label} here: name a --difference.")
-    alpha, groups = panel.config.comparison.alpha, frame.summary.groups
+    alpha, column, cited = panel.config.comparison.alpha, column_of(measure), frame.summary.citations
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
     pilots = _pilots(panel, apart)
     every = [_simulated(task, panel, frame, spread.observed, difference) for difference in asked_for]
-    found_needs = [
-        needs(difference, found, pilots, found_in, rows, frame.summary.citations)
-        for difference, (found, found_in, rows) in zip(asked_for, every, strict=True)
+    plans = [
+        needs(difference, found, pilots, groups, rows, cited)
+        for difference, (found, groups, rows) in zip(asked_for, every, strict=True)
     ]
-    ends = spread.interval(panel.config.interval.level)
-    at_ends = [_at(every[0][0], asked_for[0], abs(end), groups) for end in ends or ()]
-    largest = max(size for found, *_ in every for size in found.simulated)
-    errors = [f"± {200 * found.error:.0f} %" if found.effect else UNDEFINED for found, *_ in every]
-    never = any(need.groups is None for own in found_needs for need in own)
-    low, high = ends or (None, None)
-    records: list[Record] = [
-        {
-            "measure": measure.key,
-            "one": one.name,
-            "other": other.name,
-            "pilot_difference": spread.observed,
-            "pilot_low": low,
-            "pilot_high": high,
-            "standard_error": spread.standard_error,
-            "pilot_groups": groups,
-            "effect_error": known(found.error) if math.isfinite(found.error) else None,
-            **asdict(need),
-        }
-        for (found, *_), own in zip(every, found_needs, strict=True)
-        for need in own
-    ]
-    said = cell(spread.observed, low, high, column, signed=True, spelt=True)
-    size = [count(groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
-    if frame.summary.citations:
-        size.append(count(frame.summary.citations, "citation"))
-    unit = "citations" if frame.summary.citations else "ratings"
-    level = f"{100 * panel.config.interval.level:g} %"
-    headings = ("power now", *(what for _ in POWERS for what in ("groups", unit)))
-    depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
+    headings = ("power now", *(what for _ in POWERS for what in ("groups", "citations" if cited else "ratings")))
     return make_sheet(
         panel,
         frame,
         f"power-{measure.key}",
         f"What it takes to tell {plain(one.name)} from {plain(other.name)}: {plain(measure.label)}",
         {"protocol": protocol.name, **options, "alpha": alpha},
-        ("true difference", headings, [Block("", _lines(found_needs, column))]),
-        records,
+        ("true difference", headings, [Block("", _lines(plans, column))]),
+        _records(panel, frame, measure, spread, every, plans),
         groups=[Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)],
-        notes=[
-            Note("found here", f"{said.number} ({level}: {said.interval}) over {', '.join(size)}"),
-            Note(
-                "the pilot",
-                f"{depends}below the groups stand those for the standard errors of 95 % of pilots whose groups are "
-                "drawn from this one's",
-            ),
-            Note(
-                "simulation",
-                f"{SAMPLES} samples for each of {', '.join(_sizes(every))} groups, whose scores are drawn as for "
-                f"'metaeval certify', with the tables' test at alpha {alpha:g}; in between and beyond, the effect is "
-                f"taken to grow with the root of the number; Monte Carlo error of the groups: {', '.join(errors)}",
-            ),
-            Note(
-                "planning",
-                "groups are what must be added: more rows in the same groups buy less; the new groups are drawn from "
-                "these, with replacement",
-            ),
-            *([Note("not found", f"with up to {largest:,} groups more often than by chance")] if never else []),
-        ],
+        notes=_notes(panel, frame, column, spread, every, plans),
         method=panel.config.interval.method,
     )
+
+
+_Simulated = tuple[Power, int, int]
+"""The power to find a true difference, and the groups and rows of the pilot."""
+
+
+def _records(
+    panel: Panel,
+    frame: Frame,
+    measure: Measure,
+    spread: Spread,
+    every: Sequence[_Simulated],
+    plans: Sequence[Sequence[Need]],
+) -> list[Record]:
+    one, other = panel.columns
+    low, high = spread.interval(panel.config.interval.level) or (None, None)
+    return [
+        {
+            **{"measure": measure.key, "one": one.name, "other": other.name},
+            **{"pilot_difference": spread.observed, "pilot_low": low, "pilot_high": high},
+            "standard_error": spread.standard_error,
+            "pilot_groups": frame.summary.groups,
+            "effect_error": known(found.error) if math.isfinite(found.error) else None,
+            **asdict(need),
+        }
+        for (found, *_), own in zip(every, plans, strict=True)
+        for need in own
+    ]
+
+
+def _notes(
+    panel: Panel,
+    frame: Frame,
+    column: Column,
+    spread: Spread,
+    every: Sequence[_Simulated],
+    plans: Sequence[Sequence[Need]],
+) -> list[Note]:
+    level, data = panel.config.interval.level, frame.summary
+    low, high = spread.interval(level) or (None, None)
+    said = cell(spread.observed, low, high, column, signed=True, spelt=True)
+    size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
+    size += [count(data.citations, "citation")] if data.citations else []
+    first, difference = every[0][0], plans[0][0].difference
+    at_ends = [_at(first, difference, abs(end), data.groups) for end in (low, high) if end is not None]
+    depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
+    sizes = sorted({size for found, *_ in every for size in found.simulated})
+    errors = [f"± {200 * found.error:.0f} %" if found.effect else UNDEFINED for found, *_ in every]
+    never = any(need.groups is None for own in plans for need in own)
+    return [
+        Note("found here", f"{said.number} ({100 * level:g} %: {said.interval}) over {', '.join(size)}"),
+        Note(
+            "the pilot",
+            f"{depends}below the groups stand those for the standard errors of 95 % of pilots whose groups are drawn "
+            "from this one's",
+        ),
+        Note(
+            "simulation",
+            f"{SAMPLES} samples for each of {', '.join(f'{one:,}' for one in sizes)} groups, whose scores are drawn as "
+            f"for 'metaeval certify', with the tables' test at alpha {panel.config.comparison.alpha:g}; in between and "
+            "beyond, the effect is taken to grow with the root of the number; Monte Carlo error of the groups: "
+            f"{', '.join(errors)}",
+        ),
+        Note(
+            "planning",
+            "groups are what must be added: more rows in the same groups buy less; the new groups are drawn from "
+            "these, with replacement",
+        ),
+        *([Note("not found", f"with up to {sizes[-1]:,} groups more often than by chance")] if never else []),
+    ]
 
 
 SAMPLES = 200
 """Samples for each number of groups of a plan."""
 
 
-def _simulated(task: Task, panel: Panel, frame: Frame, observed: float, difference: float) -> tuple[Power, int, int]:
+def _simulated(task: Task, panel: Panel, frame: Frame, observed: float, difference: float) -> _Simulated:
     """The power to find a true difference as far apart around the mean of the two metrics, and the pilot's size."""
     one, other = (judged(frame, column) for column in panel.columns)
     both = both_scored(one, other)
@@ -255,10 +276,6 @@ def _pilots(panel: Panel, apart: Influence | None) -> tuple[float, float] | None
     _, errors = resampled(apart, draws)
     low, high = np.quantile((errors / error) ** 2, [0.025, 0.975])
     return float(low), float(high)
-
-
-def _sizes(every: Sequence[tuple[Power, int, int]]) -> list[str]:
-    return [f"{size:,}" for size in sorted({size for found, *_ in every for size in found.simulated})]
 
 
 def _spread(panel: Panel, asked: Asked, frame: Frame, measure: Measure) -> tuple[Spread, Influence | None]:
