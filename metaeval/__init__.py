@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from metaeval.api import cite, evaluate_scores, generate, load_corpus, load_ratings, pairs, run, score
     from metaeval.config import RunConfig
     from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Rating, Ratings, Statement, SupportLevel
+    from metaeval.groups import data, metrics, results, shards, slurm, store, table
     from metaeval.report.result import Result
     from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
@@ -50,6 +51,7 @@ _HOMES = {
     "metaeval.corpus.model": (
         *("Citation", "Corpus", "Document", "Evidence", "Rating", "Ratings", "Statement", "SupportLevel"),
     ),
+    "metaeval.groups": ("data", "metrics", "results", "shards", "slurm", "store", "table"),
     "metaeval.report.result": ("Result",),
     "metaeval.scoring.contract": ("Metric", "MetricCard", "MetricOptions", "PairScore", "Status"),
 }
@@ -78,6 +80,7 @@ __all__ = [
     "check_gate",
     "cite",
     "compare",
+    "data",
     "decide",
     "diff",
     "estimate",
@@ -90,11 +93,17 @@ __all__ = [
     "label",
     "load_corpus",
     "load_ratings",
+    "metrics",
     "multiverse",
     "pairs",
     "power",
+    "results",
     "run",
     "score",
+    "shards",
+    "slurm",
+    "store",
+    "table",
     "tables",
     "view",
 ]

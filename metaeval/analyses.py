@@ -1,6 +1,6 @@
 """The analyses of the command line as functions of the same names; see `metaeval COMMAND --help` for what they tell.
 
-The two commands of `metaeval gate` are `fit_gate` and `check_gate`.
+The two commands of `metaeval gate` are `fit_gate` and `check_gate`; the other groups of commands are `metaeval.groups`.
 
 Settings have the names of `RunConfig`. Scores come from the score store and go there; nothing else is written, but by
 `view`. Every function raises `metaeval.errors.UserError` (one sentence) for anything wrong in settings, data or scores.

@@ -133,8 +133,13 @@ ALLOWED = {
     ),
     "metaeval.api": ("metaeval.registry", *FROM_PYTHON),
     "metaeval.analyses": ("metaeval.api", *FROM_PYTHON),
+    "metaeval.groups": (
+        *("metaeval.registry", "metaeval.declared", "metaeval.database", "metaeval.llm.replies"),
+        *FROM_PYTHON,
+    ),
     "metaeval.cli": (
         "metaeval",
+        "metaeval.groups",
         "metaeval.cli",
         "metaeval.config",
         "metaeval.declared",
@@ -166,6 +171,7 @@ ALLOWED = {
     ),
     "metaeval.__main__": ("metaeval.cli",),
     "metaeval": (
+        "metaeval.groups",
         "metaeval.analyses",
         "metaeval.api",
         "metaeval.config",

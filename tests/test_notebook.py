@@ -70,6 +70,66 @@ def test_commands_are_functions_of_their_names():
     assert set(metaeval.__all__) >= COMMANDS
 
 
+def test_the_groups_of_commands_have_functions_of_their_names():
+    from metaeval.cli.app import app
+
+    def names_of(group):
+        return {one.name or one.callback.__name__ for one in group.registered_commands}
+
+    groups = {one.name: names_of(one.typer_instance) for one in app.registered_groups}
+    apart = {"cite", "gate"}  # one function `cite`; fit_gate, check_gate and `gate action`, which prints a file
+    for name in groups.keys() - apart:
+        functions = {one for one in dir(getattr(metaeval, name)) if not one.startswith("_")}
+        assert functions == groups[name] - {"serve"}, name
+
+
+def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
+    named = metaeval.data.list().to_frame().set_index("name")
+    assert named.loc["wice", "splits"] == "dev, test"
+    assert dict(metaeval.data.show("mini"))["name"] == "mini"
+    assert is_html(metaeval.data.show("mini")._repr_html_())
+    assert metaeval.data.fetch("mini") == []
+    corpus = metaeval.data.convert("mini", tmp_path / "mini.jsonl")
+    assert metaeval.data.validate(tmp_path / "mini.jsonl") == []
+    assert metaeval.data.verify("wice", tmp_path)[0]["status"] == "missing"
+    assert metaeval.data.audit("mini", [100]).data.name == corpus.name
+
+    assert {"overlap", "worker"} <= set(metaeval.metrics.list().to_frame().name)
+    assert dict(metaeval.metrics.show("overlap", content_only=False))["state"] == "ready"
+    assert metaeval.metrics.verify("overlap").agrees
+
+    latex, text = (metaeval.table(ran[0], form) for form in ("latex", "terminal"))
+    assert "overlap &" in latex
+    assert repr(text) == str(text)
+    assert metaeval.table(ran[0], "csv").count("\n") == 1 + len(ran[0].to_frame())
+    for store, found in metaeval.store.verify(results=settings["results"]).items():
+        assert found.sound, store
+
+
+def test_jobs_and_shards_from_python(tmp_path, settings, ran):
+    from metaeval.config import RunConfig
+    from metaeval.experiment.run import Evaluated, write_run
+    from metaeval.experiment.sharding import export_shard, read_shard
+
+    folder = tmp_path / "results"
+    config = RunConfig(metrics=("overlap",), results=folder)
+    write_run(config, Evaluated(None, (), ran, {}))
+    (job,) = metaeval.results.list(folder)
+    assert "overlap" in repr(metaeval.results.show(results=folder))
+    assert metaeval.table(job["job"], "csv", results=folder).count("protocol,") == 3
+    assert [*metaeval.results.rm("latest", results=folder).values()] == [17]
+    assert metaeval.results.list(folder) == []
+
+    script = metaeval.slurm("overlap", "rouge", tasks=3, chunk={"size": 60}, out=tmp_path)
+    assert "--set metrics=overlap,rouge --set chunk.size=60 --out" in script
+    assert [*export_shard(config, read_shard("0/1"), tmp_path / "shards")]
+    (state,) = metaeval.shards.status(tmp_path / "shards")
+    assert (state.missing, state.note.metric) == ([], "overlap")
+    (merged,) = metaeval.shards.merge(tmp_path / "shards", store=str(tmp_path / "own.sqlite"))
+    assert merged.new == merged.rows == state.rows
+    assert all(one.agrees for one in metaeval.shards.verify(tmp_path / "shards", blocks=1))
+
+
 def test_completing_and_importing_load_nothing_heavy():
     code = "import metaeval, sys; dir(metaeval); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

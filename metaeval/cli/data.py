@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metaeval import registry
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, say_text, say_written, show_card, show_grids, show_list
-from metaeval.config import RunConfig, dataset_variant, variants
-from metaeval.errors import UserError, unknown
+from metaeval.cli.output import say, say_text, say_written, show_card, show_grids, show_records
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.corpus.dataset import SourceFile
+    pass
 
 app = typer.Typer(
     help="Data sets: show, fetch, verify, convert, validate, audit.",
@@ -33,14 +32,9 @@ def list_() -> None:
     Example:
       metaeval data list
     """
-    rows = []
-    for name in registry.names("dataset"):
-        card = registry.find("dataset", name)
-        rows.append((name, ", ".join(card.files), card.title))
-    for name, path in variants("datasets").items():
-        variant = dataset_variant(path)
-        rows.append((name, variant.split or "", f"{variant.dataset}: {variant.note}"))
-    show_list(("name", "splits", "what"), rows)
+    from metaeval.groups import data
+
+    show_records(data.list())
 
 
 @app.command("show")
@@ -51,32 +45,9 @@ def show(name: Name) -> None:
     Example:
       metaeval data show wice
     """
-    from metaeval.experiment.prepared_run import find_dataset
+    from metaeval.groups import data
 
-    card, split, options = find_dataset(name, RunConfig(dataset=name))
-    lines = [
-        ("name", name if name == card.name else f"{name} (variant of {card.name})"),
-        ("title", card.title),
-        ("origin", f"{card.origin} @ {card.commit}" if card.commit else card.origin),
-        ("licence", card.licence),
-        ("citation", card.citation),
-        ("schema", card.schema),
-        ("splits", ", ".join(card.files) + f" (default: {split or card.default_split})"),
-        ("folder", f"{card.folder}/ in a local mirror" if card.folder else ""),
-    ]
-    for key, option in card.options.items():
-        values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
-        lines.append((f"option {key}", f"{option.help}{values}, default {options.get(key, option.default)}"))
-    lines.append(("note", card.note))
-    published: dict[SourceFile, list[str]] = {}
-    for split_name, files in card.files.items():
-        for file in files:
-            published.setdefault(file, []).append(split_name)
-    for file, splits in published.items():
-        size = f"{file.size:,} bytes, " if file.size else ""
-        lines.append(("file", f"{file.name} ({', '.join(splits)}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
-        lines.append(("from", file.url))
-    show_card(lines)
+    show_card(data.show(name))
 
 
 @app.command("fetch")
@@ -89,17 +60,10 @@ def fetch(given: opt.Given, name: Name) -> None:
       metaeval data fetch wice
       metaeval data fetch gensearch --split test
     """
-    from metaeval.corpus.loading import locate
-    from metaeval.experiment.prepared_run import find_dataset
+    from metaeval.groups import data
 
-    split = given.settings.get("split")
-    card, _, _ = find_dataset(name, RunConfig(dataset=name))
-    if split is not None and split not in card.files:
-        raise unknown(f"split of {name}", split, card.files)
-    paths = {
-        file: path for part in ([split] if split else card.files) for file, path in locate(card, part, None).items()
-    }
-    for path in paths.values():
+    paths = data.fetch(name, given.settings.get("split"))
+    for path in paths:
         say(str(path))
     if not paths:
         say(f"{name} has nothing to fetch: it is shipped, or it is your own file.")
@@ -115,16 +79,14 @@ def verify(given: opt.Given, name: Name) -> None:
       metaeval data verify wice --data ../shared/data
       metaeval data verify wice        (what is in the cache)
     """
-    from metaeval.corpus.loading import verify as check
-    from metaeval.experiment.prepared_run import find_dataset
+    from metaeval.groups import data
 
-    card, _, _ = find_dataset(name, RunConfig(dataset=name))
-    rows = check(card, given.settings.get("data"))
+    rows = data.verify(name, given.settings.get("data"))
     for row in rows:
-        say(f"{row.status:<9} {row.path}")
+        say(f"{row['status']:<9} {row['path']}")
     if not rows:
         say(f"{name} has no published files: it is shipped, or it is your own file.")
-    wrong = [row for row in rows if row.status in ("missing", "differs")]
+    wrong = [row for row in rows if row["status"] in ("missing", "differs")]
     if wrong:
         say(
             f"metaeval: {len(wrong)} of {len(rows)} files are missing or differ. To have them fetched into the cache: "

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from itertools import takewhile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metaeval import __version__, registry
-from metaeval.cli.output import aligned, say, say_text, show_card, show_list
-from metaeval.config import metric_variant
-from metaeval.declared import option_docs
+from metaeval import __version__
+from metaeval.cli.output import aligned, say, say_text, show_card, show_records
 from metaeval.errors import UserError
-from metaeval.files import canonical_json
 
 if TYPE_CHECKING:
     from metaeval.experiment.doctor import Diagnosis
@@ -46,11 +43,9 @@ def list_() -> None:
     Example:
       metaeval metrics list
     """
-    from metaeval.experiment.doctor import registered, variant_states
+    from metaeval.groups import metrics
 
-    rows = [(state.name, str(state), state.card.summary if state.card else state.detail) for state in registered()]
-    rows += [(name, str(state), what) for name, what, state in variant_states()]
-    show_list(("name", "state", "what"), rows)
+    show_records(metrics.list())
 
 
 @app.command("show")
@@ -62,47 +57,10 @@ def show(name: Name, set_: Options = None) -> None:
       metaeval metrics show minilm-bertscore
       metaeval metrics show factcc --set folder=models/factcc
     """
-    from metaeval.experiment.doctor import readiness, with_options
-    from metaeval.experiment.metrics import load_metric
-    from metaeval.experiment.prepared_run import variant_path
+    from metaeval.experiment.doctor import with_options
+    from metaeval.groups import metrics
 
-    config, path = with_options(name, set_ or []), variant_path("metric", name)
-    try:
-        metric = load_metric(name, config)
-    except UserError as error:
-        if set_ or name not in registry.names("metric"):
-            raise
-        # Metrics that are nothing without an argument (worker:COMMAND) still have a card.
-        card = registry.find("metric", name).card
-        show_card([*card_lines(asdict(card)), ("needs", str(error))])
-        return
-    state = readiness(name, metric)
-    lines = [("variant", f"{name}: {metric_variant(path).note}")] if path else []
-    lines += [("state", str(state)), *card_lines(asdict(metric.card))]
-    words = option_docs(metric.Options)
-    for option, value in metric.describe_options().items():
-        about = f"  ({words[option]})" if option in words else ""
-        lines.append(("option", f"{option} = {in_words(value)}".rstrip() + about))
-    # It holds the hash of the model's files, which are not fetched for it.
-    known = state.state in ("ready", "needs key")
-    identity = canonical_json(metric.identity()) if known else "known once the model's files are here"
-    show_card([*lines, ("identity", identity)])
-
-
-def card_lines(card: Mapping[str, object]) -> list[tuple[str, str]]:
-    """The fields of a card with their values, in words."""
-    return [(key.replace("_", " "), in_words(value)) for key, value in card.items()]
-
-
-def in_words(value: object) -> str:
-    """A field in words; an empty text for what the metric does not have."""
-    if isinstance(value, tuple):
-        return ", ".join(map(in_words, value))
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}={in_words(one)}" for name, one in value.items())
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
+    show_card(metrics.show(name, **with_options(name, set_ or []).metric_options[name]))
 
 
 @app.command("verify")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -159,6 +159,11 @@ def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]], fit: bool 
     for number, heading in enumerate(headings):
         table.add_column(heading, no_wrap=number == 0, overflow="fold")
     _show(table, rows, None if fit and os.environ.get("COLUMNS") else headings)
+
+
+def show_records(records: Sequence[Mapping[str, str]], **headings: str) -> None:
+    """Print mappings of the same fields as a list. headings: of fields whose name is not what stands above them."""
+    show_list([headings.get(name, name) for name in records[0]], [[*one.values()] for one in records])
 
 
 def show_described(headings: Sequence[str], rows: Sequence[tuple[str, str, str, str]]) -> None:

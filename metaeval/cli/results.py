@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, show_list
+from metaeval.cli.output import say, show_records
 
 app = typer.Typer(
     help="Jobs that are done: list, show, rm.",
@@ -30,21 +30,13 @@ def list_jobs(given: opt.Given) -> None:
       metaeval results list
       metaeval results list --results elsewhere
     """
-    from metaeval.experiment.job_folder import done_jobs
-    from metaeval.experiment.manifest import Kept
+    from metaeval.groups import results
 
     folder = given.run().results
-    jobs = done_jobs(folder)
-    if not jobs:
+    if rows := results.list(folder):
+        show_records(rows, finished="finished (UTC)")
+    else:
         say(f"No job in {folder}/: metaeval run makes one.")
-        return
-    rows = []
-    for job in jobs:
-        changed = sum(kept is not Kept.SAME for kept in job.files.values())
-        state = f"{changed} changed" if changed else "as written"
-        files = f"{len(job.files)}, {state}"
-        rows.append((job.name, job.command, ", ".join(job.metrics), files, job.finished[:16]))
-    show_list(("job", "command", "metrics", "files", "finished (UTC)"), rows)
 
 
 @app.command("show")
@@ -57,17 +49,10 @@ def show(given: opt.Given, job: Job = "latest") -> None:
       metaeval results show
       metaeval results show mini-all-chunk
     """
-    from metaeval.experiment.job_folder import find_job
-    from metaeval.reading import read_text
+    from metaeval.groups import results
 
-    found = find_job(given.run().results, job)
-    say(f"{found.name}: metaeval {found.command}, {found.finished}")
-    for name in found.files:
-        path = found.folder / name
-        if path.suffix == ".txt" and path.is_file():
-            for line in ("", *read_text(path).splitlines()):
-                say(line.rstrip())
-    say(f"Files: {found.folder}/")
+    for line in results.show(job, given.run().results).splitlines():
+        say(line)
 
 
 @app.command("rm")
@@ -85,9 +70,7 @@ def remove(
       metaeval results rm latest
       metaeval results rm mini-all-chunk-1a2b3c4d
     """
-    from metaeval.experiment.job_folder import find_job, remove_job
+    from metaeval.groups import results
 
-    results = given.run().results
-    found = [find_job(results, name) for name in dict.fromkeys(jobs)]
-    for job in {job.name: job for job in found}.values():
-        say(f"Deleted: {job.folder}/ ({remove_job(results, job)} files)")
+    for folder, count in results.rm(*jobs, results=given.run().results).items():
+        say(f"Deleted: {folder}/ ({count} files)")

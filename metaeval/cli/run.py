@@ -208,33 +208,34 @@ def pairs(
     say(f"{count:,} pairs written to {out}")
 
 
+@opt.takes("results")
 def table(
-    file: Annotated[Path, typer.Argument(help="Result file (results/.../*.json).", metavar="RESULT")],
+    given: opt.Given,
+    of: Annotated[
+        str, typer.Argument(help="Result file (results/.../*.json), or a job: latest ...", metavar="RESULT|JOB")
+    ],
     format: Annotated[
         str, typer.Option("--format", "-f", help="Format: terminal, markdown, latex or csv.")
     ] = "terminal",
     controls: Annotated[bool, typer.Option("--controls", help="LaTeX: with the controls too.")] = False,
 ) -> None:
-    """Print a result file as a table.
+    """Print a result file, or each result of a job, as a table.
 
     \b
     Examples:
+      metaeval table latest
       metaeval table results/latest/classification.json
       metaeval table results/latest/retrieval.json --format latex > retrieval.tex
     """
-    from metaeval.report import latex
-    from metaeval.report.cells import lay_out
-    from metaeval.report.formats import find_format
-    from metaeval.report.result import load_result
+    from metaeval.experiment.explaining.job_files import results_of
+    from metaeval.report.formats import find_format, table_text
 
-    form = find_format(format)
-    result = load_result(file)
+    find_format(format)
+    found = results_of(of, given.run().results)
     if format == "terminal":
-        _show([result])
-    elif format == "latex":
-        say_text(latex.table_of(lay_out(result), controls), end="")
+        _show(found)
     else:
-        say_text(form.render(result), end="")
+        say_text("\n".join(table_text(result, format, controls) for result in found), end="")
 
 
 def _run(

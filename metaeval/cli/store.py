@@ -10,7 +10,6 @@ import typer
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say
-from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.database import Database, Verified
@@ -42,8 +41,10 @@ def verify(given: opt.Given, replies: Replies = None) -> None:
       metaeval store verify
       metaeval store verify --store shared/scores.sqlite
     """
+    from metaeval.groups import stores
+
     verdicts = []
-    for store in _stores(given, replies):
+    for store in stores(replies, **given.settings):
         found = store.verify()
         verdicts.append(found.sound)
         for line in _said(store, found):
@@ -78,8 +79,10 @@ def compact(given: opt.Given, replies: Replies = None) -> None:
     Example:
       metaeval store compact --store shared/scores.sqlite
     """
+    from metaeval.groups import stores
+
     broken = False
-    for store in _stores(given, replies):
+    for store in stores(replies, **given.settings):
         done = store.compact()
         if done.saved:
             broken = True
@@ -89,22 +92,3 @@ def compact(given: opt.Given, replies: Replies = None) -> None:
         say(f"{store.path}: {done.removed:,} damaged {store.table} deleted; {sizes}")
     if broken:
         raise typer.Exit(1)
-
-
-def _stores(given: opt.Given, replies: Path | None) -> Iterator[Database]:
-    """The stores that are there, each open until the next one is asked for; `UserError` for one that is not."""
-    from metaeval.llm.replies import ReplyStore, replies_path
-    from metaeval.scoring.store import ScoreStore
-
-    kinds: dict[Path, type[Database]] = {}
-    scores = given.run().store_path
-    if scores.exists() or "store" in given.settings or replies is None:
-        kinds[scores] = ScoreStore
-    if replies is not None or replies_path(None).exists():
-        kinds[replies_path(replies)] = ReplyStore
-    for path, kind in kinds.items():
-        if not path.is_file():
-            raise UserError(f"There is no {kind.kind.lower()} {path}: name the file with --store or --replies.")
-    for path, kind in kinds.items():
-        with kind(path) as store:
-            yield store

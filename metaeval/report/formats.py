@@ -88,6 +88,12 @@ def find_format(name: str) -> Format:
     return FORMATS[name]
 
 
+def table_text(result: Result, name: str, controls: bool = False) -> str:
+    """A result in the format of that name. controls: LaTeX with the controls too."""
+    form = find_format(name)
+    return latex.table_of(lay_out(result), controls) if name == "latex" else form.render(result)
+
+
 def write_tables(result: Result, stem: Path, names: Iterable[str] = tuple(FORMATS)) -> list[Path]:
     """Write `stem` plus each format's suffix and return the paths; an unknown name writes nothing."""
     formats = [find_format(name) for name in names]

@@ -62,6 +62,28 @@ class Records(list[dict[str, Any]]):
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}"
 
 
+class Card(list[tuple[str, str]]):
+    """Labelled texts, such as a metric's licence; those without a text are left out."""
+
+    def __init__(self, lines: Iterable[tuple[str, str]]) -> None:
+        super().__init__((label, text) for label, text in lines if text)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{label}: {Shown(text)}" for label, text in self)
+
+    def _repr_html_(self) -> str:
+        return Records({"": label, " ": text} for label, text in self)._repr_html_()
+
+
+class Text(str):
+    """A text that a notebook shows as it is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class Recorded:
     """What has `records`: a notebook shows them as a table, and they are a data frame."""
 

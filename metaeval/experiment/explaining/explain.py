@@ -283,7 +283,7 @@ def read_source(text: str, row: str | None = None) -> Source:
     if not is_file(text):
         return Source("a signature", {"": text})
     rows: dict[str, Row] = {}
-    if _is_sheet(Path(text)):
+    if is_sheet(Path(text)):
         sheet = load_sheet(Path(text))
         kind, texts = f"the sheet {sheet.name}", dict(_named(sheet.signatures))
     else:
@@ -302,7 +302,8 @@ def holds_signatures(path: Path) -> bool:
     return path.suffix == ".json" and _schema(path) in (*SCHEMAS, sheets.SCHEMA)
 
 
-def _is_sheet(path: Path) -> bool:
+def is_sheet(path: Path) -> bool:
+    """Whether a file is a sheet."""
     return _schema(path) == sheets.SCHEMA
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.explaining.comparing import compare
-from metaeval.experiment.explaining.explain import holds_signatures, is_file, read_source
+from metaeval.experiment.explaining.explain import holds_signatures, is_file, is_sheet, read_source
 from metaeval.experiment.job_folder import find_job, is_hash
 from metaeval.experiment.suites.suite import recorded
 from metaeval.report.differences import Change
+from metaeval.report.result import Result, load_result
 
 
 def sources_of(of: str, results: Path) -> list[str]:
@@ -23,6 +24,18 @@ def sources_of(of: str, results: Path) -> list[str]:
     if not found:
         raise UserError(f"{job.folder} holds no result file and no sheet.")
     return found
+
+
+def results_of(of: str, results: Path) -> list[Result]:
+    """The result in a file, or those of a job; `UserError` for a job that has none."""
+    path = Path(of)
+    if path.is_file() or path.suffix == ".json":
+        return [load_result(path)]
+    folder = path if path.is_dir() else find_job(results, of).folder
+    found = [one for one in sorted(folder.glob("*.json")) if holds_signatures(one) and not is_sheet(one)]
+    if not found:
+        raise UserError(f"{folder} holds no result file; its tables, if there are any: 'metaeval results show'.")
+    return [load_result(one) for one in found]
 
 
 def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
