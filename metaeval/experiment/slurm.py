@@ -79,7 +79,10 @@ def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
     """
     given = f"--min-nodes {nodes} --num-cpus {cpus}" + (f" --num-gpus {gpus}" if gpus else "")
     return [
-        "export RAY_USAGE_STATS_ENABLED=0",
+        "export RAY_USAGE_STATS_ENABLED=0 RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT=300",
+        "# Whoever reaches a cluster runs code on it: this one is for processes of this job alone.",
+        'RAY_AUTH_TOKEN=$(od -An -N32 -tx1 /dev/urandom | tr -d " \\n")',
+        "export RAY_AUTH_MODE=token RAY_AUTH_TOKEN",
         'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
         "process=$(mktemp)",
         """trap 'kill -TERM "$(cat "$process")"' TERM""",
