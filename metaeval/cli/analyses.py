@@ -241,7 +241,7 @@ def calibrate(
         say(f"Next: metaeval cite alce FILE {names} --calibration {folder / 'calibration.json'}")
 
 
-@opt.takes("split data results set quiet")
+@opt.takes("split data columns results set quiet")
 def check_claim(
     given: opt.Given,
     scores: Annotated[Path, typer.Argument(help="Scores by pair or citation id.", metavar="SCORES")],

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @opt.takes(
-    "config protocols metrics dataset split data unit pool results store budget requests batch dry_run rehash set full "
-    "quiet"
+    "config protocols metrics dataset split data columns unit pool results store budget requests batch dry_run rehash "
+    "set full quiet"
 )
 def run(given: opt.Given) -> None:
     """Score the data, evaluate the scores, write the tables.

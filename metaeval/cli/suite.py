@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from metaeval.report.result import Result
 
 
-@opt.takes("config protocols metrics datasets split data unit pool results store budget set full quiet")
+@opt.takes("config protocols metrics datasets split data columns unit pool results store budget set full quiet")
 def tables(given: opt.Given) -> None:
     """Run a suite and write its tables, as in a paper.
 
@@ -42,7 +42,7 @@ def tables(given: opt.Given) -> None:
     _warn(left_out)
 
 
-@opt.takes("config protocols metrics datasets split data unit pool results store budget cost set quiet")
+@opt.takes("config protocols metrics datasets split data columns unit pool results store budget cost set quiet")
 def figures(
     given: opt.Given,
     jobs: Annotated[
@@ -94,7 +94,8 @@ def figures(
 def _refuse_what_runs(given: opt.Given, cost: bool) -> None:
     """Raise `UserError` for an option that says what a suite runs, or that its metrics are timed."""
     asked = [written for name, written in given.options.items() if name not in ("results", "trust_config")]
-    asked += [*(["--dataset"] if given.datasets else []), *(["--cost"] if cost else [])]
+    others = {"--dataset": given.datasets, "--config": given.config, "--set": given.set, "--cost": cost}
+    asked += [written for written, value in others.items() if value]
     if asked:
         raise UserError(
             f"{asked[0]} is for a suite that is run, and jobs that are done and sentences are drawn as they are: "
@@ -242,7 +243,7 @@ def _write_figures(suite: Suite, found: Sequence[Sequence[Result]], results: Seq
     say_written(written)
 
 
-@opt.takes("config protocols metrics dataset split data results store set quiet")
+@opt.takes("config protocols metrics dataset split data columns results store set quiet")
 def multiverse(
     given: opt.Given,
     axes: Annotated[

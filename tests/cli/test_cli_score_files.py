@@ -79,6 +79,18 @@ def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, small, pai
     assert "--map score=other" in recipe
 
 
+def test_whatever_takes_a_score_file_takes_its_columns(cli, small, pairs, tmp_path):
+    rows = [f"{pair['pair_id']},{number % 7}" for number, pair in enumerate(pairs)]
+    (tmp_path / "mine.csv").write_text("\n".join(["Paar,Punkte", *rows]))
+    columns = ("--map", "pair_id=Paar", "--map", "score=Punkte")
+    asked = (*columns, "-p", "correlation", "-q", "-s", "interval.resamples=0", "-s", "comparison.permutations=0")
+    for command in (("run", "-m", "scores:mine.csv"), ("tables", "-m", "scores:mine.csv")):
+        assert cli(*command, *small, *asked).code == 0
+    # Chunks of seven words are none of the choices that a claim leaves open: the ids are read, and belong to nothing.
+    claimed = cli("check-claim", "mine.csv", "0.5 AUC on jsonl", *columns, *small[2:], "-q")
+    assert repr(pairs[0]["pair_id"]) in claimed.err
+
+
 def test_columns_of_ratings_are_mapped_too(cli, tmp_path):
     rows = [f"t{number},a{number // 4},{number % 5},{number % 3}" for number in range(48)]
     (tmp_path / "rated.csv").write_text("\n".join(["key,article,stars,mine", *rows]))

@@ -226,6 +226,8 @@ def test_without_matplotlib_the_multiverse_says_so_in_one_line_and_writes_the_re
         (("figures", "latest", "--cost"), "--cost is for a suite"),
         (("figures", "latest", "-m", "overlap"), "--metric is for a suite"),
         (("figures", "latest", "-d", "wice"), "--dataset is for a suite"),
+        (("figures", "latest", "-s", "interval.level=0.9"), "--set is for a suite"),
+        (("figures", "latest", "-c", "offline"), "--config is for a suite"),
         (("figures", "--sentence", "A cup [1].", "-p", "correlation"), "--protocol is for a suite"),
         (("figures", "latest", "--sentence", "A cup [1]."), "leave out one of both"),
         (("multiverse", "-a", "chunk.size"), "An axis is NAME=VALUE"),
