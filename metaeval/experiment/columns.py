@@ -22,6 +22,7 @@ from metaeval.experiment.answers import Answered, answer_rows, answered, joins, 
 from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, oriented
 from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.files import sha256_file, sha256_json
+from metaeval.own_tables import SCORE_ROLES
 from metaeval.report.result import Ledger
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS
@@ -105,7 +106,10 @@ def file_columns(source: Job | RatedSet, name: str) -> list[Column]:
     """The columns of a score file that is named as a metric: one, or one for each metric that has a column in it."""
     path = score_path(name)
     content = f"sha256:{sha256_file(path)[:12]}"
-    return [own_column(source, file, content) for file in read_scores(path, source.config.columns)]
+    given = source.config.columns
+    if isinstance(source, RatedSet):  # the rest are columns of the ratings
+        given = {role: heading for role, heading in given.items() if role in SCORE_ROLES}
+    return [own_column(source, file, content) for file in read_scores(path, given)]
 
 
 def own_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Column:

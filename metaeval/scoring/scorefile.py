@@ -127,7 +127,7 @@ def read_scores(path: Path, columns: Mapping[str, str] | None = None, say: Say =
     _check_suffix(path, also=TABLES)
     if not path.is_file():
         raise UserError(f"Score file {path} does not exist.")
-    manifest = _manifest(path)
+    manifest = read_manifest(path)
     if path.suffix in TABLES:
         return list(scores_of(path, read_table(path), columns, say, manifest))
     if path.suffix == ".parquet":
@@ -247,7 +247,8 @@ def _count(row: Mapping[str, Any], name: str, where: str) -> int:
     return int(value)
 
 
-def _manifest(path: Path) -> dict[str, Any]:
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of the score file at `path`; {} where none lies beside it."""
     beside = manifest_path(path)
     if not beside.is_file():
         return {}

@@ -1,5 +1,6 @@
 """Tables of pairs: scored window by window, in shards, with workers and after a kill, to the same bytes."""
 
+import json
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ import pytest
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
-from metaeval.experiment import pair_file  # noqa: E402
+from metaeval.experiment import counted_ratings, pair_file  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metaeval.scoring.scorefile import read_scores  # noqa: E402
 from tests.scoring.executors.job import begun  # noqa: E402
@@ -129,10 +130,13 @@ def test_shards_give_the_same_bytes(count, cli):
     assert cli("shards", "verify", "shards", "-q", "--trust-config").code == 0
 
 
-def test_workers_give_the_same_files(cli):
+@pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
+def test_workers_give_the_same_files(executor, cli):
+    if executor == "ray":
+        pytest.importorskip("ray", reason="needs the extra 'ray'")
     write(made())
     score(cli)
-    score(cli, "--executor", "local", "-s", "executor.workers=2", "--store", "two.sqlite", out="two")
+    score(cli, "--executor", executor, "-s", "executor.workers=2", "--store", "two.sqlite", out="two")
     assert Path("two/toys.Company.jsonl").read_bytes() == Path("out/toys.Company.jsonl").read_bytes()
 
 
@@ -229,3 +233,19 @@ def test_other_headings_and_other_tables_are_read(cli):
     ended = cli("score", "-m", "overlap", *words, "-q", "-o", "csv")
     assert ended.code == 0, ended.err
     assert answers(Path("csv/overlap.jsonl")) == answers(Path("out/overlap.jsonl"))
+
+
+def test_scores_of_a_table_are_evaluated_on_it_in_memory_and_from_disk(cli, monkeypatch):
+    write(made(level=[("none", "partial", "full")[n * 7 % 3] for n in range(ROWS)]) | {"gold": [0.5] * ROWS})
+    score(cli, "--format", "parquet", metrics="overlap")
+    shutil.copytree("results", "other")
+    found = {}
+    for results, most in (("results", 100), ("other", 0)):
+        monkeypatch.setattr(counted_ratings, "MOST_IN_MEMORY", most)
+        words = ["--map", "gold=level", "-p", "correlation", "-q", "--results", results]
+        ended = cli("evaluate", "out/overlap.parquet", *DATA, *words)
+        assert ended.code == 0, ended.err
+        rows = json.loads(Path(results, "latest", "correlation.json").read_text())["rows"]
+        found[most] = {row["metric"]: row for row in rows if row["kind"] == "metric"}
+    assert found[0].keys() == {"overlap"}
+    assert found[0]["overlap"]["values"]["spearman"]["value"] == found[100]["overlap"]["values"]["spearman"]["value"]

@@ -14,6 +14,8 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment import counted_ratings
 from metaeval.experiment.run import Evaluated, run_scores, write_run
+from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.scorefile import write_scores
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -91,7 +93,7 @@ FAULTS = {
     "1 row from row 1 on: no group": {"group": ["a", None], "gold": [0.0, 1.0], "mine": [0.0, 1.0]},
     "2 rows from row 1 on: no group": {"group": [1.0, math.nan, None], "gold": [0.0, 1.0, 1.0], "mine": [0.0, 1.0, 2]},
     "row 2: gold is None": {"group": ["a", "b"], "gold": [0.0, None], "mine": [0.0, 1.0]},
-    "column 'gold' is of type string": {"group": ["a", "b"], "gold": ["0", "1"], "mine": [0.0, 1.0]},
+    'gold is "some"; allowed: numbers, or none': {"group": ["a", "b"], "gold": ["none", "some"], "mine": [0.0, 1.0]},
     "gold has more than 8 values": {"group": ["a"] * 9, "gold": [*range(9)], "mine": [0.0] * 9},
     "have one gold value": {"group": ["a", "b"], "gold": [1.0, 1.0], "mine": [0.0, 1.0]},
     "row 2: mine is infinite": {"group": ["a", "b"], "gold": [0.0, 1.0], "mine": [0.0, float("inf")]},
@@ -104,9 +106,45 @@ def test_a_file_of_another_form_is_refused(message: str, tmp_path: Path) -> None
         evaluated(write(tmp_path / "rows.parquet", FAULTS[message]))
 
 
+def scored(path: Path, ids: list[Any], scores: list[float | None]) -> str:
+    """Write a score file, whose lowest scores are the best; its name as a metric."""
+    answers = [PairScore(None, Status.EMPTY) if score is None else PairScore(-score) for score in scores]
+    write_scores(path, [str(one) for one in ids], answers, {"metric": "mine", "direction": -1})
+    return f"scores:{path}"
+
+
+def test_score_files_of_the_same_rows_stand_beside_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = columns()
+    ids = [*range(len(given["gold"]))]
+    words = ["none", "partial", "full"]
+    table = {"id": ids, "group": given["group"], "gold": [words[int(2 * gold)] for gold in given["gold"]]}
+    path = write(tmp_path / "rows.parquet", {**table, "judge": given["judge"]})
+    file = scored(tmp_path / "mine.parquet", ids, given["mine"])
+    monkeypatch.setattr(counted_ratings, "BATCH", 700)
+    (found,) = evaluated(path, metrics=[file], protocols=["correlation"]).results
+    monkeypatch.setattr(counted_ratings, "MOST_IN_MEMORY", 10_000)
+    (expected,) = evaluated(path, metrics=[file], protocols=["correlation"]).results
+    assert [row.metric for row in found.rows] == ["judge", "mine"]
+    for row, whole in zip(found.rows, expected.rows, strict=True):
+        assert (row.metric, row.scored, row.statuses) == (whole.metric, whole.scored, whole.statuses)
+        assert row.values["spearman"].value == whole.values["spearman"].value
+    assert "mine@scores" in found.rows[1].signature
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [(["r0", "r1", "r3"], 'row 3 is of "r3", and in .* this row is "r2"'), (["r0", "r1"], "has 2 rows, and .* has 3")],
+)
+def test_a_score_file_of_other_rows_is_refused(ids: list[str], message: str, tmp_path: Path) -> None:
+    rows = {"id": ["r0", "r1", "r2"], "group": ["a", "b", "c"], "gold": [0.0, 1.0, 1.0]}
+    path = write(tmp_path / "rows.parquet", rows)
+    with pytest.raises(UserError, match=message):
+        evaluated(path, metrics=[scored(tmp_path / "mine.parquet", ids, [0.5] * len(ids))])
+
+
 def test_score_files_and_protocols_that_need_rows_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.parquet", columns(20))
-    with pytest.raises(UserError, match="put the scores into columns"):
+    with pytest.raises(UserError, match="take score files in Parquet"):
         evaluated(path, metrics=["scores:more.jsonl"])
     with pytest.raises(UserError, match="No protocol asked for can be counted"):
         evaluated(path, protocols=["retrieval"])
