@@ -13,15 +13,7 @@ from metaeval.config import RunConfig
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
-from metaeval.experiment.labelling.gate import (
-    Gate,
-    Reference,
-    Terms,
-    cleared,
-    effective_number,
-    looks_of,
-    made_of,
-)
+from metaeval.experiment.labelling.gate import Gate, Reference, Terms, cleared, effective_number, looks_of, made_of
 from metaeval.experiment.labelling.scores import data_of, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.labelling.items import Items, items_of
