@@ -21,15 +21,14 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
+from metaeval.config_files import read_experiment
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pairs import Rule
 from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.declared import kinds_of
-from metaeval.errors import UserError, as_value_error, did_you_mean, unknown
-from metaeval.files import read_bytes
+from metaeval.errors import UserError, as_value_error, did_you_mean
 from metaeval.own_tables import run_columns
 from metaeval.reading import MalformedError, parse_yaml, read_yaml
-from metaeval.trust import check_file
 
 OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", "minilm-bertscore")
 
@@ -380,40 +379,6 @@ def changed_run(values: Mapping[str, Any], given: Mapping[str, Any], overrides: 
     return validated(RunConfig, changed, where)
 
 
-def config_folders(kind: str) -> list[Path]:
-    """Folders in which YAML files of a kind (metrics, datasets, experiments) are looked for: the user's first."""
-    package = Path(__file__).parent
-    shipped = package / "configs" if (package / "configs").is_dir() else package.parent / "configs"
-    return [folder / kind for folder in dict.fromkeys((Path.cwd() / "configs", shipped)) if (folder / kind).is_dir()]
-
-
-def variants(kind: str) -> dict[str, Path]:
-    """The YAML files of a kind (metrics, datasets, experiments, citation, published), by name."""
-    found: dict[str, Path] = {}
-    for folder in config_folders(kind):
-        for path in sorted(folder.glob("*.yaml")):
-            found.setdefault(path.stem, path)
-    return found
-
-
-def config_file(kind: str, name: str) -> Path | None:
-    """The YAML file of a kind that has this name, None where there is none.
-
-    Raises `UserError` where a file of the user's has the name of a shipped one that says something else.
-    """
-    return _one_file(
-        name, [path for folder in config_folders(kind) for path in folder.glob("*.yaml") if path.stem == name]
-    )
-
-
-def _one_file(name: str, files: Sequence[Path]) -> Path | None:
-    if len({read_bytes(path) for path in files}) > 1:
-        raise UserError(
-            f"{name!r} is {files[0]} and {files[1]}: rename the first, or give the path of the one that you mean."
-        )
-    return files[0] if files else None
-
-
 def metric_variant(path: Path) -> MetricVariant:
     """Read a metric variant."""
     return validated(MetricVariant, read_yaml(path), str(path))
@@ -457,23 +422,6 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
         message = "settings of its own, as NAME: VALUE lines, or --set NAME.NAME=VALUE"
     value = reprlib.repr(str(first["input"]) if isinstance(first["input"], Path) else first["input"])
     return f"Setting {field!r} in {where} is {value}: it should be {message}."
-
-
-def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experiments") -> dict[str, Any]:
-    """The settings in a file, or in the shipped one of that name; checked to run no code unless that is typed.
-
-    typed: settings that count in place of the file's own. Raises `UserError` for a name that is not known, or that a
-    shipped file and another have.
-    """
-    named = None if path.parent.parts else config_file(kind, path.name)
-    file = _one_file(str(path), [one for one in (path.absolute(), named) if one and one.is_file()])
-    if file is None:
-        what = "experiment" if kind == "experiments" else f"{kind} experiment"
-        raise unknown(what, str(path), variants(kind), "Or give the path of a YAML file that exists.")
-    values = read_yaml(file)
-    if not typed.get("trust_config"):
-        check_file(path, {key: value for key, value in values.items() if key not in typed})
-    return values
 
 
 def _apply(values: dict[str, Any], override: str) -> None:

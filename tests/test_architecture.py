@@ -97,7 +97,9 @@ ALLOWED = {
         "metaeval.own_tables",
     ),
     "metaeval.report": ("metaeval.report", "metaeval.errors", "metaeval.files", "metaeval.reading", "metaeval.shown"),
+    "metaeval.config_files": ("metaeval.trust", "metaeval.errors", "metaeval.files", "metaeval.reading"),
     "metaeval.config": (
+        "metaeval.config_files",
         "metaeval.declared",
         "metaeval.corpus",
         "metaeval.trust",
@@ -109,6 +111,7 @@ ALLOWED = {
     "metaeval.experiment": (
         "metaeval.experiment",
         "metaeval.config",
+        "metaeval.config_files",
         "metaeval.declared",
         "metaeval.registry",
         "metaeval.trust",
@@ -142,6 +145,7 @@ ALLOWED = {
         "metaeval.groups",
         "metaeval.cli",
         "metaeval.config",
+        "metaeval.config_files",
         "metaeval.declared",
         "metaeval.corpus",
         "metaeval.scoring",

@@ -5,16 +5,8 @@ from pathlib import Path
 import pytest
 
 from metaeval import registry
-from metaeval.config import (
-    RunConfig,
-    config_file,
-    config_folders,
-    dataset_variant,
-    load_run,
-    metric_variant,
-    validated,
-    variants,
-)
+from metaeval.config import RunConfig, dataset_variant, load_run, metric_variant, validated
+from metaeval.config_files import config_file, config_folders, variants
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.metrics import load_metric

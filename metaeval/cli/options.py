@@ -12,7 +12,8 @@ import typer
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
-from metaeval.config import Flag, Names, RunConfig, flag_of, load_run, variants
+from metaeval.config import Flag, Names, RunConfig, flag_of, load_run
+from metaeval.config_files import variants
 from metaeval.declared import kinds_of, named_values
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.config import RunConfig, variants
+from metaeval.config import RunConfig
+from metaeval.config_files import variants
 from metaeval.corpus.units import UnitRow, read_aggregation
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.answers import Answered, answer_rows, answered, joins, reading

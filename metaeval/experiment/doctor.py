@@ -17,7 +17,8 @@ from typing import Any
 
 from metaeval import registry
 from metaeval.cache import cache_folder
-from metaeval.config import RunConfig, load_run, metric_variant, variants
+from metaeval.config import RunConfig, load_run, metric_variant
+from metaeval.config_files import variants
 from metaeval.errors import UserError
 from metaeval.experiment.manifest import installed
 from metaeval.experiment.metrics import load_metric

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.config import DatasetVariant, RunConfig, config_file, dataset_variant, variants
+from metaeval.config import DatasetVariant, RunConfig, dataset_variant
+from metaeval.config_files import config_file, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.language import language_note

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from metaeval.config import Strict, config_file, validated, variants
+from metaeval.config import Strict, validated
+from metaeval.config_files import config_file, variants
 from metaeval.reading import read_yaml
 from metaeval.report.result import Unit
 

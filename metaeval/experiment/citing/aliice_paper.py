@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from metaeval.citation.judging import WITHIN, Reading, read_claims
 from metaeval.citation.readers.answers import gather
-from metaeval.config import Flag, TrustConfig, read_experiment, validated
+from metaeval.config import Flag, TrustConfig, validated
+from metaeval.config_files import read_experiment
 from metaeval.errors import UserError
 from metaeval.experiment.citing.claims_tables import MEASURES, Cited, judge, provenance_of
 from metaeval.experiment.citing.pipeline import JudgedByMetrics, Layout, MakeBackends, Names, Pipeline, Run

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from metaeval import registry
-from metaeval.config import RunConfig, variants
+from metaeval.config import RunConfig
+from metaeval.config_files import variants
 from metaeval.corpus.dataset import Dataset
 from metaeval.errors import UserError
 from metaeval.experiment.explaining.citation_recipe import say_citations

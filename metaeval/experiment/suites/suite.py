@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from metaeval.config import RunConfig, load_run, read_experiment
+from metaeval.config import RunConfig, load_run
+from metaeval.config_files import read_experiment
 from metaeval.errors import UserError
 from metaeval.experiment.answers import answer_rows, reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
