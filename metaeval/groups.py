@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from metaeval import registry
-from metaeval.config import RunConfig, dataset_variant, load_run, metric_variant, variants
+from metaeval.config import RunConfig, dataset_variant, load_run, metric_variant
+from metaeval.config_files import variants
 from metaeval.declared import option_docs
 from metaeval.errors import Problem, UserError, unknown
 from metaeval.files import canonical_json

@@ -14,6 +14,7 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 # What the Python interface imports.
 FROM_PYTHON = (
     "metaeval.config",
+    "metaeval.config_files",
     "metaeval.corpus",
     "metaeval.scoring",
     "metaeval.experiment",
