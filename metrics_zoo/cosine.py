@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.reading import read_json
 from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
-from metaeval.scoring.backends.encoder import Encoded, JobTexts, Keep, TextEncoder
+from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
 from metaeval.scoring.backends.models import (
     FETCH_AGAIN,
@@ -221,14 +222,18 @@ class Cosine(ModelMetric):
             for source, statement in zip(sources, statements, strict=True)
         ]
         found = self.texts.read(text for pair in pairs for text in pair)
-        return [
-            self._pair(found[prompted[0]], found[prompted[1]], empty=not (source.strip() and statement.strip()))
-            for prompted, source, statement in zip(pairs, sources, statements, strict=True)
+        sides = [(found[source], found[statement]) for source, statement in pairs]
+        read = [
+            bool(source.strip() and statement.strip()) and min(one.tokens, other.tokens) > self.special
+            for source, statement, (one, other) in zip(sources, statements, sides, strict=True)
         ]
-
-    def _pair(self, source: Encoded, statement: Encoded, empty: bool) -> PairScore:
-        tokens, cut = source.tokens + statement.tokens, source.cut + statement.cut
-        if empty or min(source.tokens, statement.tokens) <= self.special:
-            return PairScore(None, Status.EMPTY, tokens, cut)
-        cosine = float(source.states[0].double() @ statement.states[0].double())
-        return PairScore(cosine, tokens=tokens, cut=cut)
+        cosines = iter(first_products(list(compress(sides, read))))
+        return [
+            PairScore(
+                next(cosines) if known else None,
+                Status.OK if known else Status.EMPTY,
+                one.tokens + other.tokens,
+                one.cut + other.cut,
+            )
+            for known, (one, other) in zip(read, sides, strict=True)
+        ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import Encoded, JobTexts, TextEncoder, align_tokens, match_pairs
+from metaeval.scoring.backends.encoder import Encoded, JobTexts, TextEncoder, align_tokens, first_products, match_pairs
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo.cards import MODULES, calibrated
 
@@ -92,9 +92,10 @@ class _MiniLM(TwoStepMetric):
         pairs = list(zip(sources, statements, strict=True))
         found = self._texts.read([*sources, *statements])
         sides = match_pairs(pairs, _token_vectors(found), _own)
+        texts = [(found[source], found[statement]) for source, statement in pairs]
         return [
-            _compared(found[source], found[statement], precision)
-            for (source, statement), (precision, _) in zip(pairs, sides, strict=True)
+            _compared(*own, precision, cosine)
+            for own, (precision, _), cosine in zip(texts, sides, first_products(texts), strict=True)
         ]
 
     def judge(self, observations: Sequence[Compared]) -> list[PairScore]:
@@ -161,9 +162,8 @@ def mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
     return unit
 
 
-def _compared(source: Encoded, statement: Encoded, precision: float) -> Compared:
+def _compared(source: Encoded, statement: Encoded, precision: float, cosine: float) -> Compared:
     empty = min(source.tokens, statement.tokens) <= _SPECIAL
-    cosine = float(source.states[0].double() @ statement.states[0].double())
     return Compared(cosine, precision, empty, source.tokens + statement.tokens, source.cut + statement.cut)
 
 

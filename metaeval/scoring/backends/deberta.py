@@ -49,7 +49,7 @@ class _Layers(nn.Module):
         from transformers.modeling_outputs import BaseModelOutput
 
         hidden = None
-        if not bool(mask.all()):
+        if mask.device.type != "cpu" or not bool(mask.all()):  # a GPU would wait for its host to look
             hidden = torch.zeros(mask.shape, dtype=states.dtype, device=states.device)
             hidden = hidden.masked_fill(mask == 0, torch.finfo(states.dtype).min)
         for layer in self.layer:

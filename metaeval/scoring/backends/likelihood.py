@@ -202,8 +202,8 @@ class _Head:
             logits = block(states).float()
             sums.append(logits.logsumexp(1))
             place = labels - number * _HEAD_COLUMNS
-            inside = (place >= 0) & (place < logits.shape[1])
-            wanted[inside] = logits[inside, place[inside]]
+            near = place.clamp(0, logits.shape[1] - 1)  # a mask as index would make a GPU wait for its host
+            wanted = torch.where(place == near, logits.gather(1, near[:, None])[:, 0], wanted)
         return wanted - torch.stack(sums).logsumexp(0)
 
 
