@@ -82,6 +82,11 @@ def flag_of(field: FieldInfo) -> Flag:
     return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
 
 
+def option_of(name: str, field: FieldInfo) -> str:
+    """The option of a field, as --dry-run."""
+    return f"--{(flag_of(field).name or name).replace('_', '-')}"
+
+
 class ChunkConfig(Strict):
     """How documents are cut into chunks; see `metaeval.corpus.chunks.Chunking` for the modes."""
 

@@ -12,7 +12,7 @@ import typer
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
-from metaeval.config import Flag, Names, RunConfig, flag_of, load_run
+from metaeval.config import Flag, Names, RunConfig, flag_of, load_run, option_of
 from metaeval.config_files import variants
 from metaeval.declared import kinds_of, named_values
 
@@ -71,7 +71,7 @@ class Given(CommandOptions):
     @property
     def options(self) -> Mapping[str, str]:
         """How each setting of a run that was given is typed."""
-        return {name: _option(name, RunConfig.model_fields[name]) for name in self.settings}
+        return {name: option_of(name, RunConfig.model_fields[name]) for name in self.settings}
 
     def typed(self, name: str, short: bool = False) -> list[str]:
         """A setting of the run as words of a command, none where it was not given. short: as -d, where it has that."""
@@ -158,10 +158,6 @@ def _completion(
     return complete
 
 
-def _option(name: str, field: FieldInfo) -> str:
-    return f"--{(flag_of(field).name or name).replace('_', '-')}"
-
-
 def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     """A field as the parameter of a command. default: in place of the field's own."""
     flag, kinds = flag_of(field), list(kinds_of(field.annotation))
@@ -176,6 +172,6 @@ def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     registered, values = _REGISTERED.get(name), named_values(field.annotation)
     if registered or values:
         said["autocompletion"] = _completion(registered, values)
-    words = filter(None, [_option(name, field), flag.short])
+    words = filter(None, [option_of(name, field), flag.short])
     info = typer.Argument(**said) if flag.argument else typer.Option(*words, **said)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])

@@ -26,7 +26,7 @@ from metaeval.citation.human.model import MetaOptions
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.with_model import fact_prompts
 from metaeval.citation.sentences import MarkStyles
-from metaeval.config import RunConfig, flag_of
+from metaeval.config import RunConfig, flag_of, option_of
 from metaeval.declared import named_values, option_docs
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.manifest import installed
@@ -135,7 +135,7 @@ def _of_command(name: str, command: str) -> Meaning | None:
     for pipeline in sorted(registry.names("pipeline"), key=lambda one: one != own):
         field = registry.find("pipeline", pipeline).options.model_fields.get(name)
         if field is not None and field.description and not flag_of(field).argument:
-            return Meaning(_sentence(field.description), f"--{name.replace('_', '-')}")
+            return Meaning(_sentence(field.description), option_of(name, field))
     return None
 
 

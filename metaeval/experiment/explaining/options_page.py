@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from metaeval import registry
 from metaeval.citation.alce.options import AlceOptions
 from metaeval.citation.aliice.profile import Profile
-from metaeval.config import RunConfig, flag_of
+from metaeval.config import RunConfig, flag_of, option_of
 from metaeval.declared import kinds_of, named_values, option_docs
 from metaeval.experiment.explaining.explain import OWNERS
 from metaeval.scoring.backends.model_metric import ModelOptions
@@ -90,7 +90,7 @@ def _settings(owner: type, prefix: str = "") -> Iterator[Row]:
 def _flags(options: type[BaseModel]) -> Iterator[Row]:
     for name, field in options.model_fields.items():
         flag = flag_of(field)
-        option = flag.metavar if flag.argument else f"--{(flag.name or name).replace('_', '-')}"
+        option = flag.metavar if flag.argument else option_of(name, field)
         yield option, _values(field.annotation), _default(options, name), str(field.description)
 
 
