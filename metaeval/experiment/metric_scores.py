@@ -24,10 +24,10 @@ from metaeval.experiment.prepared_run import (
 )
 from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
-from metaeval.report.grid import Block, Grid, Group, Note, plain
+from metaeval.report.grid import Block, Group, Note, plain
 from metaeval.report.notes import footer
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.sheet import Record, Scalar, Sheet, sheet_of
 from metaeval.scoring.scorefile import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.contract import Judgements, Measure, Protocol, Resampling
@@ -143,7 +143,6 @@ def make_sheet(
     """
     data = data or frame.summary
     where = ", ".join(part for part in (plain(data.name), plain(data.split), units(frame.unit)) if part)
-    stub, headings, blocks = table
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
     made: dict[str, object] = {**chosen}
     if intervals:
@@ -151,24 +150,14 @@ def make_sheet(
         settings |= interval.drawn() | ({} if method == "percentile" else {"method": method})
         made |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
     made |= versions("metaeval", "numpy", "scipy")
-    return Sheet(
-        name=name,
-        data=data,
+    return sheet_of(
+        *(name, title, data, table, records, (*notes, *_standard(panel, frame, data, intervals, method))),
+        (signature({**frame.fields, **column.fields, **made}) for column in panel.columns),
+        unit=frame.unit,
         settings=settings,
-        records=records,
-        grid=Grid(
-            key=(name, data.name, data.split, frame.unit),
-            title=title,
-            subtitle=where,
-            headings=tuple(headings),
-            blocks=tuple(blocks),
-            legend="",
-            footnotes=tuple(footnotes),
-            footer=(*notes, *_standard(panel, frame, data, intervals, method)),
-            signatures=tuple(signature({**frame.fields, **column.fields, **made}) for column in panel.columns),
-            stub=stub,
-            groups=tuple(groups),
-        ),
+        subtitle=where,
+        footnotes=footnotes,
+        groups=groups,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from metaeval.errors import UserError
 from metaeval.files import csv_text, write_texts
 from metaeval.report import latex, markdown, terminal
-from metaeval.report.grid import Grid
+from metaeval.report.grid import Block, Grid, Group, Note, plain
 from metaeval.report.result import Data, checked, read_versioned
 
 SCHEMA = "metaeval-sheet/1"
@@ -37,6 +37,38 @@ class Sheet:
     settings: Record
     records: Sequence[Record]
     grid: Grid
+
+
+def sheet_of(
+    name: str,
+    title: str,
+    data: Data,
+    table: tuple[str, Sequence[str], Sequence[Block]],
+    records: Sequence[Record],
+    footer: Sequence[Note],
+    signatures: Iterable[str],
+    *,
+    unit: str,
+    settings: Record,
+    subtitle: str = "",
+    footnotes: Sequence[Note] = (),
+    groups: Sequence[Group] = (),
+) -> Sheet:
+    """A sheet of lines in blocks. table: heading of the names, headings of the columns, blocks; subtitle: else data."""
+    stub, headings, blocks = table
+    grid = Grid(
+        key=(name, data.name, data.split, unit),
+        title=title,
+        subtitle=subtitle or plain(data.name),
+        headings=tuple(headings),
+        blocks=tuple(blocks),
+        footnotes=tuple(footnotes),
+        footer=tuple(footer),
+        signatures=tuple(signatures),
+        stub=stub,
+        groups=tuple(groups),
+    )
+    return Sheet(name, data, settings, records, grid)
 
 
 class SheetFile(BaseModel):

@@ -151,14 +151,15 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
     if not all(asked_for):
         raise UserError(f"{one.name} and {other.name} are equal in {measure.label} here: name a --difference.")
-    alpha, column, cited = panel.config.comparison.alpha, column_of(measure), frame.summary.citations
+    alpha, cited = panel.config.comparison.alpha, frame.summary.citations
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
     pilots = _pilots(panel, apart)
     every = [_simulated(task, panel, frame, spread.observed, difference) for difference in asked_for]
-    plans = [
-        needs(difference, found, pilots, groups, rows, cited)
-        for difference, (found, groups, rows) in zip(asked_for, every, strict=True)
+    found = [
+        needs(difference, power, pilots, groups, rows, cited)
+        for difference, (power, groups, rows) in zip(asked_for, every, strict=True)
     ]
+    plan = _Plan(panel, frame, measure, spread, every, found)
     headings = ("power now", *(what for _ in POWERS for what in ("groups", "citations" if cited else "ratings")))
     return make_sheet(
         panel,
@@ -166,10 +167,10 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
         f"power-{measure.key}",
         f"What it takes to tell {plain(one.name)} from {plain(other.name)}: {plain(measure.label)}",
         {"protocol": protocol.name, **options, "alpha": alpha},
-        ("true difference", headings, [Block("", _lines(plans, column))]),
-        _records(panel, frame, measure, spread, every, plans),
+        ("true difference", headings, [Block("", _lines(found, column_of(measure)))]),
+        _records(plan),
         groups=[Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)],
-        notes=_notes(panel, frame, column, spread, every, plans),
+        notes=_notes(plan),
         method=panel.config.interval.method,
     )
 
@@ -178,51 +179,56 @@ _Simulated = tuple[Power, int, int]
 """The power to find a true difference, and the groups and rows of the pilot."""
 
 
-def _records(
-    panel: Panel,
-    frame: Frame,
-    measure: Measure,
-    spread: Spread,
-    every: Sequence[_Simulated],
-    plans: Sequence[Sequence[Need]],
-) -> list[Record]:
-    one, other = panel.columns
-    low, high = spread.interval(panel.config.interval.level) or (None, None)
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What was simulated for each difference, and what that says it takes."""
+
+    panel: Panel
+    frame: Frame
+    measure: Measure
+    spread: Spread
+    every: Sequence[_Simulated]
+    needs: Sequence[Sequence[Need]]
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """The interval of the difference that was found."""
+        return self.spread.interval(self.panel.config.interval.level) or (None, None)
+
+
+def _records(plan: _Plan) -> list[Record]:
+    one, other = plan.panel.columns
+    low, high = plan.interval
     return [
         {
-            **{"measure": measure.key, "one": one.name, "other": other.name},
-            **{"pilot_difference": spread.observed, "pilot_low": low, "pilot_high": high},
-            "standard_error": spread.standard_error,
-            "pilot_groups": frame.summary.groups,
+            **{"measure": plan.measure.key, "one": one.name, "other": other.name},
+            **{"pilot_difference": plan.spread.observed, "pilot_low": low, "pilot_high": high},
+            "standard_error": plan.spread.standard_error,
+            "pilot_groups": plan.frame.summary.groups,
             "effect_error": known(found.error) if math.isfinite(found.error) else None,
             **asdict(need),
         }
-        for (found, *_), own in zip(every, plans, strict=True)
+        for (found, *_), own in zip(plan.every, plan.needs, strict=True)
         for need in own
     ]
 
 
-def _notes(
-    panel: Panel,
-    frame: Frame,
-    column: Column,
-    spread: Spread,
-    every: Sequence[_Simulated],
-    plans: Sequence[Sequence[Need]],
-) -> list[Note]:
-    level, data = panel.config.interval.level, frame.summary
-    low, high = spread.interval(level) or (None, None)
-    said = cell(spread.observed, low, high, column, signed=True, spelt=True)
-    size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
+def _notes(plan: _Plan) -> list[Note]:
+    config, data, column = plan.panel.config, plan.frame.summary, column_of(plan.measure)
+    low, high = plan.interval
+    said = cell(plan.spread.observed, low, high, column, signed=True, spelt=True)
+    size = [count(data.groups, "group"), f"{plan.frame.gold.size:,} {units(plan.frame.unit)}"]
     size += [count(data.citations, "citation")] if data.citations else []
-    first, difference = every[0][0], plans[0][0].difference
+    first, difference = plan.every[0][0], plan.needs[0][0].difference
     at_ends = [_at(first, difference, abs(end), data.groups) for end in (low, high) if end is not None]
     depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
-    sizes = sorted({size for found, *_ in every for size in found.simulated})
-    errors = [f"± {200 * found.error:.0f} %" if found.effect else UNDEFINED for found, *_ in every]
-    never = any(need.groups is None for own in plans for need in own)
+    sizes = sorted({size for found, *_ in plan.every for size in found.simulated})
+    errors = [f"± {200 * found.error:.0f} %" if found.effect else UNDEFINED for found, *_ in plan.every]
+    never = any(need.groups is None for own in plan.needs for need in own)
     return [
-        Note("found here", f"{said.number} ({100 * level:g} %: {said.interval}) over {', '.join(size)}"),
+        Note(
+            "found here", f"{said.number} ({100 * config.interval.level:g} %: {said.interval}) over {', '.join(size)}"
+        ),
         Note(
             "the pilot",
             f"{depends}below the groups stand those for the standard errors of 95 % of pilots whose groups are drawn "
@@ -231,7 +237,7 @@ def _notes(
         Note(
             "simulation",
             f"{SAMPLES} samples for each of {', '.join(f'{one:,}' for one in sizes)} groups, whose scores are drawn as "
-            f"for 'metaeval certify', with the tables' test at alpha {panel.config.comparison.alpha:g}; in between and "
+            f"for 'metaeval certify', with the tables' test at alpha {config.comparison.alpha:g}; in between and "
             "beyond, the effect is taken to grow with the root of the number; Monte Carlo error of the groups: "
             f"{', '.join(errors)}",
         ),

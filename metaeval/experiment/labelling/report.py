@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from importlib import resources
 from string import Template
 from xml.sax.saxutils import escape, quoteattr
@@ -18,16 +19,17 @@ from metaeval.experiment.labelling.scores import data_of
 from metaeval.labelling.measures import LABELS
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
-from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, plain
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.grid import UNDEFINED, Block, Cell, Line, Note, plain
+from metaeval.report.sheet import Record, Sheet, sheet_of
 from metaeval.signature import versions
 from metaeval.stats.risk_control import Tested
 
-_SETTINGS: Mapping[str, Scalar] = {"unit": "citation"}
 _PERCENT = results.Column(key="", label="", scale=100, digits=1)
 MOST_LISTED = 50
 """Flagged citations that a JUnit file names."""
 
+
+_sheet = partial(sheet_of, unit="citation", settings={"unit": "citation"})
 
 HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
 
@@ -55,7 +57,7 @@ def estimate_sheet(found: Estimates) -> Sheet:
         [Note(*note) for note in found.notes],
         found.signatures,
         settings=found.settings,
-        subtitle=f", {first.labels:,} labels, {plain(first.metric)}",
+        subtitle=f"{plain(found.data.name)}, {first.labels:,} labels, {plain(first.metric)}",
     )
 
 
@@ -177,37 +179,6 @@ def _record(one: Candidate, at: Tested | None, verdict: str) -> Record:
         name: value if value is None or abs(value) < 1e300 else None for name, value in zip(names, numbers, strict=True)
     }
     return {"metric": one.metric, **found, "precision": one.precision, "promise": verdict, "more_labels": one.more}
-
-
-def _sheet(
-    name: str,
-    title: str,
-    data: results.Data,
-    table: tuple[str, tuple[str, ...], Sequence[Block]],
-    records: Sequence[Record],
-    notes: Sequence[Note],
-    signatures: tuple[str, ...],
-    settings: Mapping[str, Scalar] = _SETTINGS,
-    subtitle: str = "",
-) -> Sheet:
-    """A sheet of citations. table: heading of the names, headings of the cells, and blocks."""
-    stub, headings, blocks = table
-    return Sheet(
-        name=name,
-        data=data,
-        settings=settings,
-        records=records,
-        grid=Grid(
-            key=(name, data.name, data.split, "citation"),
-            title=title,
-            subtitle=f"{plain(data.name)}{subtitle}",
-            headings=headings,
-            blocks=tuple(blocks),
-            footer=tuple(notes),
-            signatures=signatures,
-            stub=stub,
-        ),
-    )
 
 
 def verdict(found: Checked, fail_on_drift: bool = False) -> str:
