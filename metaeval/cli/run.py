@@ -152,6 +152,7 @@ def score(
       metaeval score -m overlap,minilm-cosine -d wice --data ../shared/data --out scores/wice
       metaeval score -m rouge --format parquet
       metaeval score -m rouge --shard 0/8 -o shards    (one of eight tasks)
+      metaeval score -m rouge -d ratings --data pairs.parquet    (of any size)
       metaeval evaluate results/rouge.jsonl     (the same tables, from the file)
     """
     from metaeval.experiment.metrics import able_defaults

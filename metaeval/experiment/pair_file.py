@@ -26,7 +26,7 @@ from metaeval.scoring.plan import Texts
 WINDOW_ROWS = 1_000_000
 """Most rows of a window."""
 
-WINDOW_CHARACTERS = 200_000_000
+WINDOW_CHARACTERS = 100_000_000
 """Most characters of a window's texts, a source counted once; one pair may have more."""
 
 BATCH = 10_000

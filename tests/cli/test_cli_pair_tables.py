@@ -42,6 +42,7 @@ def made(rows=ROWS, **changed):
     """Columns of a table: sources of two to five rows, some of them again in a later window; row 60 is row 3 again."""
     source = [f"Bridge {n // 4 % 9} {'x' * (n // 4 % 5)} was opened." for n in range(rows)]
     statement = [f"It opened{'!' * (n % 7)} {n}" for n in range(rows)]
+    statement[5] = "橋は\u2028開いた"  # no end of a line to a worker
     if rows > 60:
         source[60], statement[60] = source[3], statement[3]
     table = {"id": [f"r{n}" for n in range(rows)], "source": source, "statement": statement}

@@ -121,7 +121,8 @@ class ProcessPool(Pool):
 
     def pack(self, message: Mapping[str, Any]) -> bytes:
         """The message as a line of JSON."""
-        return json.dumps(message).encode("ascii") + b"\n"
+        # Not escaped: of a large job in another script than Latin the message would be three times its texts.
+        return f"{json.dumps(message, ensure_ascii=False)}\n".encode("utf-8", "surrogatepass")
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
         """Wait for the processes' outputs."""
