@@ -15,6 +15,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from metaeval.config import RunConfig, validated
 from metaeval.corpus.chunks import Chunking, chunk_document, document_sentences
@@ -29,6 +30,7 @@ from metaeval.experiment.job_folder import PAIRS, find_job, read_pairs
 from metaeval.experiment.manifest import NAME, Kept, check, settings_of
 from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, prepare
+from metaeval.experiment.report_page import PAGE as REPORT
 from metaeval.experiment.verdicts import find_cutoff
 from metaeval.files import write_text
 from metaeval.report.cautions import cautions
@@ -83,11 +85,22 @@ def write_view(names: Sequence[str], results: Path, path: Path, view: View) -> l
         shown = {"job": show_answers(folder, view.data, view.most)} if cited else show_job(folder, view)
         blocks |= {f"{key}-{number}": value for key, value in shown.items()}
         about = shown["job"]
+        about["report"] = _report(folder, path)
         titles.append(about["title"])
         drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
         said.append(f"{about['title']}: {about['pairs']:,} {'answers' if cited else 'pairs'}{drawn}")
     write_text(path, explorer_page("; ".join(titles), {"jobs": titles, **blocks}))
     return said
+
+
+def _report(folder: Path, page: Path) -> str:
+    """The relative address of a job's report page, where it lies beside the page or below it; "" elsewhere.
+
+    A page that is moved away from its results would point to nothing, and a path upwards names folders of the machine.
+    """
+    report, top = (folder / REPORT).resolve(), page.resolve().parent
+    inside = report.is_file() and report.is_relative_to(top)
+    return f"./{quote(report.relative_to(top).as_posix())}" if inside else ""
 
 
 def _folder_of(name: str, results: Path) -> Path:

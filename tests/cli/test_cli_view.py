@@ -88,6 +88,43 @@ def test_the_overview_has_the_tables_numbers_and_sentences(open_page, mini):
     assert state(page) == {"view": "pairs", "a": "rouge"}
 
 
+def test_it_links_to_the_report_below_it_and_to_none_elsewhere(open_page, mini, cli, tmp_path):
+    folder = tmp_path / "javascript:alert(1) #<b>"
+    shutil.copytree(mini[0].parent, folder)
+    cli("view", "--results", str(folder), "-o", str(folder / "view.html"))
+    page = open_page(folder / "view.html")
+    page.get_by_role("link", name="Report").click()
+    page.wait_for_url("**/report.html")
+    assert "Metrics against human labels" in page.content()
+    cli("view", "--results", str(folder), "-o", str(tmp_path / "elsewhere" / "view.html"))
+    assert open_page(tmp_path / "elsewhere" / "view.html").get_by_role("link", name="Report").count() == 0
+
+
+def test_without_colour_levels_differ_in_shape_and_marks_in_their_lines(open_page, mini):
+    page = open_page(mini[0], "view=pairs")
+    shapes = page.evaluate(
+        """() => ["full", "partial", "none"].map((level) => {
+            const path = document.querySelector(`.shape.level-${level} path`);
+            return `${path.getAttribute("d")} ${path.getAttribute("fill")}`;
+        })"""
+    )
+    assert len(set(shapes)) == 3
+    # What a style has besides its colours: stripes or none, and the lines that it draws.
+    looking = """(names) => names.map((name) => {
+            const mark = document.body.appendChild(document.createElement("span"));
+            mark.className = name;
+            mark.style.setProperty("--weight", "50%");
+            const style = getComputedStyle(mark);
+            const plain = style.backgroundColor === "rgba(0, 0, 0, 0)" ? "" : "shade";
+            const stripes = style.backgroundImage === "none" ? "" : "stripes";
+            return [plain, stripes, style.borderBottomStyle, style.textDecorationLine].join(" ");
+        })"""
+    looks = page.evaluate(looking, names := ["evidence", "used", "against", "missed"])
+    assert len(set(looks)) == len(names), dict(zip(names, looks, strict=True))
+    claims = page.evaluate(looking, claims_named := ["claim-supported", "claim-mixed", "claim-not", "claim-open"])
+    assert len(set(claims)) == len(claims_named), claims
+
+
 def test_filters_presets_search_and_the_permalink(open_page, mini):
     _, head, rows = mini
     page = open_page(mini[0], "view=pairs")

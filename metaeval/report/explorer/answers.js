@@ -42,6 +42,7 @@ import { printed } from "./model.js";
  * @property {"answers"} kind
  * @property {string} title
  * @property {string[]} notes
+ * @property {string} report the address of the job's report page; empty where there is none below this one
  * @property {[string, string][]} tables
  * @property {[string, string][]} passages title and text
  * @property {Answer[]} answers

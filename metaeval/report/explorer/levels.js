@@ -6,6 +6,9 @@ import { LEVEL_NAMES } from "./model.js";
 /** Names of style variables by level; the last is for a level that is not known. */
 export const LEVEL_COLOURS = ["none", "partial", "full", "unknown"];
 
+/** Dashes of a level's line. */
+export const LEVEL_DASHES = [[1.5, 2], [5, 2], []];
+
 /** @param {number} level */
 export function nameOf(level) {
   return LEVEL_NAMES[level] ?? "not known";

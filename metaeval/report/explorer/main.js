@@ -20,7 +20,7 @@ import { unpack } from "./unpack.js";
 
 /**
  * The frame of a job: its title, its views as tabs, its notes.
- * @param {string[]} titles @param {{number: number, title: string, notes: string[]}} job @param {App} app
+ * @param {string[]} titles @param {{number: number, title: string, notes: string[], report: string}} job @param {App} app
  * @param {[string, string, View][]} views key, name and view
  */
 function frame(titles, job, app, views) {
@@ -39,7 +39,7 @@ function frame(titles, job, app, views) {
   const main = h("main", {});
   fill(
     page,
-    h("header", { class: "top" }, h("h1", {}, titles.length > 1 ? choose : job.title), h("nav", { role: "tablist" }, tabs)),
+    h("header", { class: "top" }, h("h1", {}, titles.length > 1 ? choose : job.title), h("nav", { role: "tablist" }, tabs), job.report && h("a", { href: job.report }, "Report")),
     job.notes.map((note) => h("p", { class: "note", role: "note" }, note)),
     main,
   );

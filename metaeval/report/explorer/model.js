@@ -56,6 +56,7 @@ import { unpack } from "./unpack.js";
  * @property {string[]} findings
  * @property {string[]} cautions what to be careful of
  * @property {string[]} notes what the reader has to know of the page
+ * @property {string} report the address of the job's report page, from this one; empty where it does not lie below it
  * @property {Rows} rows
  * @property {string[]} levels
  * @property {string[]} texts

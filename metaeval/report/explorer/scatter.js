@@ -1,7 +1,7 @@
 // Two metrics against each other: a point a pair, brushing, thresholds that can be moved, and what they mean.
 
 import { colour, fill, h } from "./dom.js";
-import { LEVEL_COLOURS, drawShape, nameOf } from "./levels.js";
+import { LEVEL_COLOURS, LEVEL_DASHES, drawShape, nameOf } from "./levels.js";
 import { aucs, confusion } from "./measures.js";
 import { printed } from "./model.js";
 import { boxOf } from "./picking.js";
@@ -188,7 +188,7 @@ export function makeScatter(app) {
       bare > 0 && `${bare.toLocaleString("en")} have no score of both and are not drawn. `,
       app.state.box
         ? h("button", { type: "button", onclick: () => app.set({ box: "" }) }, "Clear the box")
-        : "Drag a box to select.",
+        : "Drag a box to select. Lines beyond the axes: full solid, partial dashed, none dotted.",
     );
     slidersOf(app, sliders, [a, b]);
     fill(tables, a === b ? [readings(app, "A", a)] : [readings(app, "A", a), readings(app, "B", b)]);
@@ -219,6 +219,7 @@ function margins(pen, app, at, rows, colours) {
     const own = rows.filter((row) => app.job.rows.level[row] === level);
     if (!own.length) continue;
     pen.strokeStyle = colours[level];
+    pen.setLineDash(LEVEL_DASHES[level]);
     pen.lineWidth = 1.5;
     for (const [metric, upward] of /** @type {[Metric, boolean][]} */ ([[at.a, true], [at.b, false]])) {
       const bins = new Array(BINS).fill(0);
