@@ -40,7 +40,7 @@ from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.arrays import Floats
 from metaeval.stats.rank_counts import MAX_LEVELS
 from metaeval.stats.stream import group_totals_of, resampled_wins
-from metaeval.stats.ties import Entries, sorted_entries
+from metaeval.stats.ties import Entries, entries_of, run_starts, sorted_entries
 from protocols.contract import Estimate, Protocol, Resampling
 from protocols.counted import COUNTED, counted
 
@@ -61,6 +61,7 @@ NEEDS_ROWS = (
 )
 
 _ROW = np.dtype([("score", "<f8"), ("group", "<i4"), ("level", "u1")])
+_ENTRY = np.dtype([("count", "<u4"), ("group", "<i4"), ("level", "u1"), ("opens", "?")])
 
 
 @dataclass(frozen=True)
@@ -258,8 +259,11 @@ def _ids(path: Path, heading: str, rows: int) -> Iterator[list[str]]:
         at += batch.num_rows
 
 
-def chunks_of(given: CountedRatings, files: list[tuple[Path, bool]]) -> Iterator[Entries]:
-    """The rows of each file, sorted and counted. A file of one score may be larger than memory."""
+def sorted_chunks(given: CountedRatings, files: list[tuple[Path, bool]]) -> Iterator[Entries]:
+    """The rows of each file, sorted and counted, in whose place they are written. See `chunks_of`.
+
+    A file of one score may be larger than memory.
+    """
     n_levels, n_groups = len(given.levels), given.n_groups
     for path, one_score in files:
         if one_score:
@@ -268,14 +272,26 @@ def chunks_of(given: CountedRatings, files: list[tuple[Path, bool]]) -> Iterator
                 while (rows := np.fromfile(file, _ROW, IN_MEMORY)).size:
                     place = rows["level"].astype(np.int64) * n_groups + rows["group"]
                     cells += np.bincount(place, minlength=cells.size)
-            held = np.flatnonzero(cells)
-            level, group = np.divmod(held, n_groups)
-            block = np.zeros(held.size, dtype=np.int64)
-            yield Entries(group, level, cells[held], block, block == held.size - 1, np.array([0, held.size]))
+            cell = np.flatnonzero(cells)
+            level, group = np.divmod(cell, n_groups)
+            entries = entries_of(group, level, cells[cell], np.arange(cell.size) == 0)
         else:
             rows = np.fromfile(path, _ROW)
             columns = rows["score"].copy(), rows["level"].astype(np.int64), rows["group"].astype(np.int64)
-            yield sorted_entries(*columns, n_levels, n_groups)
+            entries = sorted_entries(*columns, n_levels, n_groups)
+        held = np.empty(entries.group.size, dtype=_ENTRY)
+        held["count"], held["group"], held["level"] = entries.count, entries.group, entries.level
+        held["opens"] = run_starts(entries.block)
+        held.tofile(path)
+        yield entries
+
+
+def chunks_of(files: list[tuple[Path, bool]]) -> Iterator[Entries]:
+    """What `sorted_chunks` wrote."""
+    for path, _ in files:
+        held = np.fromfile(path, _ENTRY)
+        group, level, rows = (held[name].astype(np.int64) for name in ("group", "level", "count"))
+        yield entries_of(group, level, rows, held["opens"])
 
 
 def _deal(given: CountedRatings, metric: str, folder: Path) -> list[tuple[Path, bool]]:
@@ -365,8 +381,8 @@ class _Counted:
 
 def _estimates(given: CountedRatings, metric: str, folder: Path, resampling: Resampling) -> _Counted:
     files = _deal(given, metric, folder)
-    totals = group_totals_of(chunks_of(given, files), len(given.levels), given.n_groups)
-    found = counted(totals, lambda draws: resampled_wins(lambda: chunks_of(given, files), totals, draws), resampling)
+    totals = group_totals_of(sorted_chunks(given, files), len(given.levels), given.n_groups)
+    found = counted(totals, lambda draws: resampled_wins(lambda: chunks_of(files), totals, draws), resampling)
     for path, _ in files:
         path.unlink()
     return _Counted(found, int(totals.members.sum()))

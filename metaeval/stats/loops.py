@@ -9,7 +9,7 @@ _compiled = numba.njit(cache=True, nogil=True)
 
 
 @_compiled
-def count_wins(group, level, count, start, weights, n_levels, ties, wins, squares, cubes):  # type: ignore[no-untyped-def]
+def count_wins(group, level, count, start, weights, n_levels, ties, rows, wins, squares, cubes):  # type: ignore[no-untyped-def]
     """One pass over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
 
     Entries of a block lie between start[b] and start[b + 1], sorted by level.
@@ -56,6 +56,7 @@ def count_wins(group, level, count, start, weights, n_levels, ties, wins, square
             for r in range(width):
                 below[own, r] += tied[own, r]
                 tied[own, r] = 0
+    rows[:] = below
 
 
 @_compiled

@@ -32,9 +32,9 @@ from metaeval.stats.arrays import (
     ratio,
     weighted_sums,
 )
-from metaeval.stats.group_counts import by_level, inside_groups, left_out_counts
+from metaeval.stats.group_counts import inside_groups, left_out_counts
 from metaeval.stats.resampling import Tile
-from metaeval.stats.ties import Entries, self_ties, sorted_by_level
+from metaeval.stats.ties import Entries, lone_powers, self_ties, sorted_by_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +95,12 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
     level, n_levels, entries = ordered.level, ordered.n_levels, ordered.entries
     members = csr_array((np.ones(level.size, dtype=np.int64), (level, group)), shape=(n_levels, n_groups))
     of_group = group_totals(np.ones(group.size), group, n_groups)[:, None]
-    alone = self_ties(entries, n_groups)
+    alone = lone_powers(entries, n_groups)
     by_numpy = _orders_by_numpy(entries, n_levels, n_groups)
     inside = cache(partial(inside_groups, entries, n_levels, n_groups))
 
     def evaluate(tile: Tile) -> Orders:
-        squares, cubes = alone(tile)
+        squares, cubes = self_ties(alone, tile)
         loops = compiled(entries.group.size * tile.shape[1] * n_levels)
         if loops is None or weighted_sums(of_group, tile).max(initial=0) > np.iinfo(np.int32).max:
             weights = tile.astype(np.int64)
@@ -132,8 +132,12 @@ def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
     """Pairs between copies of one group, (counts, R): w**2 - w times those inside each group, (n_groups, counts)."""
     if tile.max(initial=0) <= 1:
         return np.zeros((counts, tile.shape[1]), dtype=np.int64)
-    weights = tile.astype(np.int64)
-    return np.asarray(csr_array(inside().T) @ (weights * weights - weights))
+    pairs, found = inside(), np.zeros((counts, tile.shape[1]), dtype=np.int64)
+    height = max(1, STRIP_FLOATS // max(tile.shape[1], 1))
+    for at in range(0, len(tile), height):
+        weights = tile[at : at + height].astype(np.int64)
+        found += csr_array(pairs[at : at + height].T) @ (weights * weights - weights)
+    return found
 
 
 def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
@@ -242,54 +246,61 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
     n_levels, entries = ordered.n_levels, ordered.entries
     if n_levels > MAX_LEVELS:
         raise ValueError(f"wins are counted for up to {MAX_LEVELS} gold levels, got {n_levels}")
-    counted = wins_of_entries(entries, n_levels, n_groups, ties)
+    blocks = wins_of_blocks(entries, n_levels, n_groups, ties)
+    alone = lone_powers(entries, n_groups)
     inside = cache(partial(inside_groups, entries, n_levels, n_groups, apart=True))
 
     def evaluate(tile: Tile) -> Wins:
-        found = counted(tile)
-        return replace(found, copies=between_copies(inside, tile, 2 * len(found.wins) + 1))
+        rows, wins, squares, cubes = blocks(tile)
+        copies = between_copies(inside, tile, 2 * len(wins) + 1)
+        if not ties:
+            # As of a constant score: nothing but AUC can be read from these counts.
+            return Wins(rows, wins, rows.sum(axis=0) ** 2, cubes, copies)
+        lone_squares, lone_cubes = self_ties(alone, tile)
+        return Wins(rows, wins, lone_squares + squares, lone_cubes + cubes, copies)
 
     return evaluate
 
 
-def wins_of_entries(entries: Entries, n_levels: int, n_groups: int, ties: bool = True) -> Callable[[Tile], Wins]:
-    """As `count_wins`, with pairs between copies left in: the counts of repeated rows."""
-    members_of = by_level(entries.count, entries.level, entries.group, (n_levels, n_groups)).T.astype(np.float64)
-    alone = self_ties(entries, n_groups)
-    by_numpy = _wins_by_numpy(entries, n_levels, n_groups)
+def wins_of_blocks(
+    entries: Entries, n_levels: int, n_groups: int, ties: bool = True
+) -> Callable[[Tile], tuple[Ints, Ints, Ints, Floats]]:
+    """As `count_wins`, with pairs between copies left in: `rows`, `wins`, `squares` and `cubes` of repeated rows.
 
-    def evaluate(tile: Tile) -> Wins:
-        rows = weighted_sums(members_of, tile).astype(np.int64)
-        squares, cubes = alone(tile)
+    The last two without the lone entries, which `self_ties` counts; zeros without `ties`.
+    """
+    by_numpy = _wins_by_numpy(entries, n_levels, n_groups)
+    n_rows = int(entries.count.sum())
+
+    def evaluate(tile: Tile) -> tuple[Ints, Ints, Ints, Floats]:
         loops = compiled(entries.group.size * tile.shape[1])
-        if loops is None or rows.sum(axis=0).max(initial=0) > np.iinfo(np.int32).max:
-            wins, more_squares, more_cubes = by_numpy(tile.astype(np.int64))
-        else:
-            wins = np.zeros((n_levels * (n_levels - 1) // 2, tile.shape[1]), dtype=np.int64)
-            more_squares, more_cubes = np.zeros(tile.shape[1], dtype=np.int64), np.zeros(tile.shape[1])
-            loops.count_wins(
-                *(entries.group, entries.level, entries.count, entries.start),
-                *(tile, n_levels, ties, wins, more_squares, more_cubes),
-            )
-        nothing = np.zeros((2 * len(wins) + 1, tile.shape[1]), dtype=np.int64)
-        if not ties:
-            # As of a constant score: nothing but AUC can be read from these counts.
-            return Wins(rows, wins, rows.sum(axis=0) ** 2, cubes, nothing)
-        return Wins(rows, wins, squares + more_squares, cubes + more_cubes, nothing)
+        if loops is None or n_rows * int(tile.max(initial=0)) > np.iinfo(np.int32).max:
+            rows, wins, squares, cubes = by_numpy(tile.astype(np.int64))
+            return rows, wins, squares, cubes
+        rows = np.zeros((n_levels, tile.shape[1]), dtype=np.int64)
+        wins = np.zeros((n_levels * (n_levels - 1) // 2, tile.shape[1]), dtype=np.int64)
+        squares, cubes = np.zeros(tile.shape[1], dtype=np.int64), np.zeros(tile.shape[1])
+        loops.count_wins(
+            *(entries.group, entries.level, entries.count, entries.start),
+            *(tile, n_levels, ties, rows, wins, squares, cubes),
+        )
+        return rows, wins, squares, cubes
 
     return evaluate
 
 
 def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
     """The counts without compiled loops: sparse products and running sums, a strip of weightings at a time."""
-    shared, by_level = _blocks_by_level(entries, n_levels, n_groups)
+    prepared = cache(partial(_blocks_by_level, entries, n_levels, n_groups))
 
-    def strip(weights: Ints) -> tuple[Ints, Ints, Floats]:
+    def strip(weights: Ints) -> tuple[Ints, Ints, Ints, Floats]:
+        shared, by_level = prepared()
         sizes = [np.asarray(counts @ weights) for counts in by_level]
         outranked = [_outranked(size) for size in sizes]
         wins = [(sizes[h] * outranked[m]).sum(axis=0) for h in range(n_levels) for m in range(h)]
         tied = sum((size[shared] for size in sizes), np.zeros((int(shared.sum()), weights.shape[1]), dtype=np.int64))
+        rows = np.array([size.sum(axis=0) for size in sizes]).reshape(n_levels, weights.shape[1])
         found = np.array(wins, dtype=np.int64).reshape(len(wins), weights.shape[1])
-        return found, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
+        return rows, found, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
 
     return partial(_in_strips, strip, entries.n_blocks)

@@ -25,7 +25,7 @@ Tile = Weights
 TILE = 128
 """Weightings in a tile."""
 
-_KEPT_BYTES = 256_000_000
+KEPT_BYTES = 256_000_000
 """Tiles of one set of draws are kept for the next measure up to this size, and drawn anew beyond it."""
 
 # The streams of random numbers that one seed feeds.
@@ -47,7 +47,7 @@ class Draws:
 
     def __iter__(self) -> Iterator[Tile]:
         """The tiles in order."""
-        return iter(self._kept) if self.n * self.n_groups <= _KEPT_BYTES else map(self.make, range(self._n_tiles))
+        return iter(self._kept) if self.n * self.n_groups <= KEPT_BYTES else map(self.make, range(self._n_tiles))
 
     @property
     def _n_tiles(self) -> int:
@@ -96,11 +96,11 @@ def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
 
     def make(number: int) -> Tile:
         generator = np.random.default_rng([seed, _BOOTSTRAP, number])
-        counts = np.zeros((n_groups, TILE), dtype=np.int64)
-        if n_groups:
-            drawn = generator.integers(n_groups, size=(TILE, n_groups)) + n_groups * np.arange(TILE)[:, None]
-            counts = np.bincount(drawn.ravel(), minlength=n_groups * TILE).reshape(TILE, n_groups).T
-        return _tile(counts, number, resamples + 1, first=1)
+        # One resample after another: all of a tile would take 2 KB a group at a time.
+        counts = np.zeros((TILE, n_groups), dtype=np.min_scalar_type(n_groups))
+        for own in counts if n_groups else ():
+            own[:] = np.bincount(generator.integers(n_groups, size=n_groups), minlength=n_groups)
+        return _tile(counts.T, number, resamples + 1, first=1)
 
     return Draws(resamples + 1, n_groups, make)
 
@@ -143,7 +143,7 @@ def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
     return Draws(2 * (permutations + 1), 2 * n_groups, make)
 
 
-def _tile(counts: NDArray[np.int64], number: int, n: int, first: int | None = None) -> Tile:
+def _tile(counts: NDArray[np.integer], number: int, n: int, first: int | None = None) -> Tile:
     """The columns that are among the `n` weightings, in the smallest unsigned type; `first` fills the very first."""
     used = counts[:, : n - number * TILE]
     tile = used.astype(np.min_scalar_type(int(used.max(initial=1))), order="C")

@@ -2,21 +2,23 @@
 
 Rows come in chunks in ascending order of score, and no two chunks share a score. What a chunk's rows outrank is counted
 within the chunk as in memory, and below it from how many rows of each level came before, of all groups and of each.
-All counts are integers, so that they are those of the same rows in memory, whatever the chunks.
+All counts are integers, so that they are those of the same rows in memory, whatever the chunks. Resampled counts take
+one more pass for as many resamples as fit in memory: what is made of groups alone is made once, not chunk by chunk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.group_counts import by_level, entries_by_group, outranked
-from metaeval.stats.rank_counts import Orders, Wins, between_copies, wins_of_entries
-from metaeval.stats.resampling import Draws, Tile
-from metaeval.stats.ties import Entries
+from metaeval.stats.rank_counts import Orders, Wins, between_copies, wins_of_blocks
+from metaeval.stats.resampling import KEPT_BYTES, TILE, Draws, Tile
+from metaeval.stats.ties import Entries, lone_powers, self_ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,7 @@ class GroupTotals:
     members: (L, G) rows. wins: (L, L, G) by the level of the group's rows, twice the rows of each level that they
     outrank, a tie counting one; inside: the same among the group's own rows. squares, cubes: sums of t**2 and t**3 over
     blocks of t tied rows, first of all rows and then without each group, (1 + G,). own_squares: (G,) sum of t**2 over
-    the blocks of the group's own rows.
+    the blocks of the group's own rows. lone: (G, 2) as `ties.lone_powers`.
     """
 
     members: Ints
@@ -35,6 +37,7 @@ class GroupTotals:
     squares: Ints
     cubes: Floats
     own_squares: Ints
+    lone: Floats
 
     def orders(self) -> Orders:
         """Counts of all rows, then without each group in turn: 1 + G weightings."""
@@ -74,7 +77,7 @@ def group_totals_of(chunks: Iterable[Entries], n_levels: int, n_groups: int) -> 
     wins, inside = (np.zeros((n_levels, *shape), dtype=np.int64) for _ in range(2))
     total_squares, total_cubes = 0, 0.0
     squares, own_squares = (np.zeros(n_groups, dtype=np.int64) for _ in range(2))
-    cubes = np.zeros(n_groups)
+    cubes, lone = np.zeros(n_groups), np.zeros((n_groups, 2))
     for entries in chunks:
         own = entries_by_group(entries, n_groups)
         for low in range(n_levels):
@@ -93,31 +96,35 @@ def group_totals_of(chunks: Iterable[Entries], n_levels: int, n_groups: int) -> 
         squares += np.bincount(run_group, shared**2 - rest**2, n_groups).astype(np.int64)
         cubes += np.bincount(run_group, shared**3 - rest**3, n_groups)
         own_squares += np.bincount(run_group, mine**2, n_groups).astype(np.int64)
+        lone += lone_powers(entries, n_groups)
     left = total_squares - np.append(0, squares)
-    return GroupTotals(seen_in, wins, inside, left, total_cubes - np.append(0.0, cubes), own_squares)
+    return GroupTotals(seen_in, wins, inside, left, total_cubes - np.append(0.0, cubes), own_squares, lone)
 
 
 def resampled_wins(chunks: Callable[[], Iterable[Entries]], totals: GroupTotals, draws: Draws) -> Wins:
-    """The counts of `rank_counts.count_wins` under all weightings of `draws`, from one more pass over the chunks."""
+    """The counts of `rank_counts.count_wins` under all weightings of `draws`, from further passes over the chunks."""
+    tiles, together = iter(draws), max(1, KEPT_BYTES // max(TILE * draws.n_groups, 1))
+    passes = [_one_pass(chunks(), totals, some) for some in iter(lambda: tuple(islice(tiles, together)), ())]
+    return Wins(*(np.concatenate([vars(wins)[name] for wins in passes], axis=-1) for name in vars(passes[0])))
+
+
+def _one_pass(chunks: Iterable[Entries], totals: GroupTotals, tiles: Sequence[Tile]) -> Wins:
     n_levels, n_groups = totals.members.shape
     places = [(high, low) for high in range(n_levels) for low in range(high)]
-    seen = np.zeros((n_levels, draws.n), dtype=np.int64)
-    wins = np.zeros((len(places), draws.n), dtype=np.int64)
-    squares, cubes = np.zeros(draws.n, dtype=np.int64), np.zeros(draws.n)
-    for entries in chunks():
-        count = wins_of_entries(entries, n_levels, n_groups)
-        at = 0
-        for tile in draws:
-            own = slice(at, at + tile.shape[1])
-            at = own.stop
-            found = count(tile)
-            squares[own] += found.squares
-            cubes[own] += found.cubes
+    ends = np.cumsum([tile.shape[1] for tile in tiles]).tolist()
+    owns = [slice(end - tile.shape[1], end) for end, tile in zip(ends, tiles, strict=True)]
+    seen = np.zeros((n_levels, ends[-1]), dtype=np.int64)
+    wins = np.zeros((len(places), ends[-1]), dtype=np.int64)
+    ties = [self_ties(totals.lone, tile) for tile in tiles]
+    squares, cubes = (np.concatenate(parts) for parts in zip(*ties, strict=True))
+    for entries in chunks:
+        count = wins_of_blocks(entries, n_levels, n_groups)
+        for tile, own in zip(tiles, owns, strict=True):
+            rows, found, more_squares, more_cubes = count(tile)
+            squares[own] += more_squares
+            cubes[own] += more_cubes
             for place, (high, low) in enumerate(places):
-                wins[place, own] += found.wins[place] + 2 * found.rows[high] * seen[low, own]
-            seen[:, own] += found.rows
-
-    def copies(tile: Tile) -> Ints:
-        return between_copies(totals.pairs_inside, tile, 2 * len(places) + 1)
-
-    return Wins(seen, wins, squares, cubes, np.concatenate([copies(tile) for tile in draws], axis=1))
+                wins[place, own] += found[place] + 2 * rows[high] * seen[low, own]
+            seen[:, own] += rows
+    copies = [between_copies(totals.pairs_inside, tile, 2 * len(places) + 1) for tile in tiles]
+    return Wins(seen, wins, squares, cubes, np.concatenate(copies, axis=1))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from metaeval.stats.arrays import Bools, Floats, Ints, column_sum, group_totals, weighted_sums
+from metaeval.stats.arrays import Bools, Floats, Ints, column_sum, group_totals, in_strips, weighted_sums
 from metaeval.stats.resampling import Tile
 
 
@@ -97,9 +97,14 @@ def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_gro
     count = np.diff(np.append(starts, key.size))
     rest, group = np.divmod(key[starts], max(n_groups, 1))
     block, level = np.divmod(rest, max(n_levels, 1))
-    size = np.bincount(block) if block.size else block
-    start = np.concatenate(([0], np.cumsum(size)))
-    return Entries(group, level, count, block, size[block] == 1, start)
+    return entries_of(group, level, count, run_starts(block))
+
+
+def entries_of(group: Ints, level: Ints, count: Ints, opens: Bools) -> Entries:
+    """Entries in ascending order of score; opens: (m,) whether an entry is the first of its block."""
+    start = np.append(np.flatnonzero(opens), opens.size)
+    block = np.cumsum(opens) - 1
+    return Entries(group, level, count, block, np.diff(start)[block] == 1, start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,23 +134,30 @@ def sorted_by_level(score: Floats, gold: Floats, group: Ints, n_groups: int) -> 
 _LAST: list[tuple[tuple[Floats, Floats, Ints], int, Sorted]] = []
 
 
-def self_ties(entries: Entries, n_groups: int) -> Callable[[Tile], tuple[Ints, Floats]]:
-    """Prepare the function from a tile (n_groups, R) to sums of t**2 and t**3, (R,) each, over the lone entries.
+def lone_powers(entries: Entries, n_groups: int) -> Floats:
+    """Sums of count**2 and count**3 over the lone entries of each group, (n_groups, 2)."""
+    group, count = entries.group[entries.solo], entries.count[entries.solo].astype(np.float64)
+    return np.stack([group_totals(count**power, group, n_groups) for power in (2, 3)], axis=1)
+
+
+def self_ties(powers: Floats, tile: Tile) -> tuple[Ints, Floats]:
+    """Sums of t**2 and t**3 under each weighting, (R,) each, over the lone entries, from their `lone_powers`.
 
     A lone entry is a block of t = weight x count rows: a weight of two ties a row with its own copy.
     """
-    group, count = entries.group[entries.solo], entries.count[entries.solo].astype(np.float64)
-    squared, cubed = (group_totals(count**power, group, n_groups)[:, None] for power in (2, 3))
+    if tile.max(initial=0) <= 1:  # an exchange, whose weights are their own powers
+        both = weighted_sums(powers, tile)
+        return both[0].astype(np.int64), both[1]
 
-    def sums(tile: Tile) -> tuple[Ints, Floats]:
-        if tile.max(initial=0) <= 1:  # an exchange, whose weights are their own powers
-            both = weighted_sums(np.concatenate((squared, cubed), axis=1), tile)
-            return both[0].astype(np.int64), both[1]
-        weights = tile.astype(np.float64)
+    def strip(some: Tile) -> Floats:
+        weights = some.astype(np.float64)
         squares = weights * weights
-        return weighted_sums(squared, squares)[0].astype(np.int64), weighted_sums(cubed, squares * weights)[0]
+        return np.concatenate(
+            (weighted_sums(powers[:, :1], squares), weighted_sums(powers[:, 1:], squares * weights)), axis=0
+        )
 
-    return sums
+    squared, cubed = in_strips(strip, tile, len(powers))
+    return squared.astype(np.int64), cubed
 
 
 def float32_collapse(score: Floats) -> tuple[int, int]:

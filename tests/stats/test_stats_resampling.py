@@ -70,7 +70,7 @@ def test_no_groups_and_no_resamples() -> None:
 def test_draws_too_large_to_keep_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = weights_of(bootstrap(9, 300, seed=1))
     bootstrap.cache_clear()
-    monkeypatch.setattr(draws_module, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(draws_module, "KEPT_BYTES", 0)
     assert (weights_of(bootstrap(9, 300, seed=1)) == kept).all()
 
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from metaeval.stats.resampling import bootstrap
-from metaeval.stats.ties import self_ties, sorted_entries
+from metaeval.stats.ties import lone_powers, self_ties, sorted_entries
 
 Ints = NDArray[np.int64]
 
@@ -51,7 +51,7 @@ def test_by_hand() -> None:
     assert entries.solo.tolist() == [True, False, False, True]
     assert entries.start.tolist() == [0, 1, 3, 4]
     # Weights 3 (group 0) and 2 (group 1): the lone entries are blocks of 2 * 2 = 4 and of 3 rows. 16 + 9, 64 + 27.
-    squares, cubes = self_ties(entries, 2)(np.array([[3], [2]], dtype=np.uint8))
+    squares, cubes = self_ties(lone_powers(entries, 2), np.array([[3], [2]], dtype=np.uint8))
     assert (squares.tolist(), cubes.tolist()) == ([25], [91.0])
 
 
@@ -62,7 +62,7 @@ def test_self_ties_are_those_of_repeated_rows_with_a_score_of_their_own(distinct
     lone = np.unique(score)[entries.block[entries.solo]]
     draws = bootstrap(25, 7, seed=0)
     for tile in draws:
-        squares, cubes = self_ties(entries, 25)(tile)
+        squares, cubes = self_ties(lone_powers(entries, 25), tile)
         for column, weights in enumerate(tile.T):
             _, sizes = np.unique(
                 np.repeat(score, weights[group])[np.isin(np.repeat(score, weights[group]), lone)], return_counts=True

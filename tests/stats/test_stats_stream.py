@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from metaeval.stats import resampling, stream
 from metaeval.stats.rank_counts import count_wins, orders_left_out
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.stream import GroupTotals, group_totals_of, resampled_wins
@@ -61,6 +62,13 @@ def check(n: int, groups: int, levels: int, decimals: int, parts: int, resamples
 @pytest.mark.parametrize("parts", [1, 2, 7])
 def test_the_integers_are_those_of_the_rows_in_memory(levels: int, decimals: int, parts: int, both_paths: None) -> None:
     check(400, 30, levels, decimals, parts, 140)
+
+
+def test_a_pass_for_each_tile_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    bootstrap.cache_clear()
+    for module in (resampling, stream):
+        monkeypatch.setattr(module, "KEPT_BYTES", 0)
+    check(400, 30, 3, 0, 3, 300)
 
 
 @pytest.mark.parametrize("decimals", [2, 12])
