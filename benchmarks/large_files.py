@@ -2,8 +2,9 @@
 
     python -m benchmarks.large_files                      100,000 ratings of 9 systems, 3 metrics
     python -m benchmarks.large_files --rows 1000000       minutes
-    python -m benchmarks.large_files --rows --counted 10000000   Parquet beyond memory: 2 metrics, groups of ten rows,
-                                                                 by t and by 1,000 resamples (--resampled)
+    python -m benchmarks.large_files --rows --counted 10000000 --resampled
+                                                          Parquet beyond memory: 2 metrics, groups of ten rows and at most
+                                                          10**6 groups, by t and by percentiles of 1,000 resamples
 
 Each command runs in a process of its own, with one thread. A first run on a small file compiles the loops.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 SYSTEMS = 9
+MOST_GROUPS = 1_000_000
 WEIGHTS = {"mine": 0.5, "theirs": 1.0, "judge": 1.5}
 
 
@@ -38,14 +40,14 @@ def write_ratings(path: Path, rows: int) -> None:
 
 
 def write_parquet(path: Path, rows: int) -> None:
-    """Groups of ten rows on three levels, a continuous metric without a score in one row of 50, and a judge."""
+    """Groups of ten rows or more on three levels, a continuous metric without a score in one row of 50, and a judge."""
     import pyarrow
     import pyarrow.parquet
 
     rng = np.random.default_rng(0)
     writer = None
     for at in range(0, rows, 1_000_000):
-        group = np.arange(at, min(at + 1_000_000, rows)) // 10
+        group = np.arange(at, min(at + 1_000_000, rows)) // max(10, rows // MOST_GROUPS)
         gold = rng.integers(0, 3, group.size).astype(float)
         mine = gold / 2 + np.sin(group * 12.9898) + rng.normal(size=group.size)
         mine[::50] = np.nan

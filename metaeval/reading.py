@@ -33,6 +33,7 @@ EXPANSION = 200
 
 _FREE = 1 << 26  # bytes that any compressed file may grow to
 _NODES = 100_000  # values of a YAML text, each counted wherever an alias repeats it
+_READ_AT_ONCE = 1 << 20  # bytes of a Parquet column; without a limit, all that a row group holds of it
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -417,7 +418,7 @@ def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any
     """Columns of a Parquet file of any size, at most `rows` rows at a time; `UserError` for another file."""
     pyarrow = parquet_library()
     try:
-        with path.open("rb") as file, pyarrow.parquet.ParquetFile(file) as parquet:
+        with path.open("rb") as file, pyarrow.parquet.ParquetFile(file, buffer_size=_READ_AT_ONCE) as parquet:
             yield from parquet.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
     except (pyarrow.ArrowException, OSError) as error:
         raise _no_parquet(path, error) from error

@@ -298,7 +298,7 @@ def _deal(given: CountedRatings, metric: str, folder: Path) -> list[tuple[Path, 
     """Write the scored rows to files by score; in ascending order, and whether all rows of a file have one score."""
     step = max(1, given.rows // SAMPLE)
     # Batches may be shorter than asked for: an offset of their own would favour some rows.
-    sample = [score[::step] for score, _ in _scores(given, metric)]
+    sample = [score[::step].copy() for score, _ in _scores(given, metric)]  # a view would keep all rows
     known = np.concatenate(sample)
     known = known[~np.isnan(known)]
     edges = _edges(known, -(-given.rows // IN_MEMORY))

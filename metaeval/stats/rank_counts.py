@@ -13,7 +13,7 @@ a pair that nobody observed. Rank sums have no pairs to leave out: Spearman's rh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -126,5 +127,6 @@ def _one_pass(chunks: Iterable[Entries], totals: GroupTotals, tiles: Sequence[Ti
             for place, (high, low) in enumerate(places):
                 wins[place, own] += found[place] + 2 * rows[high] * seen[low, own]
             seen[:, own] += rows
-    copies = [between_copies(totals.pairs_inside, tile, 2 * len(places) + 1) for tile in tiles]
+    inside = cache(totals.pairs_inside)
+    copies = [between_copies(inside, tile, 2 * len(places) + 1) for tile in tiles]
     return Wins(seen, wins, squares, cubes, np.concatenate(copies, axis=1))
