@@ -3,8 +3,8 @@
     python -m benchmarks.large_files                      100,000 ratings of 9 systems, 3 metrics
     python -m benchmarks.large_files --rows 1000000       minutes
     python -m benchmarks.large_files --rows --counted 10000000 --resampled
-                                                          Parquet beyond memory: 2 metrics, groups of ten rows and at most
-                                                          10**6 groups, by t and by percentiles of 1,000 resamples
+                                                          Parquet beyond memory: 2 metrics, groups of ten rows, at most
+                                                          10**6, by t and by percentiles of 1,000 resamples
 
 Each command runs in a process of its own, with one thread. A first run on a small file compiles the loops.
 """

@@ -54,7 +54,7 @@ BATCH = 500_000
 """Rows that are read at a time."""
 
 SAMPLE = 1_000_000
-"""Scores, evenly spread over the file, that say how it is dealt."""
+"""Scores, drawn with replacement, that say how the file is dealt."""
 
 NEEDS_ROWS = (
     f"it needs all rows at once, and more than {MOST_IN_MEMORY:,} ratings are counted from disk: take a sample."
@@ -296,12 +296,13 @@ def chunks_of(files: list[tuple[Path, bool]]) -> Iterator[Entries]:
 
 def _deal(given: CountedRatings, metric: str, folder: Path) -> list[tuple[Path, bool]]:
     """Write the scored rows to files by score; in ascending order, and whether all rows of a file have one score."""
-    step = max(1, given.rows // SAMPLE)
-    # Batches may be shorter than asked for: an offset of their own would favour some rows.
-    sample = [score[::step].copy() for score, _ in _scores(given, metric)]  # a view would keep all rows
-    known = np.concatenate(sample)
-    known = known[~np.isnan(known)]
-    edges = _edges(known, -(-given.rows // IN_MEMORY))
+    # Drawn, and not every k-th row: what files repeat, such as systems or missing scores, may have a period of k.
+    generator, sample, drawn = np.random.default_rng(0), [np.zeros(0)], min(SAMPLE, given.rows)
+    for score, _ in _scores(given, metric):
+        known = score[~np.isnan(score)]
+        if known.size:
+            sample.append(known[generator.integers(known.size, size=-(-known.size * drawn // given.rows))])
+    edges = _edges(np.concatenate(sample), -(-given.rows // IN_MEMORY))
     paths = [folder / f"rows-{number}" for number in range(edges.size + 1)]
     levels = np.array(list(given.levels))
     with ExitStack() as opened, given.codes.open("rb") as codes:

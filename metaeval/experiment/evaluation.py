@@ -126,10 +126,12 @@ def evaluate(
     unscored = frame.judgements(np.full(frame.gold.size, np.nan))
     blind = {measure.key: why for measure in protocol.measures if (why := measure.blind(unscored))}
     judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}
-    outcomes = {column: _without(blind, protocol.evaluate(judged[column], resampling, options)) for column in columns}
-    for column in columns:
-        if column.is_random:
-            outcomes[column] = _expected(outcomes[column], chance(protocol, judged[column], options))
+    outcomes = {
+        column: _expected(protocol, judged[column], resampling, options, blind)
+        if column.is_random
+        else _without(blind, protocol.evaluate(judged[column], resampling, options))
+        for column in columns
+    }
     beside = Beside()
     if frame.as_published:
         beside = published_for(frame.name, frame.split, frame.unit, protocol.name)
@@ -174,10 +176,23 @@ def _without(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
     return replace(outcome, estimates={**outcome.estimates, **undefined})
 
 
-def _expected(outcome: Outcome, values: Mapping[str, float]) -> Outcome:
+def _expected(
+    protocol: Protocol,
+    judgements: Judgements,
+    resampling: Resampling,
+    options: Mapping[str, str],
+    blind: Mapping[str, str],
+) -> Outcome:
     """The outcome of random scores, with what they are expected to have in the place of what one draw has."""
+    known = chance(protocol, judgements, options)
+    drawn = protocol.evaluate(judgements, replace(resampling, n=0), options)
+    told = all(key in known and estimate.value is not None for key, estimate in drawn.estimates.items())
+    # What is known has no interval: the draw's is made only where a warning may come with it.
+    if not (told and resampling.studentised and not drawn.excluded and np.ptp(judgements.group)):
+        drawn = protocol.evaluate(judgements, resampling, options)
+    outcome = _without(blind, drawn)
     estimates = {
-        key: Estimate(values[key], note=EXPECTED) if key in values and estimate.value is not None else estimate
+        key: Estimate(known[key], note=EXPECTED) if key in known and estimate.value is not None else estimate
         for key, estimate in outcome.estimates.items()
     }
     return replace(outcome, estimates=estimates)

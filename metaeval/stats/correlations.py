@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -35,7 +36,7 @@ from metaeval.stats.arrays import (
 )
 from metaeval.stats.rank_counts import MAX_LEVELS, Orders, count_orders, count_wins, orders_left_out
 from metaeval.stats.resampling import Prepared, Tile, jackknife
-from metaeval.stats.ties import block_sizes, centred_midranks, tie_blocks
+from metaeval.stats.ties import block_sizes, centred_midranks, run_starts, tie_blocks
 
 SUSPICIOUS = 1e-10
 """Below this share of its sum of squares, a spread may be rounding noise."""
@@ -229,24 +230,44 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
             return _left_out_by_tiles(evaluate, n_groups)
         by_group = np.argsort(group, kind="stable")
         start = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=n_groups))))
-        columns, cells = [], []
-        for values in (x, y):
-            # Equal values of a stratum stay equal, whatever its mean: they are sorted once, and as one.
-            distinct, cell, count = np.unique(
-                np.stack((code.astype(np.float64), values)), axis=1, return_inverse=True, return_counts=True
-            )
-            opening = np.searchsorted(distinct[0], np.arange(n_strata + 1))
-            columns.append((np.ascontiguousarray(distinct[1]), count, opening, np.bincount(code, weights=values)))
-            cells.append(cell.reshape(-1))
+        columns, cells = zip(*(_distinct(values, code, n_strata) for values in (x, y)), strict=True)
         n_cells = columns[1][0].size
         pair, pair_count = np.unique(cells[0] * max(n_cells, 1) + cells[1], return_counts=True)
         pairs = *np.divmod(pair, max(n_cells, 1)), pair_count
         rows = *(cell[by_group] for cell in cells), code[by_group]
+        sums = tuple(np.bincount(code, weights=values) for values in (x, y))
         found = np.full(n_groups, np.nan)
-        loops.residual_left_out(*columns, pairs, rows, start, SUSPICIOUS, RESIDUAL_TIES, found)
+        loops.residual_left_out(*columns, sums, pairs, rows, start, SUSPICIOUS, RESIDUAL_TIES, found)
         return found
 
     return Prepared(evaluate, np.unique(group).size, left_out)
+
+
+CROWDED = 16
+"""Values that may share a bucket with one of them, on average, where they are sorted by buckets."""
+
+
+def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...], Ints]:
+    """The distinct values of each stratum as `loops.residual_left_out` takes them, and which of them each row has.
+
+    Equal values of a stratum stay equal, whatever its mean: they are sorted once, and as one. Without a group the means
+    move little, so that they are numbered in the order of what is left on the input.
+    """
+    by_value = np.argsort(values)
+    order = by_value[np.argsort(code[by_value].astype(np.min_scalar_type(n_strata)), kind="stable")]
+    opens = run_starts(code[order]) | run_starts(values[order])
+    cell = np.empty(values.size, dtype=np.int64)
+    cell[order] = np.cumsum(opens) - 1
+    value, of, count = values[order][opens], code[order][opens], np.bincount(cell)
+    residual = value - (np.bincount(code, weights=values) / np.bincount(code))[of]
+    ascending = np.argsort(residual)
+    member = np.empty_like(ascending)
+    member[ascending] = np.arange(member.size)
+    width = (residual.max(initial=0) - residual.min(initial=0)) / max(residual.size, 1)
+    bucket = ((residual - residual.min(initial=0)) / width).astype(np.int64) if width > 0 else of
+    even = bool(width > 0 and (np.bincount(bucket) ** 2).sum() <= CROWDED * residual.size)
+    opening = np.searchsorted(of, np.arange(n_strata + 1))
+    return (value[ascending], count[ascending], of[ascending], member, opening, even), member[cell]
 
 
 def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats) -> Floats:

@@ -211,30 +211,19 @@ def _merge(key, cell, first, middle, end, to_key, to_cell):  # type: ignore[no-u
 
 
 @_compiled
-def _residual_ranks(value, count, stratum, mean, suspicious, ties, runs, buffers, rank):  # type: ignore[no-untyped-def]
-    """Centred midranks of values less their stratum's mean; all 0 where nothing is left. Returns their spread.
-
-    value, count: in ascending order within each stratum, which lies between stratum[s] and stratum[s + 1].
-    """
-    key, cell, other_key, other_cell = buffers
-    n_runs, size, rows = 0, 0, 0
-    largest, most = 0.0, 0.0
-    rank[:] = 0
+def _merged(value, count, code, member, stratum, mean, runs, key, cell):  # type: ignore[no-untyped-def]
+    """Values less their stratum's mean in ascending order, and their cells, from merged strata; how many there are."""
+    other_key, other_cell = np.empty_like(key), np.empty_like(cell)
+    n_runs, size = 0, 0
     for s in range(stratum.size - 1):
         runs[n_runs] = size
-        for i in range(stratum[s], stratum[s + 1]):
+        for m in range(stratum[s], stratum[s + 1]):
+            i = member[m]
             if count[i] > 0:
                 key[size] = value[i] - mean[s]
                 cell[size] = i
-                rows += count[i]
                 size += 1
-        if size > runs[n_runs]:
-            for end in (runs[n_runs], size - 1):
-                largest = max(largest, abs(key[end]))
-                most = max(most, abs(value[cell[end]]))
-            n_runs += 1
-    if largest <= suspicious * most:
-        return 0.0
+        n_runs += size > runs[n_runs]
     runs[n_runs] = size
     while n_runs > 1:
         for run in range(0, n_runs, 2):
@@ -245,6 +234,68 @@ def _residual_ranks(value, count, stratum, mean, suspicious, ties, runs, buffers
         runs[n_runs] = size
         key, other_key = other_key, key
         cell, other_cell = other_cell, cell
+    return key, cell, size
+
+
+@_compiled
+def _dealt(value, count, code, mean, lowest, highest, opening, bucket, key, cell):  # type: ignore[no-untyped-def]
+    """As `_merged`, dealt into buckets of equal width, which values that are nearly in order leave nearly in order."""
+    size = 0
+    last = opening.size - 2
+    scale = (last + 1) / (highest - lowest) if highest > lowest else 0.0
+    opening[:] = 0
+    for i in range(value.size):
+        if count[i] > 0:
+            own = min(int((value[i] - mean[code[i]] - lowest) * scale), last)
+            bucket[i] = own
+            opening[own + 1] += 1
+            size += 1
+    for own in range(last):
+        opening[own + 1] += opening[own]
+    for i in range(value.size):
+        if count[i] > 0:
+            place = opening[bucket[i]]
+            opening[bucket[i]] = place + 1
+            key[place] = value[i] - mean[code[i]]
+            cell[place] = i
+    for place in range(1, size):
+        own = key[place]
+        if own < key[place - 1]:
+            i, k = cell[place], place
+            while k > 0 and own < key[k - 1]:
+                key[k], cell[k] = key[k - 1], cell[k - 1]
+                k -= 1
+            key[k], cell[k] = own, i
+    return key, cell, size
+
+
+@_compiled
+def _residual_ranks(column, mean, suspicious, ties, runs, buffers, rank):  # type: ignore[no-untyped-def]
+    """Centred midranks of values less their stratum's mean; all 0 where nothing is left. Returns their spread."""
+    value, count, code, member, stratum, even = column
+    opening, bucket, key, cell = buffers
+    largest, most = 0.0, 0.0
+    lowest, highest = np.inf, -np.inf
+    rank[:] = 0
+    for s in range(stratum.size - 1):
+        first, last = stratum[s], stratum[s + 1] - 1
+        while first <= last and count[member[first]] == 0:
+            first += 1
+        while first <= last and count[member[last]] == 0:
+            last -= 1
+        if first <= last:
+            low, high = value[member[first]], value[member[last]]
+            most = max(most, abs(low), abs(high))
+            lowest, highest = min(lowest, low - mean[s]), max(highest, high - mean[s])
+    if lowest <= highest:
+        largest = max(abs(lowest), abs(highest))
+    if largest <= suspicious * most:
+        return 0.0
+    if even:
+        key, cell, size = _dealt(value, count, code, mean, lowest, highest, opening, bucket, key, cell)
+    else:
+        key, cell, size = _merged(value, count, code, member, stratum, mean, runs, key, cell)
+    rows = count.sum()
     spread = 0.0
     seen = 0
     first = 0
@@ -263,19 +314,21 @@ def _residual_ranks(value, count, stratum, mean, suspicious, ties, runs, buffers
 
 
 @_compiled
-def residual_left_out(x, y, pairs, rows, start, suspicious, ties, found):  # type: ignore[no-untyped-def]
+def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, found):  # type: ignore[no-untyped-def]
     """Residual Spearman without each group in turn; see `residual_correlation` in `metaeval.stats.correlations`.
 
-    x, y: distinct values by stratum, their counts, where each stratum begins, and its sum. pairs: rows alike in both,
-    counted. rows: the values and the stratum of each, group by group, which lie between start[g] and start[g + 1].
+    x, y: the distinct values of each stratum, nearly in order of what is left of them without their stratum's mean, how
+    many rows have them, their strata, their numbers by stratum and value, where each stratum begins, and whether they
+    are spread evenly enough to be sorted by buckets. sums: of x and y, by stratum. pairs: rows alike in both, counted.
+    rows: the values and the stratum of each, group by group, which lie between start[g] and start[g + 1].
     """
-    x_value, x_count, x_stratum, x_sum = x
-    y_value, y_count, y_stratum, y_sum = y
+    x_value, x_count, y_value, y_count = x[0], x[1], y[0], y[1]
+    x_sum, y_sum = sums
     pair_x, pair_y, pair_count = pairs
     row_x, row_y, row_code = rows
     n_strata = x_sum.size
     size = max(x_value.size, y_value.size)
-    buffers = np.empty(size), np.empty(size, dtype=np.int64), np.empty(size), np.empty(size, dtype=np.int64)
+    buffers = np.empty(size + 1, np.int32), np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32)
     runs = np.empty(n_strata + 1, dtype=np.int64)
     x_rank, y_rank = np.zeros(x_value.size), np.zeros(y_value.size)
     x_mean, y_mean = np.empty(n_strata), np.empty(n_strata)
@@ -294,10 +347,10 @@ def residual_left_out(x, y, pairs, rows, start, suspicious, ties, found):  # typ
         for s in range(n_strata):
             x_mean[s] /= max(left[s], 1)
             y_mean[s] /= max(left[s], 1)
-        x_spread = _residual_ranks(x_value, x_count, x_stratum, x_mean, suspicious, ties, runs, buffers, x_rank)
-        y_spread = 0.0
-        if x_spread > 0:
-            y_spread = _residual_ranks(y_value, y_count, y_stratum, y_mean, suspicious, ties, runs, buffers, y_rank)
+        y_spread = _residual_ranks(y, y_mean, suspicious, ties, runs, buffers, y_rank)
+        x_spread = 0.0
+        if y_spread > 0:
+            x_spread = _residual_ranks(x, x_mean, suspicious, ties, runs, buffers, x_rank)
         spread = np.sqrt(x_spread) * np.sqrt(y_spread)
         if spread > 0:
             product = 0.0
