@@ -7,12 +7,14 @@ with one dummy variable per stratum as covariates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metaeval.stats.arrays import (
@@ -110,7 +112,7 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
     def both(counted: Orders) -> Floats:
         return np.stack((counted.spearman(), counted.kendall()))
 
-    return Prepared(evaluate, np.unique(group).size, lambda: both(orders_left_out(score, gold, group, n_groups)))
+    return Prepared(evaluate, np.unique(group).size, lambda: both(_orders_left_out(score, gold, group, n_groups)))
 
 
 def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -123,15 +125,47 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
     return Prepared(
         lambda tile: orders(tile).concordance(),
         np.unique(group).size,
-        lambda: orders_left_out(score, gold, group, n_groups).concordance(),
+        lambda: _orders_left_out(score, gold, group, n_groups).concordance(),
     )
 
 
 def _orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[Tile], Orders]:
-    if np.unique(gold).size > MAX_LEVELS:
-        return count_orders(score, gold, group, n_groups)
-    wins = count_wins(score, gold, group, n_groups)
-    return lambda tile: wins(tile).orders()
+    check_rows(score, gold, group, n_groups)
+    rows = _content(score, gold, group)
+
+    @cache
+    def count() -> Callable[[Tile], Orders]:
+        if np.unique(gold).size > MAX_LEVELS:
+            return count_orders(score, gold, group, n_groups)
+        wins = count_wins(score, gold, group, n_groups)
+        return lambda tile: wins(tile).orders()
+
+    return lambda tile: _remembered((rows, _content(tile)), lambda: count()(tile))
+
+
+def _orders_left_out(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Orders:
+    return _remembered((_content(score, gold, group), n_groups), lambda: orders_left_out(score, gold, group, n_groups))
+
+
+def _content(*columns: NDArray[Any]) -> bytes:
+    digest = blake2b(digest_size=16)
+    for column in columns:
+        digest.update(f"{column.dtype}{column.shape}".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.digest()
+
+
+def _remembered(key: Hashable, make: Callable[[], Orders]) -> Orders:
+    """The counts, made once: concordance, Spearman and Kendall of the same rows are read from the same."""
+    found = _COUNTED.pop(key, None) or make()
+    _COUNTED[key] = found
+    while len(_COUNTED) > 1 and sum(found.over.nbytes for found in _COUNTED.values()) > _COUNTED_BYTES:
+        del _COUNTED[next(iter(_COUNTED))]
+    return found
+
+
+_COUNTED: dict[Hashable, Orders] = {}
+_COUNTED_BYTES = 32_000_000
 
 
 RESIDUAL_TIES = 1e-9
@@ -168,13 +202,12 @@ def partial_correlation(
     check_rows(score, gold, group, n_groups)
     check_lengths(score=score, stratum=stratum)
     code, n_strata = tie_blocks(stratum.astype(np.float64))
-    strata = [_InStrata(values, code, n_strata, group, n_groups) for values in (score, gold)]
+    strata = cache(lambda: [_InStrata(values, code, n_strata, group, n_groups) for values in (score, gold)])
     moments, height, without = (_of_ranks if ranks else _of_values)(score, gold, code, n_strata, group, n_groups)
 
     def evaluate(tile: Tile) -> Floats:
-        weights = tile.astype(np.float64)
         return _of_moments(
-            moments(weights), lambda some: np.logical_and(*(values.vary(weights[:, some]) for values in strata))
+            moments(tile), lambda some: np.logical_and(*(values.vary(tile[:, some]) for values in strata()))
         )
 
     def by_tiles(tile: Tile) -> Floats:
@@ -184,7 +217,7 @@ def partial_correlation(
         if ranks and compiled(height * n_groups) is None:
             return _left_out_by_tiles(by_tiles, n_groups)
         width = max(1, STRIP_FLOATS // max(n_strata, 1))
-        vary = cache(lambda: np.logical_and(*(values.vary_without() for values in strata)))
+        vary = cache(lambda: np.logical_and(*(values.vary_without() for values in strata())))
 
         def strip(own: range) -> Floats:
             return _of_moments(without(own), lambda some: vary()[own.start : own.stop][some])
@@ -285,7 +318,7 @@ def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats
     return ranks
 
 
-Moments = Callable[[Floats], tuple[Floats, ...]]
+Moments = Callable[[Tile], tuple[Floats, ...]]
 Without = Callable[[range], Sequence[Floats]]
 """From some groups, one after another, to the moments without each of them in turn."""
 
@@ -301,12 +334,18 @@ def _of_values(
         csr_array((column, (code, group)), shape=(n_strata, n_groups))
         for column in (np.ones(x.size), x, y, x * x, y * y, x * y)
     ]
+    of_cells, cell_group = np.stack([matrix.data for matrix in sums], axis=1), sums[0].indices
+    strata = [slice(*ends) for ends in pairwise(sums[0].indptr.tolist())]
+
+    def moments(tile: Tile) -> tuple[Floats, ...]:
+        found = [weighted_sums(of_cells[own], tile[cell_group[own]]) for own in strata]
+        return tuple(np.stack(found, axis=1)) if found else (np.zeros((0, tile.shape[1])),) * len(sums)
 
     def without(groups: range) -> Sequence[Floats]:
         own = slice(groups.start, groups.stop)
         return [matrix @ np.ones((n_groups, 1)) - matrix.tocsc()[:, own].toarray() for matrix in sums]
 
-    return lambda weights: tuple(np.asarray(matrix @ weights) for matrix in sums), max(n_groups, n_strata), without
+    return moments, max(n_groups, n_strata), without
 
 
 def _of_ranks(
@@ -327,7 +366,8 @@ def _of_ranks(
         (count.astype(np.float64), (cell_code, np.arange(count.size))), shape=(n_strata, count.size)
     )
 
-    def moments(weights: Floats) -> tuple[Floats, ...]:
+    def moments(tile: Tile) -> tuple[Floats, ...]:
+        weights = tile.astype(np.float64)
         x = centred_midranks(by_score(weights))[cell_block]
         y = centred_midranks(by_gold(weights))[cell_level]
         w = weights[cell_group]
@@ -366,7 +406,7 @@ class _InStrata:
         self.strata = [slice(*ends) for ends in pairwise(bounds)]
         self.n_groups = n_groups
 
-    def vary(self, weights: Floats) -> Bools:
+    def vary(self, weights: Tile) -> Bools:
         """Under each of the weightings (n_groups, R); (R,)."""
         found = np.zeros(weights.shape[1], dtype=np.bool_)
         for own in self.strata:

@@ -65,50 +65,37 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
 
     Entries of a block lie between start[b] and start[b + 1], sorted by level.
     """
+    # A row outranks those before its block, and half of its block: half of those before, and half of those up to its end.
     width = weights.shape[1]
-    below = np.zeros((n_levels, width), dtype=np.int32)
-    everything = np.zeros(width, dtype=np.int64)
-    size = np.zeros(width, dtype=np.int64)
-    lower = np.zeros(width, dtype=np.int64)
-    lower_tied = np.zeros(width, dtype=np.int64)
-    own_tied = np.zeros(width, dtype=np.int64)
+    below = np.zeros((n_levels + 1, width), dtype=np.int32)  # rows of lower levels; in the last place all
+    before = np.zeros(width, dtype=np.int64)
     for block in range(start.size - 1):
         first, end = start[block], start[block + 1]
-        size[:] = 0
-        lower_tied[:] = 0
-        for i in range(first, end):
-            weight, times = weights[group[i]], np.int64(count[i])
+        alone = end - first == 1
+        if not alone:
             for r in range(width):
-                size[r] += times * np.int64(weight[r])
-        i = first
-        while i < end:
-            own = level[i]
-            own_tied[:] = 0
-            while i < end and level[i] == own:
-                weight, times = weights[group[i]], np.int64(count[i])
+                before[r] = below[n_levels, r]
+        for after in range(2):
+            for i in range(first, end):
+                weight, times, own = weights[group[i]], np.int64(count[i]), level[i]
                 for r in range(width):
-                    own_tied[r] += times * np.int64(weight[r])
-                i += 1
-            lower[:] = 0
-            for other in range(own):
-                for r in range(width):
-                    lower[r] += below[other, r]
+                    rows_of = times * np.int64(weight[r])
+                    over[own, r] += rows_of * np.int64(below[n_levels, r])
+                    upward[r] += rows_of * np.int64(below[own, r])
+            if not after:
+                for i in range(first, end):
+                    weight, few = weights[group[i]], np.int32(count[i])
+                    for higher in range(level[i] + 1, n_levels + 1):
+                        for r in range(width):
+                            below[higher, r] += few * np.int32(weight[r])
+        if not alone:
             for r in range(width):
-                over[own, r] += own_tied[r] * (2 * everything[r] + size[r])
-                upward[r] += own_tied[r] * (2 * lower[r] + lower_tied[r])
-                lower_tied[r] += own_tied[r]
-        for i in range(first, end):
-            weight, own = weights[group[i]], level[i]
-            few = np.int32(count[i])
-            for r in range(width):
-                below[own, r] += few * np.int32(weight[r])
+                size = np.int64(below[n_levels, r]) - before[r]
+                squares[r] += size * size
+                cubes[r] += np.float64(size) * np.float64(size) * np.float64(size)
+    for own in range(n_levels):
         for r in range(width):
-            everything[r] += size[r]
-        if end - first > 1:
-            for r in range(width):
-                squares[r] += size[r] * size[r]
-                cubes[r] += np.float64(size[r]) * np.float64(size[r]) * np.float64(size[r])
-    rows[:] = below
+            rows[own, r] = below[own + 1, r] - below[own, r]
 
 
 @_compiled
