@@ -65,7 +65,7 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
 
     Entries of a block lie between start[b] and start[b + 1], sorted by level.
     """
-    # A row outranks those before its block, and half of its block: half of those before, and half of those up to its end.
+    # Twice what a row outranks: the rows before its block, and those up to its end.
     width = weights.shape[1]
     below = np.zeros((n_levels + 1, width), dtype=np.int32)  # rows of lower levels; in the last place all
     before = np.zeros(width, dtype=np.int64)
