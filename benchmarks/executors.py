@@ -1,13 +1,28 @@
-"""What executors cost beside the scoring, with a metric that does next to nothing.
+"""What executors cost beside the scoring.
 
-python benchmarks/executors.py [PAIRS] [EXECUTOR ...], of alone, local and ray; two workers each. CPU seconds are of
-this process, and of its children that have ended; of Ray's processes only some are.
+python benchmarks/executors.py [PAIRS] [EXECUTOR ...], of alone, local and ray: a metric that does next to nothing, two
+workers each.
+
+python benchmarks/executors.py overhead [BLOCKS] [ROUNDS]: blocks that take a second without a processor, of one worker,
+alone and by `ray` in turns, in one cluster. What a block takes beyond its second, and the CPU time of all processes
+beyond that, is the executor's; medians over the rounds. Nothing of the start is counted.
+
+python benchmarks/executors.py table PAIRS [EXECUTOR ...]: a Parquet table of pairs through `metaeval score`, into
+shards; time, and CPU time and most memory of the driver and of the others.
 """
 
+import os
 import resource
+import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import ClassVar
+
+from pairs import write_table
 
 from metaeval.config import RunConfig
 from metaeval.experiment.metrics import score_metrics
@@ -24,6 +39,21 @@ class Toy(Metric):
         return [PairScore(float(len(text))) for text in statements]
 
 
+SECOND = 1.0
+
+
+class Slow(Toy):
+    """The same, a second a block: 80 pairs of 400 tokens."""
+
+    card = MetricCard(name="slow", family="test", summary="", paper="", licence="")
+    block_tokens: ClassVar[int] = 32_000
+
+    def score(self, sources, statements):
+        """Lengths, in a second."""
+        time.sleep(SECOND)
+        return super().score(sources, statements)
+
+
 EXECUTORS = {
     "alone": {},
     "local": {"name": "local", "workers": 2},
@@ -38,11 +68,97 @@ def cpu() -> Iterator[float]:
         yield used.ru_utime + used.ru_stime
 
 
-def main() -> None:
-    """Score the same pairs with each."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+def processes() -> dict[int, tuple[str, float]]:
+    """The processes that this one has started, and it: their names, and CPU seconds (Linux)."""
+    found, parents = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            head, _, rest = stat.read_text().rpartition(")")
+            words = (stat.parent / "cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+        pid, fields = int(stat.parent.name), rest.split()
+        parents[pid] = int(fields[1])
+        ticks = int(fields[11]) + int(fields[12])
+        found[pid] = (words or head, ticks / os.sysconf("SC_CLK_TCK"))
+
+    def own(pid: int) -> bool:
+        return pid == os.getpid() or (pid in parents and own(parents[pid]))
+
+    return {pid: one for pid, one in found.items() if own(pid)}
+
+
+def kind(words: str) -> str:
+    """What a process is to the executor."""
+    if "ray::_Actor" in words or "experiment.worker" in words:
+        return "workers"
+    return "driver" if "executors.py" in words or "metaeval score" in words else "the cluster besides"
+
+
+def overhead(blocks: int = 20, rounds: int = 5) -> None:
+    """Print what a block of a second costs beyond it."""
+    import ray
+
+    ray.init(address="local", include_dashboard=False, logging_level="error", log_to_driver=False)
+    pairs = [(f"{number:06} {'word ' * 320}", "A statement.") for number in range(blocks * 78)]
+    taken = {name: [] for name in ("alone", "ray")}
+    for number in range(-1, rounds):  # the first round starts what is started once
+        for name in taken if number % 2 == 0 else reversed(taken):
+            config = RunConfig(executor={"name": "ray", "workers": 1} if name == "ray" else {})
+            times, used = [], []
+
+            def progress(_label: str, done: int, total: int, times=times, used=used) -> None:
+                times.append(time.monotonic())
+                if len(times) == 2 or done == total:
+                    used.append(processes())
+
+            list(score_metrics(pairs, ["executors:Slow"], config, None, progress))
+            count = len(times) - 2
+            spent: dict[str, float] = {}
+            for pid, (words, seconds) in used[-1].items():
+                spent[kind(words)] = spent.get(kind(words), 0.0) + seconds - used[0].get(pid, ("", 0.0))[1]
+            if number >= 0:
+                taken[name].append(((times[-1] - times[1]) / count - SECOND, {k: v / count for k, v in spent.items()}))
+    for name, found in taken.items():
+        beyond = statistics.median(gap for gap, _ in found) * 1e3
+        parts = {part: statistics.median(spent.get(part, 0.0) for _, spent in found) * 1e3 for part in found[0][1]}
+        said = ", ".join(f"{part} {value:.1f}" for part, value in parts.items())
+        print(
+            f"{name:6} {rounds} rounds of {blocks} blocks: {beyond:.2f} ms beyond a block's second; CPU ms each: {said}"
+        )
+
+
+def table(count: int, names: list[str]) -> None:
+    """Score a table of pairs with each executor."""
+    with TemporaryDirectory() as folder:
+        write_table(Path(folder) / "pairs.parquet", count)
+        for name in names:
+            more = [f"--set=executor.{key}={value}" for key, value in EXECUTORS[name].items()]
+            given = f"-m metaeval score -m executors:Toy -d ratings --data {folder}/pairs.parquet -q --shard 0/1 -o"
+            began, found, most = time.monotonic(), {}, 0
+            command = subprocess.Popen([sys.executable, *given.split(), f"{folder}/{name}", *more])
+            while command.poll() is None:
+                found |= {pid: one for pid, one in processes().items() if pid != os.getpid()}
+                status = Path(f"/proc/{command.pid}/status").read_text()
+                most = max(most, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")), 0)
+                time.sleep(1)
+            took = time.monotonic() - began
+            assert command.returncode == 0
+            spent: dict[str, float] = {}
+            for words, seconds in found.values():
+                spent[kind(words)] = spent.get(kind(words), 0.0) + seconds
+            said = ", ".join(f"{part} {seconds:.0f}" for part, seconds in spent.items())
+            print(
+                f"{name:6} {count:,} pairs: {took:.0f} s, {count / took:,.0f} pairs/s; CPU s: {said} "
+                f"({spent['driver'] / count * 1e6:.0f} us a pair in the driver); driver {most / 2**20:.2f} GiB",
+                flush=True,
+            )
+
+
+def quick(count: int, names: list[str]) -> None:
+    """Score the same pairs with each executor."""
     pairs = [(f"Source {number // 20} is a page of a few words.", f"Statement {number}.") for number in range(count)]
-    for name in sys.argv[2:] or EXECUTORS:
+    for name in names:
         config, blocks = RunConfig(executor=EXECUTORS[name]), []
         own = list(cpu())
 
@@ -61,6 +177,17 @@ def main() -> None:
             f"{scored / max(len(blocks) - 2, 1) * 1e3:.2f} ms from block to block",
             flush=True,
         )
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    words = sys.argv[1:]
+    if words[:1] == ["table"]:
+        table(int(words[1]), words[2:] or list(EXECUTORS))
+    elif words[:1] == ["overhead"]:
+        overhead(*map(int, words[1:]))
+    else:
+        quick(int(words[0]) if words else 100_000, words[1:] or list(EXECUTORS))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """`--requests FILE` and `--replies FILE` as they are typed: the batch that is written, answered elsewhere, and read."""
 
 import json
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -151,6 +152,113 @@ def test_a_pipeline_that_asks_twice_takes_two_batches(cli, fake, contents, tmp_p
         own = ("--base-url", server.url, "-s", "replies=other.sqlite", "--results", "asked")
         assert cli(*command, *quick, *own).code == 0
     assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
+
+
+def forms(cli, pairs, tmp_path):
+    """A request of each kind that is written: scores as text, probabilities of digits, and facts held to a schema."""
+    typed = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--base-url", NOBODY, "-q", "--nli", "overlap")
+    write(tmp_path / "answers.jsonl", [SAMPLE])
+    for number, command in enumerate(
+        (
+            lambda *more: pairs("score", *more),
+            lambda *more: pairs("score", "-s", f"{OPTION}.mode=logprob", *more),
+            lambda *more: pairs("score", "-s", f"{OPTION}.seed=3", "-s", f"{OPTION}.output=json_schema", *more),
+            lambda *more: cli(*typed, *more),
+            lambda *more: cli(*typed, "-s", "output=json", *more),
+        )
+    ):
+        told = command("--requests", f"form{number}.jsonl")
+        assert told.code == 0, told.err
+        yield lines(tmp_path / f"form{number}.jsonl")
+
+
+def test_requests_are_what_openais_types_allow(cli, pairs, tmp_path):
+    """Of the package `openai`: each field of a body, and nothing that it does not know; and an endpoint of batches."""
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    from openai.types.batch_create_params import BatchCreateParams
+    from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+    from pydantic import TypeAdapter
+
+    body, known = TypeAdapter(CompletionCreateParamsNonStreaming), get_type_hints(CompletionCreateParamsNonStreaming)
+    endpoints = get_args(get_type_hints(BatchCreateParams)["endpoint"])
+    kinds = set()
+    for requests in forms(cli, pairs, tmp_path):
+        assert len({one["custom_id"] for one in requests}) == len(requests)
+        for one in requests:
+            assert one.keys() == {"custom_id", "method", "url", "body"}
+            assert one["method"] == "POST"
+            assert one["url"] in endpoints
+            assert one["body"].keys() <= known.keys()
+            kinds |= one["body"].keys()
+            read = body.validate_python(one["body"])
+            assert [dict(message) for message in read["messages"]] == one["body"]["messages"]  # read one by one
+    assert {"logprobs", "top_logprobs", "response_format", "seed", "temperature", "max_tokens"} <= kinds
+
+
+def of_vllm(request, body=None, status=200, error=None):
+    """A line as `vllm run-batch` writes it: what a reply lacks stands there as null, an error beside the response."""
+    response = {"status_code": status, "request_id": "vllm-batch-1", "body": body}
+    return {"id": "vllm-1", "custom_id": request["custom_id"], "response": response, "error": error}
+
+
+def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, caplog):
+    """OpenAI: API reference, "The request output object"; vLLM: entrypoints/openai/run_batch.py, BatchRequestOutput."""
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    from openai.types import BatchError
+    from openai.types.chat import ChatCompletion
+
+    pairs("score", "--requests", "ask.jsonl")
+    requests = lines(tmp_path / "ask.jsonl")
+    said = [fake.completion(fake.judge(one["body"])) for one in requests]
+    nulls = {"refusal": None, "reasoning": None, "annotations": None, "audio": None, "function_call": None}
+    for body in said:
+        ChatCompletion.model_validate(body)
+    whole = [
+        {
+            **body,
+            **{"service_tier": None, "prompt_logprobs": None, "prompt_token_ids": None, "kv_transfer_params": None},
+            "choices": [
+                {**one, "message": {**one["message"], **nulls, "tool_calls": []}, "logprobs": None, "stop_reason": None}
+                for one in body["choices"]
+            ],
+        }
+        for body in said
+    ]
+    ended = {"code": "batch_expired", "message": "This request could not be executed before the window expired."}
+    BatchError.model_validate(ended)
+    long = "This model's maximum context length is 8 tokens. However, you requested 9 tokens."
+    inner = {"message": long, "type": "BadRequestError", "param": None, "code": 400}
+    hold = {
+        "error": {"message": "Rate limit reached", "type": "requests", "param": None, "code": "rate_limit_exceeded"}
+    }
+    files = {
+        "openai": [answered(one, body) for one, body in zip(requests, said, strict=True)],
+        "vllm": [of_vllm(one, body) for one, body in zip(requests, whole, strict=True)],
+    }
+    files["openai"][:2] = [
+        answered(requests[0], hold, 429),
+        {**answered(requests[1], None), "response": None, "error": ended},
+    ]
+    # An error that the server told; and one that it fell into, as a text.
+    files["vllm"][:2] = [
+        of_vllm(requests[0], status=400, error={"error": inner}),
+        of_vllm(requests[1], status=400, error="list index out of range"),
+    ]
+    scores = {}
+    for name, rows in files.items():
+        write(tmp_path / f"{name}.jsonl", rows)
+        own = ("-s", f"{OPTION}.replies={name}.sqlite", "--store", f"{name}.scores", "-o", name)
+        told = pairs("score", *own, "--replies", f"{name}.jsonl")
+        assert (told.code, "lines are not" in caplog.text) == (0, False)
+        scores[name] = {
+            row["pair_id"]: (row["status"], row["score"]) for row in lines(tmp_path / name / "llm-discrete.jsonl")
+        }
+    causes = [line.partition("have none ")[2].partition(":")[0] for line in caplog.text.splitlines() if "llm-d" in line]
+    assert [one for one in causes if one] == ["(no reply in the batch 1, HTTP 429 1)", "(refused 1, too long 1)"]
+    read = {pair for found in scores.values() for pair, (status, _) in found.items() if status == "ok"}
+    both = {pair for pair in read if all(found[pair][0] == "ok" for found in scores.values())}
+    assert len(both) == len(requests) - 2
+    assert all(scores["openai"][pair] == scores["vllm"][pair] for pair in both)
 
 
 @pytest.mark.parametrize(
