@@ -171,6 +171,12 @@ def own_environment(monkeypatch, tmp_path):
 
 
 @pytest.fixture
+def quick_plan(monkeypatch):
+    """A plan is simulated with few samples: for tests of what is said of it, not of its digits."""
+    monkeypatch.setattr("metaeval.experiment.comparing.planning.SAMPLES", 20)
+
+
+@pytest.fixture
 def rows_stored():
     """Count the rows of a table in an SQLite file that another process writes; 0 before there is one."""
 

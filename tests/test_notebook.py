@@ -221,6 +221,7 @@ def test_texts_of_data_are_short():
     assert all(len(repr(document)) < 300 for document in corpus.documents.values())
 
 
+@pytest.mark.usefixtures("quick_plan")
 def test_compare_power_calibrate_and_decide_give_tables(settings):
     compared = metaeval.compare("overlap", "rouge", protocols=["classification"], **settings)
     planned = metaeval.power("overlap", "rouge", difference=2, **settings)

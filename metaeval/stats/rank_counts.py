@@ -142,17 +142,16 @@ def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
 
 def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
     """The counts without compiled loops: level by level from the lowest, a strip of weightings at a time."""
-    shared, by_level = _blocks_by_level(entries, n_levels, n_groups)
+    prepared = cache(partial(_blocks_by_level, entries, n_levels, n_groups))
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Ints, Floats]:
+        shared, by_level = prepared()
+        sizes = np.asarray(by_level @ weights).reshape(n_levels, entries.n_blocks, weights.shape[1])
         lower = np.zeros((entries.n_blocks, weights.shape[1]), dtype=np.int64)
         upward = np.zeros(weights.shape[1], dtype=np.int64)
-        sizes = []
-        for counts in by_level:
-            size = np.asarray(counts @ weights)
+        for size in sizes:
             upward += (size * _outranked(lower)).sum(axis=0)
             lower += size
-            sizes.append(size)
         everything = _outranked(lower)
         over = np.array([(size * everything).sum(axis=0) for size in sizes]).reshape(n_levels, weights.shape[1])
         tied = lower[shared]
@@ -161,16 +160,13 @@ def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable
     return partial(_in_strips, strip, entries.n_blocks * n_levels)
 
 
-def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bools, list[Any]]:
-    """Which blocks hold more than one entry, and for each level the matrix from groups to rows in each block."""
+def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bools, Any]:
+    """Which blocks hold more than one entry, and the matrix from groups to rows in each block, level below level."""
     shared = np.ones(entries.n_blocks, dtype=np.bool_)
     shared[entries.block[entries.solo]] = False
-    by_level = []
-    for value in range(n_levels):
-        own = entries.level == value
-        places = (entries.block[own], entries.group[own])
-        by_level.append(csr_array((entries.count[own].astype(np.int64), places), shape=(entries.n_blocks, n_groups)))
-    return shared, by_level
+    places = (entries.level * entries.n_blocks + entries.block, entries.group)
+    shape = (n_levels * entries.n_blocks, n_groups)
+    return shared, csr_array((entries.count.astype(np.int64), places), shape=shape)
 
 
 def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], height: int, weights: Ints) -> list[Any]:
@@ -295,11 +291,11 @@ def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Ints, Floats]:
         shared, by_level = prepared()
-        sizes = [np.asarray(counts @ weights) for counts in by_level]
+        sizes = np.asarray(by_level @ weights).reshape(n_levels, entries.n_blocks, weights.shape[1])
         outranked = [_outranked(size) for size in sizes]
         wins = [(sizes[h] * outranked[m]).sum(axis=0) for h in range(n_levels) for m in range(h)]
-        tied = sum((size[shared] for size in sizes), np.zeros((int(shared.sum()), weights.shape[1]), dtype=np.int64))
-        rows = np.array([size.sum(axis=0) for size in sizes]).reshape(n_levels, weights.shape[1])
+        tied = sizes[:, shared].sum(axis=0)
+        rows = sizes.sum(axis=1)
         found = np.array(wins, dtype=np.int64).reshape(len(wins), weights.shape[1])
         return rows, found, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
 

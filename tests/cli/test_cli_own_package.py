@@ -124,6 +124,7 @@ def test_run_writes_its_table_under_its_name_and_takes_its_options(here, metaeva
     assert half == whole / 2
 
 
+@pytest.mark.usefixtures("quick_plan")
 def test_compare_and_power_take_it(here, place):
     here("compare", "overlap", "longest", "-p", "gap", *SETTINGS)
     (pairs,) = Path(place / "results").glob("compare/*/gap-pairs.json")

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.usefixtures("scored")
 QUICK = ("--set", "interval.resamples=20", "--set", "comparison.permutations=20", "--set", "controls=false")
 
 
+@pytest.mark.usefixtures("quick_plan")
 def test_a_plan_says_what_each_difference_takes(cli):
     ended = cli("power", "overlap", "rouge", "--difference", "2,5", *QUICK)
 
@@ -29,6 +30,7 @@ def test_a_plan_says_what_each_difference_takes(cli):
     assert "28 groups, 1,054 chunk pairs, 322 citations" in " ".join(ended.out.split())
 
 
+@pytest.mark.usefixtures("quick_plan")
 def test_without_a_difference_the_pilots_own_is_planned_for(cli):
     cli("power", "overlap", "rouge", "--measure", "spearman", "-q", *QUICK)
 

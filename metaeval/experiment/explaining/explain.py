@@ -152,10 +152,14 @@ def option_words(name: str, value: str, chat: bool = False) -> str:
     """
     for owner in (ChatOptions, *OWNERS) if chat else OWNERS:
         if text := option_docs(owner).get(name):
-            kind = get_type_hints(owner)[name]
+            kind = _kinds(owner)[name]
             others = [str(value != "True")] if kind is bool else [one for one in named_values(kind) if one != value]
             return _sentence(text) + (f" (else {' or '.join(others)})" if others else "")
     return ""
+
+
+_kinds = cache(get_type_hints)
+"""The types of a class's options; to read them anew takes long."""
 
 
 def _sentence(text: str) -> str:
