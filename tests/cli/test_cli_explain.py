@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.usefixtures("scored")
-QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=5", "-q")
+FEW = ("--set", "interval.resamples=5", "--set", "comparison.permutations=5")
+QUICK = (*FEW, "--set", "controls=false", "-q")
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def rows(cli, tmp_path):
     """Run with ARGS into FOLDER: the rows of each result file, {protocol: {metric: row}}."""
 
     def of(folder, *args):
-        ended = cli(*args, "--results", folder, "-q")
+        ended = cli(*args, "-q", "--results", folder, "--store", "results/scores.sqlite")
         assert (ended.code, ended.out.count("Written")) == (0, 1)
         files = [path for path in (tmp_path / folder).glob("*/*.json") if path.name != "manifest.json"]
         read = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
@@ -50,12 +51,13 @@ def command_of(out):
 )
 def test_the_command_that_explain_gives_makes_the_number_again(cli, rows, metric, protocol, settings):
     asked = "overlap" if metric == "random" else metric
-    first = rows("first", "run", "-m", asked, "-p", protocol, *settings, *QUICK[:-1])[protocol][metric]
+    controls = ("--set", f"controls={metric == 'random'}")
+    first = rows("first", "run", "-m", asked, "-p", protocol, *settings, *FEW, *controls)[protocol][metric]
 
     ended = cli("explain", first["signature"])
 
     assert ended.code == 0
-    again = rows("again", *command_of(ended.out))[protocol][metric]
+    again = rows("again", *command_of(ended.out), *controls)[protocol][metric]
     assert again["signature"] == first["signature"]
     assert again["values"] == first["values"]
 

@@ -30,7 +30,7 @@ ANSWERS = [
     {"id": "1", "group": "q1", "text": "Cats sleep [1]. Dogs bark.", "passages": [{"text": "a"}]},
     {"id": "2", "group": "q2", "text": "Birds sing [1].", "passages": [{"text": "a"}]},
 ]
-SETTINGS = ("-s", "interval.resamples=50", "-s", "comparison.permutations=20", "-q")
+SETTINGS = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20", "-s", "controls=false", "-q")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.usefixtures("scored")
-QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=5")
+QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=5", "--set", "controls=false")
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 PICTURES = {".png", ".pdf", ".svg"}
 
