@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[1] / "shared"
+MINI = HERE.parent / "metaeval" / "corpus" / "loaders" / "mini.jsonl"
 PUNKT = SHARED / "models" / "nltk_data"
 OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
@@ -168,6 +169,19 @@ def own_environment(monkeypatch, tmp_path):
     for name in OWN:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture(scope="session")
+def ten_documents(tmp_path_factory):
+    """A corpus file with the first ten documents of the shipped corpus, and all that is judged on them."""
+    rows = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
+    documents = [row["id"] for row in rows if row["type"] == "document"][:10]
+    citations = [row for row in rows if row["type"] == "citation" and row["document"] in documents]
+    kept = {*documents, *(row["statement"] for row in citations)}
+    chosen = [row for row in rows if row["type"] == "corpus" or row["id"] in kept] + citations
+    path = tmp_path_factory.mktemp("corpus") / "ten.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in chosen), encoding="utf-8")
+    return path
 
 
 @pytest.fixture

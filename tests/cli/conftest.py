@@ -105,7 +105,7 @@ def contents() -> Callable[[Path], dict[str, bytes]]:
 
 
 @pytest.fixture
-def killed(fake, tmp_path) -> Callable[..., Any]:
+def killed(cli, fake, tmp_path) -> Callable[..., Any]:
     """Kill `metaeval ARGS... -o a.jsonl` once so many replies came, and run it again; its server, which has closed."""
 
     def run(answer: Callable[..., Any], replies: int, *args: object) -> Any:
@@ -126,10 +126,8 @@ def killed(fake, tmp_path) -> Callable[..., Any]:
             process.communicate(timeout=60)
             assert not (tmp_path / "a.jsonl").exists(), "nothing is written before all is answered"
             slow[0] = False
-            ended = subprocess.run(
-                command, cwd=tmp_path, env=os.environ.copy(), capture_output=True, text=True, timeout=120
-            )
-            assert ended.returncode == 0, ended.stderr
+            ended = cli(*args, *asked)
+            assert ended.code == 0, ended.err
         return server
 
     return run

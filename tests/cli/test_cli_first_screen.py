@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
+import shutil
+from typing import NamedTuple
 
 import pytest
 
+from metaeval.cli.app import main
+
 QUICK = ("-s", "interval.resamples=50", "-s", "comparison.permutations=50")
+
+
+class Ended(NamedTuple):
+    """How the run ended."""
+
+    code: int
+    out: str
 
 
 def job_hash(ended):
@@ -15,11 +28,28 @@ def job_hash(ended):
     return re.search(r"Written: \S+-([0-9a-f]{8})/ \(", ended.out)[1]
 
 
+@pytest.fixture(scope="module")
+def kept(store_of_mini, tmp_path_factory):
+    """A run of three metrics on the shipped corpus, on a screen of 80 columns: its results, and how it ended."""
+    folder, said = tmp_path_factory.mktemp("ran"), io.StringIO()
+    (folder / "results").mkdir()
+    shutil.copy(store_of_mini, folder / "results")
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "80")
+        patch.setattr("sys.argv", ["metaeval", "run", "-m", "overlap,rouge,bm25", *QUICK])
+        with pytest.raises(SystemExit) as end:
+            main()
+    return folder / "results", Ended(int(end.value.code or 0), said.getvalue())
+
+
 @pytest.fixture
-def ran(cli, scored, monkeypatch):
-    """A run of three metrics on the shipped corpus, on a screen of 80 columns."""
+def ran(cli, kept, tmp_path, monkeypatch):
+    """That run, in the folder of the test."""
     monkeypatch.setenv("COLUMNS", "80")
-    return cli("run", "-m", "overlap,rouge,bm25", *QUICK)
+    folder, ended = kept
+    shutil.copytree(folder, tmp_path / "results", symlinks=True)
+    return ended
 
 
 def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran):
@@ -43,6 +73,7 @@ def test_the_numbers_are_those_of_the_results(ran, tmp_path):
         assert f"{100 * overall[name]['low']:.1f}–{100 * overall[name]['high']:.1f}" in line
 
 
+@pytest.mark.usefixtures("quick_plan")
 def test_the_next_command_can_be_typed(cli, ran):
     command = re.search(r"^Next: metaeval (.+?)   \(", ran.out, re.MULTILINE)[1]
     assert cli(*command.split(), "-q", *QUICK).code == 0

@@ -70,7 +70,7 @@ def metaeval(place):
 
 @pytest.fixture
 def here(cli, place, monkeypatch):
-    """The same in this process, which reads the registry again. The pipelines' commands are made once a process."""
+    """The same in this process, which reads the registry again."""
     monkeypatch.chdir(place)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.syspath_prepend(place / "site")
@@ -112,9 +112,9 @@ def test_the_metric_and_the_data_set_are_measured_by_the_protocol(metaeval, plac
     assert {row["metric"]: row["values"]["gap"]["value"] for row in rows}["longest"] is None
 
 
-def test_run_writes_its_table_under_its_name_and_takes_its_options(here, metaeval, place):
+def test_run_writes_its_table_under_its_name_and_takes_its_options(here, place):
     run = ("run", "-p", "gap", "-m", "overlap,longest", *SETTINGS)
-    metaeval(*run)
+    here(*run)
     here(*run, "-s", "protocol_options.gap.form=halved", "--results", "half")
 
     whole, half = (
@@ -174,8 +174,8 @@ def test_explain_says_what_it_measures_and_how_to_make_the_number_again(here, pl
     assert "-p gap --set protocol_options.gap.form=halved" in said
 
 
-def test_the_pipeline_is_a_command_with_its_options(metaeval):
-    said = metaeval("cite", "marked", "--help")
+def test_the_pipeline_is_a_command_with_its_options(here):
+    said = here("cite", "marked", "--help")
 
     for words in ("Counts sentences, and asks nobody.", "--opening", "What a mark opens with."):
         assert words in said
@@ -183,7 +183,7 @@ def test_the_pipeline_is_a_command_with_its_options(metaeval):
     assert "--dry-run" not in said  # nobody is asked
 
 
-def test_the_pipeline_reads_judges_and_writes(metaeval, place):
+def test_the_pipeline_reads_judges_and_writes(here, metaeval, place):
     said = metaeval("cite", "marked", "answers.jsonl", "--splitter", "rules", "--set", "interval.resamples=50")
 
     # One of two sentences, and one of one: 75 %.
@@ -192,7 +192,7 @@ def test_the_pipeline_reads_judges_and_writes(metaeval, place):
     record = json.loads((folder / "marked.json").read_text())["records"][0]
     assert (record["system"], record["measure"], record["value"]) == ("answers", "marked", 0.75)
     assert (folder / "per-answers.csv").read_text() == "answer,marked\n1,0.5\n2,1.0\n"
-    assert "0.0" in metaeval("cite", "marked", "answers.jsonl", "--opening", "{", "--splitter", "rules")
+    assert "0.0" in here("cite", "marked", "answers.jsonl", "--opening", "{", "--splitter", "rules")
 
 
 def test_the_pipeline_is_called_from_python(place, tmp_path, monkeypatch):

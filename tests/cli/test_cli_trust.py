@@ -118,7 +118,7 @@ FROM_FILES = [
 
 
 TYPED = [
-    *(f"{command} -m overlap -q -s interval.resamples=0" for command in ("run", "figures")),
+    *(f"{command} -m overlap -p correlation -q -s controls=false" for command in ("run", "figures")),
     *(f"cite {pipeline} answers.jsonl --nli overlap -q" for pipeline in ("alce", "aliice", "scifi")),
 ]
 """Runs of what is typed, in a folder with files that would change how a figure is made, or which package is loaded."""

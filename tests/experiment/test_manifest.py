@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from metaeval.config import RunConfig, load_run
-from metaeval.corpus.jsonl import write_corpus
 from metaeval.experiment.manifest import Kept, check, manifest, settings_of, write_manifests
 from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run, write_run
@@ -129,11 +129,10 @@ def test_what_an_earlier_run_left_in_the_folder_stays_listed(written):
 
 
 @pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
-    """The shipped corpus as a file, and with its rows in another order."""
+def corpora(ten_documents, tmp_path_factory):
+    """Ten documents of the shipped corpus as a file, and with its rows in another order."""
     folder = tmp_path_factory.mktemp("corpora")
-    corpus, _, _ = load_corpus(RunConfig())
-    write_corpus(corpus, folder / "kept.jsonl")
+    shutil.copy(ten_documents, folder / "kept.jsonl")
     header, *lines = (folder / "kept.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     random.Random(SEED).shuffle(lines)
     (folder / "shuffled.jsonl").write_text(header + "".join(lines), encoding="utf-8")

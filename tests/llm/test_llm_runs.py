@@ -17,21 +17,36 @@ from metaeval.scoring.contract import Status
 
 OPTIONS = {"backoff": 0.01, "timeout": 3}  # a busy machine must not look like a hanging server
 QUICK = {"interval": {"resamples": 5}, "protocols": ["all"], "controls": False}
+PAIRS = 413
+"""Pairs of ten documents."""
 
 
-def run(url, folder, **options):
-    """Run llm-discrete on the mini corpus; its row in each protocol's result."""
-    settings = {"metric_options": {"llm-discrete": {"base_url": url, **OPTIONS, **options}}}
-    results = metaeval.run(metrics=["llm-discrete"], results=str(folder), **settings, **QUICK)
-    return {result.protocol: next(row for row in result.rows if row.kind == "metric") for result in results}
+@pytest.fixture
+def run(ten_documents):
+    """Run llm-discrete on ten documents; its row in each protocol's result."""
+
+    def ran(url, folder, **options):
+        settings = {"metric_options": {"llm-discrete": {"base_url": url, **OPTIONS, **options}}}
+        data = {"dataset": "jsonl", "data": str(ten_documents)}
+        results = metaeval.run(metrics=["llm-discrete"], results=str(folder), **data, **settings, **QUICK)
+        return {result.protocol: next(row for row in result.rows if row.kind == "metric") for result in results}
+
+    return ran
 
 
-def command(folder, url, **options):
-    given = [f"metric_options.llm-discrete.{name}={value}" for name, value in {"base_url": url, **options}.items()]
-    parts = ["run", "-m", "llm-discrete", "-p", "correlation", "--results", str(folder)]
-    for setting in [*given, "interval.resamples=0", "controls=false"]:
-        parts += ["--set", setting]
-    return [sys.executable, "-m", "metaeval", *parts]
+@pytest.fixture
+def command(ten_documents, tmp_path):
+    """The words that run llm-discrete on them."""
+
+    def words(url, **options):
+        given = [f"metric_options.llm-discrete.{name}={value}" for name, value in {"base_url": url, **options}.items()]
+        parts = ["run", "-m", "llm-discrete", "-p", "correlation", "--results", str(tmp_path)]
+        parts += ["-d", "jsonl", "--data", str(ten_documents)]
+        for setting in [*given, "interval.resamples=0", "controls=false"]:
+            parts += ["--set", setting]
+        return [sys.executable, "-m", "metaeval", *parts]
+
+    return words
 
 
 @pytest.fixture
@@ -39,13 +54,13 @@ def stored(rows_stored):
     return partial(rows_stored, table="replies")
 
 
-def test_faults_change_no_score_and_nothing_is_paid_for_twice(fake, tmp_path):
+def test_faults_change_no_score_and_nothing_is_paid_for_twice(run, fake, tmp_path):
     with fake.ChatServer() as good:
         whole = run(good.url, tmp_path / "whole", concurrency=64)
     with fake.ChatServer(faults=0.2, seed=11) as server:
         broken = run(server.url, tmp_path / "broken", concurrency=64)
         assert {name: row.values for name, row in broken.items()} == {name: row.values for name, row in whole.items()}
-        assert server.faulted.total() > 150
+        assert server.faulted.total() > 50
         assert set(server.completed.values()) == {1}
         # Served from the score store; from the reply store where the scores are gone.
         attempts = server.attempts.total()
@@ -55,26 +70,26 @@ def test_faults_change_no_score_and_nothing_is_paid_for_twice(fake, tmp_path):
         assert server.attempts.total() == attempts
 
 
-def test_replies_without_a_score_are_counted_and_bound_the_numbers(fake, tmp_path):
+def test_replies_without_a_score_are_counted_and_bound_the_numbers(run, fake, tmp_path):
     def sometimes(body):
         return "I cannot tell." if "1" in fake.parts_of(fake.prompt_of(body))[0] else fake.judge(body)
 
     with fake.ChatServer(answer=sometimes) as server:
         rows = run(server.url, tmp_path)
-        assert server.attempts.total() == 1054
+        assert server.attempts.total() == PAIRS
         # A reply without a score is a stable answer: neither the reply nor the score is asked for again.
         assert run(server.url, tmp_path) == rows
-        assert server.attempts.total() == 1054
+        assert server.attempts.total() == PAIRS
     row = rows["correlation"]
     assert row.statuses == {Status.UNPARSED: row.unscored}
-    assert 0 < row.unscored < row.total == 1054
+    assert 0 < row.unscored < row.total == PAIRS
     for value in row.values.values():
         worst, best = value.bounds
         assert worst < value.value < best
     assert all(value.bounds for value in rows["classification"].values.values())
 
 
-def test_a_failed_pair_is_counted_and_asked_for_by_the_next_run(fake, tmp_path):
+def test_a_failed_pair_is_counted_and_asked_for_by_the_next_run(run, fake, tmp_path):
     broken = True
 
     def failing(body):
@@ -90,23 +105,23 @@ def test_a_failed_pair_is_counted_and_asked_for_by_the_next_run(fake, tmp_path):
         assert server.attempts.total() - attempts == first.unscored > 0
 
 
-def test_a_killed_run_asks_only_for_what_is_missing(fake, stored, tmp_path):
+def test_a_killed_run_asks_only_for_what_is_missing(command, fake, stored, tmp_path):
     replies = tmp_path / "cache" / "replies.sqlite"
     with fake.ChatServer(latency=0.02) as server:
-        process = subprocess.Popen(command(tmp_path, server.url, concurrency=8), stderr=subprocess.PIPE)
-        while stored(replies) < 200 and process.poll() is None:
+        process = subprocess.Popen(command(server.url, concurrency=8), stderr=subprocess.PIPE)
+        while stored(replies) < 100 and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         kept, attempts = stored(replies), server.attempts.total()
-        assert kept >= 200
+        assert kept >= 100
         # A kill can lose no more than what was in flight.
         assert server.completed.total() - kept <= 8
-        ended = subprocess.run(command(tmp_path, server.url, concurrency=64), capture_output=True, text=True)
+        ended = subprocess.run(command(server.url, concurrency=64), capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
-        assert server.attempts.total() - attempts == 1054 - kept
-        assert stored(replies) == 1054
+        assert server.attempts.total() - attempts == PAIRS - kept
+        assert stored(replies) == PAIRS
 
 
 def hear_interrupts():
@@ -114,11 +129,11 @@ def hear_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(fake, stored, tmp_path):
+def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(command, fake, stored, tmp_path):
     replies = tmp_path / "cache" / "replies.sqlite"
     with fake.ChatServer(latency=0.3) as server:
         process = subprocess.Popen(
-            command(tmp_path, server.url, concurrency=8), stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
+            command(server.url, concurrency=8), stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
         )
         while stored(replies) < 16 and process.poll() is None:
             time.sleep(0.02)
@@ -141,11 +156,11 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(fake, stored, tm
     ],
 )
 def test_what_cannot_work_is_one_sentence_and_code_2(
-    fake, tmp_path, monkeypatch, capsys, server_options, options, sentence
+    command, fake, monkeypatch, capsys, server_options, options, sentence
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
     with fake.ChatServer(**server_options) as server:
-        monkeypatch.setattr(sys, "argv", command(tmp_path, server.url, **options)[2:])
+        monkeypatch.setattr(sys, "argv", command(server.url, **options)[2:])
         with pytest.raises(SystemExit) as end:
             main()
     ended = capsys.readouterr()
