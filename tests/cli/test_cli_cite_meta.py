@@ -9,7 +9,8 @@ pytestmark = pytest.mark.usefixtures("own_environment")
 
 EXPERTQA = Path(__file__).parents[3] / "shared" / "data" / "expertqa"
 PASSAGES = [{"title": "Oder", "text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
-QUICK = ("-s", "interval.resamples=30", "-s", "comparison.permutations=30", "-s", "splitter=rules")
+FEW = ("-s", "interval.resamples=10", "-s", "comparison.permutations=10", "-s", "controls=false")
+QUICK = (*FEW, "-s", "splitter=rules")
 SUFFIXES = ("json", "txt", "md", "tex", "csv")
 
 
@@ -69,7 +70,7 @@ def test_ratings_of_ones_own(cli, contents, rated, tmp_path):
 def test_what_is_written_is_evaluated_to_the_same_digits(cli, rated, tmp_path):
     assert cli("cite", "meta", rated, "--nli", "overlap,rouge", "-q", *QUICK).code == 0
     own = (tmp_path / "results" / "latest").resolve() / "statements"
-    again = ("evaluate", "-d", "ratings", "--data", own / "ratings.jsonl", "-p", "correlation", "-q", *QUICK[:4])
+    again = ("evaluate", "-d", "ratings", "--data", own / "ratings.jsonl", "-p", "correlation", "-q", *FEW)
     assert cli(*again).code == 0
     found = [
         json.loads(path.read_text())["rows"]
@@ -185,7 +186,7 @@ def test_what_cannot_be_done_is_one_sentence(refused, rated, options, says):
 @pytest.mark.parametrize("width", ["80", "120"])
 def test_the_tables_and_the_help_fit_the_terminal(cli, rated, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)
-    ended = cli("cite", "meta", rated, "--nli", "overlap", *QUICK)
+    ended = cli("cite", "meta", rated, "--nli", "overlap", *QUICK, "-s", "controls=true")
     printed = ended.out.split("Written: ")[0].splitlines()
     assert max(map(len, printed)) <= int(width)
     shown = cli("cite", "meta", "--help").out.splitlines()

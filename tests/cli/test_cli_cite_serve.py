@@ -13,15 +13,14 @@ REVIEWS = '{"statements": [{"id": 1, "thinking": "ok", "edits": [], "rating": 4}
 
 
 @pytest.fixture(scope="module")
-def of_facts(tiny_chat, tmp_path_factory):
-    with tiny_chat.serving(tmp_path_factory.mktemp("facts"), FACTS) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def of_reviews(tiny_chat, tmp_path_factory):
-    with tiny_chat.serving(tmp_path_factory.mktemp("reviews"), REVIEWS) as found:
-        yield found
+def served(tiny_chat, tmp_path_factory):
+    """The base address of a server, and its models by what they say."""
+    folder = tmp_path_factory.mktemp("served")
+    models = {"facts": FACTS, "reviews": REVIEWS}
+    for name, reply in models.items():
+        tiny_chat.make_model(folder / name, reply)
+    with tiny_chat.running(folder) as url:
+        yield url, {name: str(folder / name) for name in models}
 
 
 @pytest.fixture
@@ -37,9 +36,19 @@ def rows_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_scifi_facts_by_a_served_model(cli, contents, of_facts, answers, tmp_path):
-    url, model = of_facts
-    asked = ("--model", model, "--base-url", url, "--nli", "overlap", "--record", tmp_path / "kept.jsonl", *QUICK)
+def test_scifi_facts_by_a_served_model(cli, contents, served, answers, tmp_path):
+    url, models = served
+    asked = (
+        "--model",
+        models["facts"],
+        "--base-url",
+        url,
+        "--nli",
+        "overlap",
+        "--record",
+        tmp_path / "kept.jsonl",
+        *QUICK,
+    )
     ended = cli("cite", "scifi", answers, *asked)
     assert ended.code == 0, ended.err
     # Of three sentences two are the same without their marks. Only of the last, which has two citation groups, it is
@@ -57,9 +66,9 @@ def test_scifi_facts_by_a_served_model(cli, contents, of_facts, answers, tmp_pat
     assert first == second
 
 
-def test_citeeval_by_a_served_model(cli, of_reviews, answers, tmp_path):
-    url, model = of_reviews
-    asked = ("--model", model, "--base-url", url, "--nli", "overlap", "-s", "contexts=where needed", *QUICK)
+def test_citeeval_by_a_served_model(cli, served, answers, tmp_path):
+    url, models = served
+    asked = ("--model", models["reviews"], "--base-url", url, "--nli", "overlap", "-s", "contexts=where needed", *QUICK)
     ended = cli("cite", "citeeval", answers, *asked, "--baselines", "lqac")
     assert ended.code == 0, ended.err
     folder = tmp_path / "results" / "latest"

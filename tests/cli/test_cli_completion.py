@@ -23,7 +23,8 @@ WORDS = {
     "run -d nothing-like-it": [],
 }
 
-pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not installed beside this Python")
+IN_BASH = ("gate f", "run -m overlap,support-mini", "run -d nothing-like-it")
+installed = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not installed beside this Python")
 
 
 def run(command, **more):
@@ -31,19 +32,30 @@ def run(command, **more):
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
+@pytest.mark.parametrize("typed", WORDS)
+def test_what_bash_asks_is_answered(cli, monkeypatch, typed):
+    words = ["metaeval", *typed.split()]
+    asked = {"_METAEVAL_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert sorted(cli().out.split()) == sorted(WORDS[typed])
+
+
+@installed
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed here")
 def test_bash_completes(tmp_path):
     script = run(["bash", "-c", "metaeval --show-completion; true"], _METAEVAL_COMPLETE="")
     lines = [script]
-    for typed in WORDS:
+    for typed in IN_BASH:
         words = ["metaeval", *typed.split()]
         quoted = " ".join(words)
         lines.append(f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _metaeval_completion metaeval")
         lines.append('echo "${COMPREPLY[*]}"')
     printed = run(["bash", "-c", "\n".join(lines)]).splitlines()
-    assert dict(zip(WORDS, map(str.split, printed), strict=True)) == {key: sorted(one) for key, one in WORDS.items()}
+    assert dict(zip(IN_BASH, map(str.split, printed), strict=True)) == {one: sorted(WORDS[one]) for one in IN_BASH}
 
 
+@installed
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_what_other_shells_ask_is_answered(shell):
     typed = {"_TYPER_COMPLETE_ARGS": "metaeval run -d wi", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}

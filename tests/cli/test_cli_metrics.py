@@ -214,13 +214,13 @@ def test_serve_gives_a_metrics_own_scores(cli, small, tmp_path):
         ("overlap", "", "its first line should come from metaeval"),
     ],
 )
-def test_serve_says_what_is_wrong_on_both_ends(tmp_path, name, line, said):
-    command = [sys.executable, "-m", "metaeval", "metrics", "serve", name]
-    ended = subprocess.run(command, input=line, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
-    assert said in json.loads(ended.stdout)["error"]
-    assert said in ended.stderr
-    assert "Traceback" not in ended.stderr
+def test_serve_says_what_is_wrong_on_both_ends(cli, monkeypatch, name, line, said):
+    monkeypatch.setattr("sys.stdin", io.StringIO(line))
+    ended = cli("metrics", "serve", name)
+    assert ended.code == 2
+    assert said in json.loads(ended.out)["error"]
+    assert said in ended.err
+    assert "Traceback" not in ended.err
 
 
 @pytest.mark.parametrize("name", ["minilm-bertscore", "support-minilm"])

@@ -84,15 +84,22 @@ def free_port():
 
 @contextmanager
 def serving(folder, reply):
-    """(base address, model name) of a running server whose model says the reply to everything."""
-    port = free_port()
+    """(base address, model name) of a running server whose one model says the reply to everything."""
     make_model(folder, reply)
+    with running(folder, str(folder)) as url:
+        yield url, str(folder)
+
+
+@contextmanager
+def running(folder, *pinned):
+    """The base address of a running server of the pinned model, else of any whose folder a request names."""
+    port = free_port()
     flags = f"--host 127.0.0.1 --port {port} --device cpu --dtype float32 --log-level error".split()
     start = [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve"]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     log = folder / "server.log"
     with log.open("w") as out:
-        process = subprocess.Popen([*start, str(folder), *flags], stdout=out, stderr=subprocess.STDOUT, env=environment)
+        process = subprocess.Popen([*start, *pinned, *flags], stdout=out, stderr=subprocess.STDOUT, env=environment)
         try:
             for _ in range(600):
                 assert process.poll() is None, log.read_text()
@@ -101,7 +108,7 @@ def serving(folder, reply):
                         break
                 except (URLError, OSError):
                     time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}/v1", str(folder)
+            yield f"http://127.0.0.1:{port}/v1"
         finally:
             process.kill()
             process.wait()

@@ -11,7 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,28 +22,32 @@ from metaeval.scoring.store import ScoreStore
 HERE = Path(__file__).parent
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 STOPPED = "metaeval: stopped. Every finished block is stored; the same command goes on from there."
-MINI = HERE.parents[1] / "metaeval" / "corpus" / "loaders" / "mini.jsonl"
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
+def corpus(ten_documents):
     """Options of a quick run on the first ten documents of the mini corpus."""
-    lines = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
-    documents = [row["id"] for row in lines if row["type"] == "document"][:10]
-    citations = [row for row in lines if row["type"] == "citation" and row["document"] in documents]
-    kept = {*documents, *(row["statement"] for row in citations)}
-    chosen = [row for row in lines if row["type"] == "corpus" or row["id"] in kept] + citations
-    path = tmp_path_factory.mktemp("corpus") / "ten.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in chosen), encoding="utf-8")
     quick = ("interval.resamples=10", "controls=false", "chunk.size=20")
-    return ["-p", "classification", "-d", "jsonl", "--data", str(path), *(f"--set={one}" for one in quick)]
+    return ["-p", "classification", "-d", "jsonl", "--data", str(ten_documents), *(f"--set={one}" for one in quick)]
 
 
 @pytest.fixture(scope="module")
 def life(corpus, tmp_path_factory):
-    """Run a command as a child of one process that has imported everything and has run one command."""
-    folder = tmp_path_factory.mktemp("lives")
-    modules = [name for name in ("torch", "openai", "aiohttp") if importlib.util.find_spec(name)]
+    """Run a command as a child of one process that has imported what it needs and has run one command."""
+    with lives(corpus, tmp_path_factory.mktemp("lives"), "openai", "aiohttp") as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def life_of_models(corpus, tmp_path_factory):
+    """The same of a process that has imported torch."""
+    with lives(corpus, tmp_path_factory.mktemp("lives"), "torch") as run:
+        yield run
+
+
+@contextmanager
+def lives(corpus, folder, *names):
+    modules = [name for name in names if importlib.util.find_spec(name)]
     warm = [*LEXICAL, *corpus, "-q", "--results", str(folder / "warm")]
     command = [sys.executable, str(HERE / "lives.py"), *modules, "--", *warm]
     # One thread: more of them do not survive a fork.
@@ -151,9 +155,9 @@ def test_sixty_signals_to_a_citation_pipeline(life, tmp_path):
 
 
 @pytest.mark.slow
-def test_sixty_signals_to_a_run_of_a_model(life, corpus, tmp_path):
+def test_sixty_signals_to_a_run_of_a_model(life_of_models, corpus, tmp_path):
     pytest.importorskip("torch", reason="needs the extra 'models'")
-    assert check_lives(life, [*MINILM, *corpus], tmp_path, kills=60, seed=3, stores=[SCORES]) > 20
+    assert check_lives(life_of_models, [*MINILM, *corpus], tmp_path, kills=60, seed=3, stores=[SCORES]) > 20
 
 
 def ask(life, corpus, fake, tmp_path, kills, seed):
