@@ -10,7 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from metaeval.conformance.sentences import NotCheckedError, checks_of, need, need_name, raises, refuse, runs
+from metaeval.conformance.sentences import (
+    NotCheckedError,
+    checks_of,
+    instance_of,
+    need,
+    need_name,
+    raises,
+    refuse,
+    runs,
+)
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, Ratings
@@ -34,9 +43,7 @@ class DatasetSubject:
     @property
     def dataset(self) -> Dataset:
         """The card."""
-        if not isinstance(self.found, Dataset):
-            refuse(f"{self.found!r} is not a data set: give an instance of metaeval.corpus.dataset.Dataset.")
-        return self.found
+        return instance_of(self.found, Dataset, "data set")
 
     @cached_property
     def splits(self) -> dict[str, Corpus | Ratings]:

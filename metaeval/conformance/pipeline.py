@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.config import validated
-from metaeval.conformance.sentences import NotCheckedError, checks_of, need, need_name, refuse, runs
+from metaeval.conformance.sentences import NotCheckedError, checks_of, instance_of, need, need_name, refuse, runs
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineOptions, ReadsAnswers
 from metaeval.experiment.citing.result import PipelineResult
@@ -55,11 +55,7 @@ class PipelineSubject:
     @property
     def pipeline(self) -> Pipeline:
         """The declaration."""
-        if not isinstance(self.found, Pipeline):
-            refuse(
-                f"{self.found!r} is not a pipeline: give an instance of metaeval.experiment.citing.pipeline.Pipeline."
-            )
-        return self.found
+        return instance_of(self.found, Pipeline, "pipeline")
 
     @cached_property
     def files(self) -> dict[str, bytes]:

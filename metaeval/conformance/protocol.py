@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.conformance.sentences import checks_of, need, need_name, raises, refuse, runs
+from metaeval.conformance.sentences import checks_of, instance_of, need, need_name, raises, refuse, runs
 from metaeval.stats.resampling import bootstrap
 from protocols.comparison import compare
 from protocols.contract import Judgements, Measure, Option, Outcome, Protocol, Resampling
@@ -73,9 +73,7 @@ class ProtocolSubject:
     @cached_property
     def protocol(self) -> Protocol:
         """The protocol."""
-        if not isinstance(self.found, Protocol):
-            refuse(f"{self.found!r} is not a protocol: give an instance of protocols.contract.Protocol.")
-        return self.found
+        return instance_of(self.found, Protocol, "protocol")
 
     @property
     def options(self) -> dict[str, str]:

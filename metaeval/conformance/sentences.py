@@ -44,6 +44,13 @@ def refuse(sentence: str, cause: BaseException | None = None) -> NoReturn:
     raise ContractError(sentence) from cause
 
 
+def instance_of(found: Any, kind: type[Found], what: str) -> Found:
+    """What a name stands for, where it is of this kind; `ContractError` else."""
+    if not isinstance(found, kind):
+        refuse(f"{found!r} is not a {what}: give an instance of {kind.__module__}.{kind.__name__}.")
+    return found
+
+
 def raises(expected: type[Exception], call: Callable[[], object], sentence: str) -> str:
     """What the expected error says; `ContractError` with the sentence where the call raises none or another."""
     try:

@@ -9,19 +9,11 @@ from functools import partial
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
+from metaeval.experiment import prepared_run
 from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, rated_columns, scored_columns
 from metaeval.experiment.evaluation import Asked, find_protocols, readable_protocols, resampling_of
 from metaeval.experiment.metrics import MetricProgress
-from metaeval.experiment.prepared_run import (
-    Frame,
-    Job,
-    RatedSet,
-    find_dataset,
-    from_job,
-    from_ratings,
-    prepare,
-    prepare_ratings,
-)
+from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
 from metaeval.report.grid import Block, Group, Note, plain
@@ -91,10 +83,7 @@ def left_out_of(panel: Panel) -> dict[str, str]:
 
 def frame_of(panel: Panel, protocol: Protocol) -> Frame:
     """The rows that a protocol sees."""
-    source = panel.source
-    if isinstance(source, RatedSet):
-        return from_ratings(source)
-    return from_job(source, protocol)
+    return prepared_run.frame_of(panel.source, protocol)
 
 
 def judged(frame: Frame, column: Column) -> Judgements:

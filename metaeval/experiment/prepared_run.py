@@ -326,6 +326,11 @@ def from_ratings(rated: RatedSet) -> Frame:
     )
 
 
+def frame_of(source: Job | RatedSet, protocol: Protocol) -> Frame:
+    """The rows that a protocol sees."""
+    return from_ratings(source) if isinstance(source, RatedSet) else from_job(source, protocol)
+
+
 def _language(texts: Iterable[str]) -> tuple[str, ...]:
     note = language_note(texts)
     return (note,) if note else ()

@@ -20,20 +20,17 @@ from metaeval.stats.prediction_powered import Sample
 
 FULL, PARTIAL, NONE = SupportLevel.FULL, SupportLevel.PARTIAL, SupportLevel.NONE
 
-SHARES: Mapping[str, tuple[SupportLevel, ...]] = {
-    "full": (FULL,),
-    "partial": (PARTIAL,),
-    "none": (NONE,),
-    "precision": (FULL, PARTIAL),
+SHARES: Mapping[str, tuple[str, tuple[SupportLevel, ...]]] = {
+    "full": ("full support", (FULL,)),
+    "partial": ("partial support", (PARTIAL,)),
+    "none": ("no support", (NONE,)),
+    "precision": ("precision (full or partial)", (FULL, PARTIAL)),
 }
-"""What is estimated of citations, by the levels that count."""
+"""What is estimated of citations: its label, and the levels that count."""
 
 RECALL = "recall"
 LABELS: Mapping[str, str] = {
-    "full": "full support",
-    "partial": "partial support",
-    "none": "no support",
-    "precision": "precision (full or partial)",
+    **{name: label for name, (label, _) in SHARES.items()},
     RECALL: "recall (statements in full)",
     **{f"{name}-{measure}": f"{title} {measure}" for name, title in TITLES.items() for measure in get_args(Measure)},
 }
@@ -70,7 +67,7 @@ def citation_rows(side: Side, three: bool) -> dict[str, Rows]:
     found, groups = side.judged, side.items.groups
     rows = {
         name: Rows(found.label(*levels), side.score, found.sample, groups, _metric_only(side, levels))
-        for name, levels in SHARES.items()
+        for name, (_, levels) in SHARES.items()
         if three or name not in ("partial", "precision")
     }
     recall = _recall_rows(side)

@@ -121,30 +121,20 @@ def ending_error(fault: Fault, endpoint: Endpoint) -> EndpointError:
 def _sentence(fault: Fault, endpoint: Endpoint) -> str:
     url, model, key = ", ".join(endpoint.addresses), endpoint.model, endpoint.key_name
     again = "then run the same command again: every answer so far is kept"
-    if fault.cause is Cause.KEY:
-        said = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"
-        return f"{said} ({fault.detail}): type export {key}=... with a key that is valid there, {again}."
-    if fault.cause is Cause.UNKNOWN:
-        return (
-            f"{url} knows no model {model!r}, or has no chat/completions under it ({fault.detail}): see its models "
-            f"with curl {endpoint.addresses[0]}/models, name another model (or address, --base-url URL), {again}."
-        )
-    if fault.cause is Cause.QUOTA:
-        return f"{url} says that the account has no credit left ({fault.detail}): add credit, {again}."
-    if fault.cause is Cause.UNREACHABLE:
-        return (
-            f"Cannot reach {url} ({fault.detail}): start the server, or name another one (--base-url "
-            f"http://HOST:PORT/v1; for a metric -s metric_options.NAME.base_url=...), {again}."
-        )
-    if fault.cause is Cause.TOO_LARGE:
-        return (
-            f"{url} answers model {model!r} with {fault.detail}, which no chat completion needs: see what answers at "
-            "that address, or allow more (-s reply_bytes=N; for a metric -s metric_options.NAME.reply_bytes=N), "
-            f"{again}."
-        )
-    if fault.cause in PASSING:
-        return (
-            f"{url} gave no usable answer for model {model!r}, however often it was asked (last: {fault.detail}): "
-            f"see whether the server is well, perhaps lower concurrency (-s concurrency=2) or raise timeout, {again}."
-        )
-    return f"{url} refuses what is asked of model {model!r} ({fault.detail}): change the option that it names, {again}."
+    said = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"
+    told = {
+        Cause.KEY: f"{said} ({fault.detail}): type export {key}=... with a key that is valid there",
+        Cause.UNKNOWN: f"{url} knows no model {model!r}, or has no chat/completions under it ({fault.detail}): see its "
+        f"models with curl {endpoint.addresses[0]}/models, name another model (or address, --base-url URL)",
+        Cause.QUOTA: f"{url} says that the account has no credit left ({fault.detail}): add credit",
+        Cause.UNREACHABLE: f"Cannot reach {url} ({fault.detail}): start the server, or name another one (--base-url "
+        "http://HOST:PORT/v1; for a metric -s metric_options.NAME.base_url=...)",
+        Cause.TOO_LARGE: f"{url} answers model {model!r} with {fault.detail}, which no chat completion needs: see what "
+        "answers at that address, or allow more (-s reply_bytes=N; for a metric -s metric_options.NAME.reply_bytes=N)",
+    }
+    passing = (
+        f"{url} gave no usable answer for model {model!r}, however often it was asked (last: {fault.detail}): see "
+        "whether the server is well, perhaps lower concurrency (-s concurrency=2) or raise timeout"
+    )
+    refused = f"{url} refuses what is asked of model {model!r} ({fault.detail}): change the option that it names"
+    return f"{told.get(fault.cause, passing if fault.cause in PASSING else refused)}, {again}."
