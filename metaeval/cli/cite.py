@@ -55,7 +55,7 @@ def typed(pipeline: Pipeline) -> Any:
 def command_of(pipeline: Pipeline) -> Callable[..., None]:
     """The command of a pipeline: its options, then those of a run that it needs."""
     store = " store trust_config" if pipeline.backends != "none" else ""
-    dry_run = " dry_run" if pipeline.chat != "none" else ""
+    chat = " dry_run" if pipeline.chat != "none" else " requests batch" if store else ""
 
     def command(given: opt.Given) -> None:
         from metaeval.experiment.citing.run import estimate_pipeline, prepare, run_pipeline
@@ -63,7 +63,7 @@ def command_of(pipeline: Pipeline) -> Callable[..., None]:
         values = {name: value for name, value in given.fields.items() if value is not None}
         options = validated(pipeline.options, values, f"the options of {pipeline.name}")
         with scoring_progress(given.quiet) as progress:
-            run = prepare(pipeline, options, given.settings, given.overrides, progress)
+            run = prepare(pipeline, options, given.settings, given.overrides, progress, given.requests)
             if given.dry_run:
                 say_text(estimate_pipeline(run))
                 return
@@ -78,4 +78,4 @@ def command_of(pipeline: Pipeline) -> Callable[..., None]:
         say_written(sorted(written))
 
     command.__doc__ = pipeline.help
-    return opt.takes(pipeline.options, f"results{store} budget{dry_run} set quiet")(command)
+    return opt.takes(pipeline.options, f"results{store} budget{chat} set quiet")(command)

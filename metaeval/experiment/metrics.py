@@ -119,6 +119,17 @@ def able_defaults(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"metrics": able})
 
 
+def check_asking(names: Sequence[str], config: RunConfig, option: str) -> None:
+    """Refuse an option of batches where none of these metrics, nor of those that they combine, asks a chat model."""
+    loaded = [load_metric(name, config) for name in names]
+    loaded += [load_metric(one, config) for own in loaded if isinstance(own, Combination) for one in own.members]
+    if not any("batch" in metric.Options.model_fields for metric in loaded):
+        raise UserError(NOT_ASKING.format(", ".join(names), option))
+
+
+NOT_ASKING = "None of {} asks a chat model: {} is for judges (llm-discrete)."
+
+
 def check_modules(name: str, card: MetricCard) -> None:
     """Refuse a metric whose packages are not installed, with the command that installs them."""
     if missing := _missing(card):

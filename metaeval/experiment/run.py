@@ -31,7 +31,7 @@ from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import Asked, evaluate, find_protocols, named_protocols, readable_protocols
 from metaeval.experiment.executing import devices_of, worker_pool
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
-from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in, score_in
+from metaeval.experiment.metrics import NOT_ASKING, MetricProgress, check_asking, load_metric, plug_in, score_in
 from metaeval.experiment.pace import known_pace, tokens_of, told
 from metaeval.experiment.pair_file import PairFile, check_windows, pair_file
 from metaeval.experiment.prepared_run import (
@@ -244,22 +244,14 @@ def requests_of(config: RunConfig, path: Path) -> str:
             with plug_in(left.name):
                 bodies.update(left.metric.requests(*left.texts))
     if not asking:
-        raise UserError(_NO_JUDGE.format(", ".join(config.metrics), "--requests"))
+        raise UserError(NOT_ASKING.format(", ".join(config.metrics), "--requests"))
     return write_batch(path, bodies)
-
-
-_NO_JUDGE = "None of {} asks a chat model: {} is for judges (-m llm-discrete)."
 
 
 def _check_batch(config: RunConfig) -> None:
     """Refuse a batch's output that no metric of the run takes."""
-    if config.batch is None:
-        return
-    names = [name for name in config.metrics if not name.startswith(FILE_PREFIX)]
-    loaded = [load_metric(name, config) for name in names]
-    loaded += [load_metric(one, config) for own in loaded if isinstance(own, Combination) for one in own.members]
-    if not any(hasattr(metric.options, "batch") for metric in loaded):
-        raise UserError(_NO_JUDGE.format(", ".join(config.metrics), "--replies"))
+    if config.batch is not None:
+        check_asking([name for name in config.metrics if not name.startswith(FILE_PREFIX)], config, "--replies")
 
 
 @dataclass(frozen=True, eq=False)

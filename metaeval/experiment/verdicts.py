@@ -15,11 +15,12 @@ from metaeval.config import RunConfig
 from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
 from metaeval.corpus.units import Aggregation, UnitRow
-from metaeval.errors import UserError, unknown
+from metaeval.errors import RequestsWritten, UserError, unknown
 from metaeval.experiment.columns import FILE_PREFIX, ledger_of, signed_as
 from metaeval.experiment.executing import executed
 from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, plug_in
 from metaeval.files import sha256_json
+from metaeval.llm.batch import write_batch
 from metaeval.report.result import Ledger
 from metaeval.report.sheet import load_sheet
 from metaeval.scoring.contract import Combination, Metric, PairScore
@@ -180,10 +181,12 @@ def entailment(
     premise: Premise = "joint",
     progress: MetricProgress | None = None,
     pool: Pool | None = None,
+    requests: Path | None = None,
 ) -> Backend:
     """A metric as judge, the premise as its source and the claim as its statement.
 
-    pool: processes that score; None for this one.
+    pool: processes that score; None for this one. requests: a file to which a metric that asks a chat model writes what
+    has no reply yet, in place of asking; `RequestsWritten` is then raised.
 
     Pairs are deduplicated, served from the store and stored by the engine. A pair without a score has no verdict, and
     keeps its status. With `max over chunks` the premise is cut as the run cuts documents (`chunk`), and its best chunk
@@ -212,6 +215,8 @@ def entailment(
             asked += [(text, claim) for text in _texts(source, chunking)]
             rows.append(UnitRow("", "", "", None, False, tuple(range(first, len(asked))), "", 0, 0))
         with plug_in(name):
+            if requests is not None and (bodies := metric.requests(*zip(*asked, strict=True)) if asked else {}):
+                raise RequestsWritten(write_batch(requests, bodies))
             found = score_pairs(metric, asked, store, report, execute).answers
         best = aggregate(found, rows, Aggregation("max"), card.direction)
         answers.update(zip(pairs, best, strict=True))

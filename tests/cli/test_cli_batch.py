@@ -154,6 +154,31 @@ def test_a_pipeline_that_asks_twice_takes_two_batches(cli, fake, contents, tmp_p
     assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
 
 
+def test_a_judge_of_a_pipeline_is_answered_in_batches(cli, fake, contents, tmp_path):
+    write(tmp_path / "answers.jsonl", [SAMPLE])
+    command = ("cite", "alce", "answers.jsonl", "--nli", "llm-discrete", "--threshold", "llm-discrete=1", "-q")
+    judge = ("-s", "interval.resamples=0", "-s", f"{OPTION}.server=farm", "-s")
+    rounds = []
+    for number in range(5):
+        taken = ("--replies", f"got{number - 1}.jsonl") if number else ()
+        told = cli(*command, *judge, f"{OPTION}.base_url={NOBODY}", "--requests", f"ask{number}.jsonl", *taken)
+        assert told.code == 0, told.err
+        if "requests written" not in told.out:
+            break
+        rounds.append(lines(tmp_path / f"ask{number}.jsonl"))
+        got = [answered(one, fake.completion(fake.judge(one["body"]))) for one in rounds[-1]]
+        write(tmp_path / f"got{number}.jsonl", got)
+    asked = [one["custom_id"] for requests in rounds for one in requests]
+    assert len(asked) == len(set(asked)) > len(rounds) > 0
+    with fake.ChatServer() as server:
+        own = (f"{OPTION}.base_url={server.url}", "-s", f"{OPTION}.replies=other.sqlite", "--results", "asked")
+        assert cli(*command, *judge, *own).code == 0
+    assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
+    for option in ("--requests", "--replies"):
+        refused = cli("cite", "alce", "answers.jsonl", "--nli", "overlap", option, "got0.jsonl")
+        assert (refused.code, f"None of overlap asks a chat model: {option} is for judges" in refused.err) == (2, True)
+
+
 def forms(cli, pairs, tmp_path):
     """A request of each kind that is written: scores as text, probabilities of digits, and facts held to a schema."""
     typed = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--base-url", NOBODY, "-q", "--nli", "overlap")

@@ -38,7 +38,7 @@ from metaeval.experiment.citing.result import PipelineResult
 from metaeval.experiment.columns import check_names
 from metaeval.experiment.executing import worker_pool
 from metaeval.experiment.job_folder import job_folder
-from metaeval.experiment.metrics import MetricProgress
+from metaeval.experiment.metrics import MetricProgress, check_asking
 from metaeval.experiment.verdicts import Backend, Cutoff, Premise, entailment, find_cutoff, load_judge, read_thresholds
 from metaeval.files import safe_name
 from metaeval.scoring.store import ScoreStore
@@ -157,7 +157,7 @@ def judge(run: Run) -> Any:
         ) -> Iterator[Backend]:
             # Each is made when the one before it has judged: its model is then let go.
             for name, cutoff in cutoffs.items():
-                yield entailment(name, config, cutoff, store(), premise, progress, pool())
+                yield entailment(name, config, cutoff, store(), premise, progress, pool(), run.choice.requests)
 
         return pipeline.judge(heard, backends)
 
@@ -176,10 +176,12 @@ def prepare(
     settings: Mapping[str, Any],
     overrides: Sequence[str] = (),
     progress: MetricProgress | None = None,
+    requests: Path | None = None,
 ) -> Run:
     """Check the options, and read the answers; nothing is asked or scored.
 
-    settings: those of a run (results, store, budget). overrides: what --set takes, name=value. Raises `UserError`.
+    settings: those of a run (results, store, budget). overrides: what --set takes, name=value. requests: a file for
+    what a metric would ask, in a pipeline that asks no chat model itself. Raises `UserError`.
     """
     given: Given = {}
     of_run = [one.removeprefix(pipeline.prefix) for one in overrides]
@@ -190,11 +192,14 @@ def prepare(
         raise UserError(f"One metric judges here, and {len(metrics)} are named: give --nli once.")
     if pipeline.backends in ("one", "many"):
         metrics = metrics or (DEFAULT_BACKEND,)
-    choice, chat, cutoffs = options if isinstance(options, AsksChat) else AsksChat(), None, {}
+    judged = AsksChat(requests=requests, batch=settings.get("batch"))
+    choice, chat, cutoffs = options if isinstance(options, AsksChat) else judged, None, {}
     # A budget and a batch are the run's too: a backend may ask a model as well.
     of_metrics = {"batch": choice.batch, **({"metrics": metrics} if metrics else {})}
     trust = {"trust_config": getattr(options, "trust_config", None)}
     config = load_run(None, {**pipeline.defaults, **trust, **settings, **_set(given, "budget"), **of_metrics}, of_run)
+    if choice is judged and (option := next(iter(choice.idle), None)):
+        check_asking(metrics, config, option)
     if choice.record is not None and choice.replay is not None:
         raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
     if choice.replay is not None and (choice.requests or choice.batch):
