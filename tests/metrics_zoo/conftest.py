@@ -1,5 +1,6 @@
 """The tiny golden models, rebuilt byte for byte, and the sentences that their scores are of."""
 
+import functools
 import importlib.util
 import json
 from dataclasses import dataclass
@@ -7,7 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.scoring.backends import minilm
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "metrics"
+
+
+_load_minilm = functools.cache(minilm._load)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_minilm():
+    """The weights of MiniLM are read and checked once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minilm, "_load", _load_minilm)
+        yield
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,7 @@ def golden(load_module, tmp_path_factory):
     for module in ("torch", "transformers", "sentencepiece"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"the tiny golden models need {module} (extra 'models')")
+    load_module(Path(__file__).with_name("tiny_models.py")).t5_by_distance()
     maker = load_module(GOLDEN / "make_tiny.py")
     folder = tmp_path_factory.mktemp("golden")
     made = maker.build(str(folder))

@@ -73,7 +73,7 @@ def test_score_and_three_classes_are_their_definition_whatever_the_batch(folder,
 
 def test_each_prompt_is_encoded_once_for_all_labels(folder):
     one = metric(folder, batch_tokens=4096)
-    pairs = [(source or "x", f"It was built in {year}.") for source, _ in PAIRS for year in range(1860, 1900)]
+    pairs = [(source or "x", f"It was built in {year}.") for source, _ in PAIRS for year in range(1888, 1900)]
     one.score(*zip(*pairs, strict=True))
     assert one.model.work.passes == len(pairs)
     assert one.model.decoded == 3 * len(pairs)

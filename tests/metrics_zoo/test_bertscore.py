@@ -1,5 +1,6 @@
 """BERTScore against the official package (bert-score 0.3.13 on a tiny DeBERTa), and against its definition."""
 
+import functools
 import math
 import subprocess
 import sys
@@ -106,8 +107,9 @@ class Reference:
         self.model = AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.layer, self.before = layer, before
+        self.read = functools.cache(self._read)
 
-    def read(self, text):
+    def _read(self, text):
         text = text.strip()
         ids = self.tokenizer(self.before + text if text else "", truncation=True, max_length=512)["input_ids"]
         with torch.no_grad():

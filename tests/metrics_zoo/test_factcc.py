@@ -117,7 +117,7 @@ def pairs():
             " ".join(rng.choices(words, k=rng.choice((0, 9, 80, 300)))),
             " ".join(rng.choices(words, k=rng.randint(1, 30))),
         )
-        for _ in range(60)
+        for _ in range(24)
     ]
     return [*made, ("word " * 400, "claim " * 400), ("word " * 30, "claim " * 700), ("word " * 900, "A claim.")]
 
@@ -156,8 +156,8 @@ def test_batch_size_and_order_change_nothing(folder, pairs):
 
 def test_hardly_any_padding_and_each_pair_once(folder):
     rng = random.Random(1)
-    sources = [" ".join(["word"] * rng.randint(60, 160)) + f" {number}" for number in range(40)]
-    statements = [" ".join(["claim"] * rng.randint(5, 30)) + f" {number}" for number in range(20)]
+    sources = [" ".join(["word"] * rng.randint(60, 160)) + f" {number}" for number in range(12)]
+    statements = [" ".join(["claim"] * rng.randint(5, 30)) + f" {number}" for number in range(8)]
     pairs = [(source, statement) for source in sources for statement in statements]
     metric = FactCC(FactCC.Options(folder=folder))
     metric.score(*zip(*(pairs * 2), strict=True))

@@ -26,12 +26,12 @@ def folder():
 
 @pytest.fixture(scope="module")
 def pairs():
-    """60 pairs of real sentences and paragraphs, of very different lengths."""
+    """27 pairs of real sentences and paragraphs, of very different lengths."""
     rows = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
     documents = [row["sentences"] for row in rows if row["type"] == "document"]
     statements = [row["text"] for row in rows if row["type"] == "statement"]
     sources = [" ".join(sentences[: 1 + number % 9]) for number, sentences in enumerate(documents)]
-    return [(sources[number % len(sources)], statement) for number, statement in enumerate(statements[:60])]
+    return [(sources[number % len(sources)], statement) for number, statement in enumerate(statements[:27])]
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_each_text_is_encoded_once_however_many_pairs_it_is_in(pairs):
     crossed = [(source, statement) for source in sources for statement in statements]
     metric = type("SmallBlocks", (MiniLMBERTScore,), {"block_tokens": 2000})()
     score_pairs(metric, crossed)
-    assert len(crossed) == len(sources) * len(statements) > 1000
+    assert len(crossed) == len(sources) * len(statements) > 500
     assert metric.encoder.work.passes == len(sources) + len(statements)
 
 

@@ -222,8 +222,8 @@ def test_code_that_comes_with_a_checkpoint_is_not_run_unless_asked_for(tiny, tmp
 
 def test_hardly_any_padding_and_each_pair_once(folders):
     rng = random.Random(1)
-    sources = [" ".join(["word"] * rng.randint(40, 90)) + f" {number}" for number in range(30)]
-    statements = [" ".join(["claim"] * rng.randint(5, 30)) + f" {number}" for number in range(20)]
+    sources = [" ".join(["word"] * rng.randint(40, 90)) + f" {number}" for number in range(12)]
+    statements = [" ".join(["claim"] * rng.randint(5, 30)) + f" {number}" for number in range(8)]
     pairs = [(source, statement) for source in sources for statement in statements]
     metric = NLI(NLIOptions(folder=folders["roberta"]))
     metric.score(*zip(*(pairs * 2), strict=True))

@@ -5,6 +5,7 @@ Everything else is compared with `slow_image`, written here from the definition:
 at a time.
 """
 
+import functools
 import json
 import random
 from functools import partial
@@ -78,6 +79,7 @@ def units(text, granularity):
     return sentences
 
 
+@functools.cache
 def slow_image(folder, source, statement, granularity="sentence", order=(0, 1, 2)):
     """(3, source units, statement units), each unit pair through the model alone; None where a side has no unit."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -262,7 +264,7 @@ def conv_file(tmp_path_factory):
 
 
 def test_each_piece_is_tokenised_once_and_little_is_padded(folder):
-    pairs = made_pairs(60, 12)
+    pairs = made_pairs(20, 8)
     metric = zs(folder)
     score_pairs(metric, pairs)
     pieces = {piece for pair in pairs for text in pair for piece in split_sentences(text)}

@@ -1,6 +1,7 @@
 """Tiny transformers models of the right architectures, with random weights and a tokenizer trained on the spot."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 TEXT = """The Kestrel lighthouse was built in 1871 on a basalt ridge north of the harbour. It was automated in 1983 and
@@ -104,6 +105,9 @@ def _unigram(style, limit=512):
     trainer = trainers.UnigramTrainer(vocab_size=300, special_tokens=special, unk_token=unknown, show_progress=False)
     raw.train_from_iterator([line.lower() if style == "albert" else line for line in TEXT], trainer)
     pieces = [tuple(piece) for piece in json.loads(raw.to_str())["model"]["vocab"]]
+    # A piece of its own: the contract's longest source is made of this word, and has 700 tokens so, and not 2,100.
+    last = max(number for number, (piece, _) in enumerate(pieces) if len(piece) > 1)
+    pieces[last] = ("▁word", -4.0)
     if style == "t5":
         return T5Tokenizer(vocab=_with_labels(pieces), extra_ids=0, model_max_length=limit)
     kind = AlbertTokenizer if style == "albert" else DebertaV2Tokenizer
@@ -159,9 +163,30 @@ def _bart(path, config):
     _save(BartForConditionalGeneration(BartConfig(**settings)), made, path)
 
 
+@cache
+def t5_by_distance():
+    """Have transformers' T5 work out the bucket of each distance between tokens once, not once for each two tokens.
+
+    In a tiny T5 the table of all pairs is half of the time. The numbers are the same: the bucket depends on the
+    distance alone.
+    """
+    import torch
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    bucket = T5Attention._relative_position_bucket
+
+    def looked_up(relative_position, *given, **named):
+        least, most = int(relative_position[-1, 0]), int(relative_position[0, -1])
+        distances = torch.arange(least, most + 1, device=relative_position.device)[None]
+        return bucket(distances, *given, **named)[0][relative_position - least]
+
+    T5Attention._relative_position_bucket = staticmethod(looked_up)
+
+
 def _t5(path, config):
     from transformers import T5Config, T5ForConditionalGeneration
 
+    t5_by_distance()
     made = _unigram("t5")
     settings = {
         "vocab_size": len(made),

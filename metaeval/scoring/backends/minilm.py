@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
 from metaeval.scoring.backends.encoder import TextEncoder
-from metaeval.scoring.backends.models import pick_device, settle
+from metaeval.scoring.backends.models import pick_device, quiet_transformers, settle
 
 _log = logging.getLogger("metaeval")
 
@@ -148,17 +149,28 @@ _SHAPE = {
 
 def load_encoder(folder: Path | None, max_tokens: int, batch_tokens: int, device: str) -> TextEncoder:
     """Load the encoder in fp32; `UserError` if the files are not available or are not the published ones."""
+    chosen = pick_device(device)
+    return TextEncoder(*_load(folder, chosen), max_tokens, batch_tokens, chosen)
+
+
+def _load(folder: Path | None, device: str) -> tuple[Any, Any]:
+    """The model, settled on the device, and its tokenizer."""
+    import torch
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
     from transformers import BertConfig, BertModel
 
     paths = locate(FILES, folder)
-    model = BertModel(BertConfig(**_SHAPE), add_pooling_layer=False)
-    weights = load_file(paths["model.safetensors"])
-    unused = {"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"}
-    model.load_state_dict({name: tensor for name, tensor in weights.items() if name not in unused})
+    with quiet_transformers():  # the pooler's weights and the positions are not used
+        # Not BertModel(...): that would draw random weights first.
+        model = BertModel.from_pretrained(
+            None,
+            config=BertConfig(**_SHAPE),
+            state_dict=load_file(paths["model.safetensors"]),
+            dtype=torch.float32,
+            add_pooling_layer=False,
+        )
     tokenizer = Tokenizer.from_file(str(paths["tokenizer.json"]))
     tokenizer.no_truncation()  # the file cuts at 128 tokens and pads to 128: the model takes 512
     tokenizer.no_padding()
-    chosen = pick_device(device)
-    return TextEncoder(settle(model, "float32", chosen), tokenizer, max_tokens, batch_tokens, chosen)
+    return settle(model, "float32", device), tokenizer
