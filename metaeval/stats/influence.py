@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, stdtr, stdtrit
 
 from metaeval.stats.arrays import Floats, Ints, weighted_sums
 from metaeval.stats.resampling import Draws
@@ -120,6 +119,8 @@ def t_interval(given: Influence, level: float) -> tuple[float, float] | None:
     values that would have led elsewhere with chance `level`. A measure that no group moves, such as the AUC of a
     constant, is its own interval. None where the standard error is undefined.
     """
+    from scipy.special import stdtrit  # a third of a process's start, which none needs that only scores
+
     effective = given.effective_groups()
     freedom = max(effective - 1, 1.0)
     quantile = float(stdtrit(freedom, (1 + level) / 2))
@@ -132,6 +133,8 @@ def t_test(given: Influence, null: float = 0.0) -> float:
     A measure that no group moves is known where it is `null`, and p is 1; elsewhere p is that of the sign test of as
     many groups as speak alike.
     """
+    from scipy.special import logit, stdtr
+
     error, ends = given.standard_error(), given.ends
     if math.isnan(error) or abs(given.value - null) < _NOISE:
         return error if math.isnan(error) else 1.0
@@ -153,6 +156,8 @@ def bootstrap_t_interval(given: Influence, draws: Draws, level: float) -> tuple[
     Both come from the influence values: a resample adds up those of the groups that it draws (Hall, "Theoretical
     comparison of bootstrap confidence intervals", 1988).
     """
+    from scipy.special import logit
+
     error, ends = given.standard_error(), given.ends
     if not error > 0:
         return t_interval(given, level)
@@ -189,6 +194,8 @@ def _share(values: Any, ends: Ends) -> Any:
 
 
 def _around(given: Influence, error: float, quantiles: tuple[float, float], level: float) -> tuple[float, float] | None:
+    from scipy.special import expit, logit
+
     ends = given.ends
     if math.isnan(error):
         return None

@@ -16,7 +16,6 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from metaeval.stats.arrays import Floats, Weights
 
@@ -174,6 +173,8 @@ def bca_interval(values: Floats, point: float, left_out: Floats, level: float) -
     whose skewness gives the acceleration. Undefined where fewer than half of either are defined, or where all
     resampled values lie on one side of the point. With groups of one row it is scipy's `bootstrap(method="BCa")`.
     """
+    from scipy.special import ndtr, ndtri  # as in `influence`: none needs it that only scores
+
     _check_level(level)
     defined, jack = values[~np.isnan(values)], left_out[~np.isnan(left_out)]
     if 2 * jack.size < left_out.size or not defined.size or not jack.size:
