@@ -1,4 +1,4 @@
-"""Ten thousand mangled answers: nothing crashes, and no mark is lost without being counted."""
+"""Four thousand mangled answers: nothing crashes, and no mark is lost without being counted."""
 
 import random
 import re
@@ -43,7 +43,7 @@ def entails(pairs):
 @pytest.mark.parametrize("profile", ["paper", "released"])
 def test_no_answer_crashes_and_no_mark_is_lost(profile, statements):
     options = alce_options(profile, statements=statements)
-    answers = list(mangled(seed=f"{profile} {statements}", count=2500))
+    answers = list(mangled(seed=f"{profile} {statements}", count=1000))
     lines = alce_lines(answers, entails, options)
     by_answer = {answer.id: [] for answer in answers}
     for line in lines:

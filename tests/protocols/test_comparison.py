@@ -37,8 +37,14 @@ def _overall(rows: Judgements) -> float:
 
 
 def _ndcg_at_5(rows: Judgements) -> float:
+    # Pools of one size are given to scikit-learn together, which takes the mean.
     pools = [rows.rows(rows.pool == code) for code in np.unique(rows.pool)]
-    return float(np.mean([ndcg_score([p.gold], [p.score], k=5) for p in pools if p.gold.max() >= 1]))
+    by_size: dict[int, list[Judgements]] = {}
+    for pool in pools:
+        if pool.gold.max() >= 1:
+            by_size.setdefault(pool.gold.size, []).append(pool)
+    means = [ndcg_score([p.gold for p in some], [p.score for p in some], k=5) for some in by_size.values()]
+    return float(np.average(means, weights=[len(some) for some in by_size.values()]))
 
 
 def _scipy(function: Callable[[Floats, Floats], object]) -> Official:

@@ -69,10 +69,9 @@ pools_of_rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_si
 
 def _orders(score: Floats, gold: Floats) -> Iterator[list[float]]:
     """The levels in every order that the scores allow, each as often as permutations of tied rows make it."""
-    for order in itertools.permutations(range(score.size)):
-        ranked = score[list(order)]
-        if (ranked[:-1] >= ranked[1:]).all():
-            yield gold[list(order)].tolist()
+    tied = [gold[score == value].tolist() for value in np.unique(score)[::-1]]
+    for orders in itertools.product(*map(itertools.permutations, tied)):
+        yield list(itertools.chain(*orders))
 
 
 @every_measure

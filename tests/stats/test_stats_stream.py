@@ -71,7 +71,7 @@ def test_a_pass_for_each_tile_gives_the_same(monkeypatch: pytest.MonkeyPatch) ->
     check(400, 30, 3, 0, 3, 300)
 
 
-@pytest.mark.parametrize("decimals", [2, 12])
+@pytest.mark.parametrize("decimals", [2, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_million_rows(decimals: int) -> None:
     check(1_000_000, 20_000, 3, decimals, 9, 2)
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,13 +40,19 @@ def data(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Path | No
     return request.getfixturevalue("real_folder") if card(name).folder else None
 
 
+@cache
+def subject(name: str, data: Path | None) -> DatasetSubject:
+    """Its splits are loaded once for all checks."""
+    return DatasetSubject(card(name), data, name)
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_data_set_keeps_the_contract(
     name: str, check: Callable[[DatasetSubject], None], request: pytest.FixtureRequest
 ) -> None:
     needs_files = check not in (its_card_is_whole, missing_files_are_told)
-    check(DatasetSubject(card(name), request.getfixturevalue("data") if needs_files else None, name))
+    check(subject(name, request.getfixturevalue("data") if needs_files else None))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -58,7 +58,7 @@ def test_the_second_text_has_segment_one(kind, tokenizers):
 @pytest.mark.parametrize("limit", [9, 16, 17, 40])
 @pytest.mark.parametrize("kind", KINDS)
 def test_longest_first_is_the_tokenizers_own(kind, limit, tokenizers):
-    firsts, seconds = texts(120, 3), texts(120, 4)
+    firsts, seconds = texts(40, 3), texts(40, 4)
     tokenizer = tokenizers(kind)
     own = tokenizer(firsts, seconds, truncation="longest_first", max_length=limit, return_token_type_ids=True)
     whole = tokenizer(firsts, seconds)["input_ids"]
