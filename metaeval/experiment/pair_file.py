@@ -92,9 +92,14 @@ def pair_file(config: RunConfig) -> PairFile | None:
     another file, a column less, a row without a text (with its number), and an id that a window has twice.
     """
     path = config.data
-    if config.dataset != "ratings" or path is None or not path.is_file():
+    if config.dataset != "ratings":
         return None
     check_rated(config)
+    if path is None or not path.is_file():
+        lacking = "none is given" if path is None else f"{path} is none"
+        raise UserError(
+            f"Ratings are scored from a table with the columns source and statement, and {lacking}: --data TABLE."
+        )
     if path.suffix.lower() not in (*TABLES, ".parquet"):
         raise UserError(
             f"{path}: pairs to score stand in a table (.parquet, .csv, .tsv or .xlsx) with the columns source and "

@@ -203,6 +203,13 @@ def test_a_wrong_table_is_refused_before_anything_is_scored(message, cli):
     assert not Path("log").exists()
 
 
+@pytest.mark.parametrize(("words", "why"), [([], "none is given"), (["--data", "no.csv"], "no.csv is none")])
+def test_a_table_is_asked_for(words, why, cli):
+    ended = cli("score", "-m", "overlap", "-d", "ratings", *words, "-q")
+    assert ended.code == 2
+    assert why in ended.err
+
+
 def test_text_that_is_no_text_is_refused(cli):
     columns = made()
     raw = pyarrow.array([one.encode() for one in columns["source"][:-1]] + [b"\xff"], pyarrow.binary())
