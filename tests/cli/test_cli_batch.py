@@ -5,21 +5,14 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from tests.cli.samples import RIVERS
+
 pytestmark = pytest.mark.usefixtures("own_environment")
 
 NOBODY = "http://127.0.0.1:9/v1"
 OPTION = "metric_options.llm-discrete"
 JUDGE = ("-m", "llm-discrete", "-s", f"{OPTION}.base_url={NOBODY}", "-s", f"{OPTION}.server=farm")
-SAMPLE = {
-    "id": "rivers",
-    "group": "q1",
-    "system": "m",
-    "query": "What do rivers carry?",
-    "paragraph": "Dams store water. Barges carry coal.",
-    "citations": [{"position": 16, "document": 1}, {"position": 35, "document": 2}],
-    "documents": [{"text": "Dams store water."}, {"text": "Barges carry coal."}],
-    "output": "Dams store water [1] and barges carry wood [2]. Rivers flow.",
-}
+SAMPLE = RIVERS | {"output": "Dams store water [1] and barges carry wood [2]. Rivers flow."}
 
 
 def lines(path):

@@ -7,21 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.samples import RIVERS
+
 pytestmark = pytest.mark.usefixtures("own_environment")
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 QUICK = ("--nli", "overlap", "--splitter", "rules", "-s", "interval.resamples=30")
 
 # Two samples with a model's output, and the first one's reference paragraph as an answer of its own.
-RIVERS = {
-    "id": "rivers",
-    "group": "q1",
-    "system": "m",
-    "query": "What do rivers carry?",
-    "paragraph": "Dams store water. Barges carry coal.",
-    "citations": [{"position": 16, "document": 1}, {"position": 35, "document": 2}],
-    "documents": [{"text": "Dams store water."}, {"text": "Barges carry coal."}],
-}
 GEESE = {
     "id": "geese",
     "group": "q2",

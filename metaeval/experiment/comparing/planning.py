@@ -28,6 +28,9 @@ from protocols.simulation import Power, Task, influence_of_one, paired, simulate
 
 POWERS = (0.8, 0.9)
 
+_Simulated = tuple[Power, int, int]
+"""The power to find a true difference, and the groups and rows of the pilot."""
+
 USUAL = "classification"
 """The protocol of a plan that names neither a protocol nor a measure."""
 
@@ -173,10 +176,6 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
         notes=_notes(plan),
         method=panel.config.interval.method,
     )
-
-
-_Simulated = tuple[Power, int, int]
-"""The power to find a true difference, and the groups and rows of the pilot."""
 
 
 @dataclass(frozen=True, eq=False)
