@@ -204,9 +204,7 @@ def _elsewhere(run: RunConfig, to: str, split: str | None, unit: str | None) -> 
 @opt.takes("names", "config dataset split data columns unit results store budget set quiet")
 def calibrate(
     given: opt.Given,
-    target: Annotated[
-        str, typer.Option(help="Lowest human level that counts as supported: full or partial.", metavar="LEVEL")
-    ] = "full",
+    target: opt.Target = "full",
     objective: Annotated[
         str, typer.Option(help="Objective of the threshold: macro-f1 or balanced-accuracy.", metavar="NAME")
     ] = "macro-f1",

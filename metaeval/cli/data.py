@@ -15,11 +15,7 @@ from metaeval.errors import UserError
 if TYPE_CHECKING:
     pass
 
-app = typer.Typer(
-    help="Data sets: show, fetch, verify, convert, validate, audit.",
-    epilog="For example: metaeval data show wice",
-    no_args_is_help=True,
-)
+app = opt.group("Data sets: show, fetch, verify, convert, validate, audit.", "metaeval data show wice")
 
 Name = Annotated[str, typer.Argument(help="Data set ('metaeval data list').", metavar="NAME")]
 

@@ -184,10 +184,8 @@ def _mapped(mapping: Sequence[str] | None) -> list[str]:
     return [word for pair in mapping or () for word in ("--map", pair)]
 
 
-gate = typer.Typer(
-    help="Release gate: fit, check, and a workflow.",
-    epilog="For example: metaeval gate fit answers.jsonl --labels labels.xlsx -o gate.json",
-    no_args_is_help=True,
+gate = opt.group(
+    "Release gate: fit, check, and a workflow.", "metaeval gate fit answers.jsonl --labels labels.xlsx -o gate.json"
 )
 
 
@@ -214,9 +212,7 @@ def gate_fit(
     promise: Annotated[
         str, typer.Option(help="confidence, or mean: kept on average only (one metric).", metavar="NAME")
     ] = "confidence",
-    target: Annotated[
-        str, typer.Option(help="Lowest human level that counts as supported: full or partial.", metavar="LEVEL")
-    ] = "partial",
+    target: opt.Target = "partial",
     map_: Map = None,
 ) -> None:
     """Fit a gate: the cheapest metric and threshold that keep a promise.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metaeval import __version__
+from metaeval.cli import options as opt
 from metaeval.cli.output import aligned, say, say_text, show_card, show_records
 from metaeval.errors import UserError
 
@@ -21,11 +22,7 @@ if TYPE_CHECKING:
     from metaeval.scoring.canaries import Compared, Verified
 
 
-app = typer.Typer(
-    help="Metrics: list, show, verify, doctor, serve.",
-    epilog="For example: metaeval metrics show minilm-bertscore",
-    no_args_is_help=True,
-)
+app = opt.group("Metrics: list, show, verify, doctor, serve.", "metaeval metrics show minilm-bertscore")
 
 
 Name = Annotated[str, typer.Argument(help="Metric ('metaeval metrics list').", metavar="NAME")]

@@ -16,6 +16,15 @@ from metaeval.config import Flag, Names, RunConfig, flag_of, load_run, option_of
 from metaeval.config_files import variants
 from metaeval.declared import kinds_of, named_values
 
+Target = Annotated[
+    str, typer.Option(help="Lowest human level that counts as supported: full or partial.", metavar="LEVEL")
+]
+
+
+def group(said: str, example: str) -> typer.Typer:
+    """A group of commands. said: its help; example: a command of it."""
+    return typer.Typer(help=said, epilog=f"For example: {example}", no_args_is_help=True)
+
 
 class CommandOptions(BaseModel):
     """What commands take beside the settings of a run."""

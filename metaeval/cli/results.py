@@ -9,11 +9,7 @@ import typer
 from metaeval.cli import options as opt
 from metaeval.cli.output import say, show_records
 
-app = typer.Typer(
-    help="Jobs that are done: list, show, rm.",
-    epilog="For example: metaeval results show latest",
-    no_args_is_help=True,
-)
+app = opt.group("Jobs that are done: list, show, rm.", "metaeval results show latest")
 
 Job = Annotated[
     str, typer.Argument(help="Job as 'results list' names it, the beginning of its name, or latest.", metavar="JOB")

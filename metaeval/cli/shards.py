@@ -14,11 +14,7 @@ from metaeval.cli.output import say, say_text
 from metaeval.cli.progress import scoring_progress
 from metaeval.errors import UserError
 
-app = typer.Typer(
-    help="Jobs in shards: status, merge, verify.",
-    epilog="For example: metaeval shards status shards",
-    no_args_is_help=True,
-)
+app = opt.group("Jobs in shards: status, merge, verify.", "metaeval shards status shards")
 
 Folder = Annotated[Path, typer.Argument(help="Folder of shards ('metaeval score --shard').", metavar="FOLDER")]
 

@@ -14,11 +14,7 @@ from metaeval.cli.output import say
 if TYPE_CHECKING:
     from metaeval.database import Database, Verified
 
-app = typer.Typer(
-    help="Score store and reply store: verify, compact.",
-    epilog="For example: metaeval store verify",
-    no_args_is_help=True,
-)
+app = opt.group("Score store and reply store: verify, compact.", "metaeval store verify")
 
 Replies = Annotated[
     Path | None,
