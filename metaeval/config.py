@@ -149,7 +149,7 @@ class IntervalConfig(Strict):
     value (seconds to minutes; no other number depends on it)."""
 
     def drawn(self) -> dict[str, int | float]:
-        """The resampling as settings of a sheet, whose intervals are percentiles."""
+        """The resampling as settings of a sheet."""
         return self.model_dump(include={"resamples", "seed", "level"})
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.influence import Influence, less, t_test
+from metaeval.stats.intervals import ONE_GROUP, replicated_interval, studentised_interval
 from metaeval.stats.resampling import bootstrap, swaps
 from metaeval.stats.ties import midranks
 from protocols.contract import Influences, Judgements, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import ONE_GROUP, interval_of, jackknifed, regroup, studentised_interval
+from protocols.estimation import jackknifed, regroup
 
 Tested = tuple[Judgements, Outcome]
 """What a metric or a control scored, and what its protocol made of it."""
@@ -82,7 +83,7 @@ def compare(
             apart = minus(moved[0].get(key), moved[1].get(key))
             interval, note, _ = studentised_interval(apart, n, codes.size, resampling)
         else:
-            interval, note = interval_of(mine[key] - theirs[key], None, n, resampling.level)
+            interval, note = replicated_interval(mine[key] - theirs[key], None, n, resampling.level)
         p = p_values.get(key, np.nan)
         low, high = interval or (None, None)
         found[key] = Difference(int(both.sum()), value, low, high, None if np.isnan(p) else p, note)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.influence import Influence
+from metaeval.stats.intervals import Resampling as Resampling
 from metaeval.stats.resampling import Draws
 
 Floats = NDArray[np.float64]
@@ -64,26 +65,6 @@ class Judgements:
             pool=self.pool[keep],
             system=system,
         )
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """Cluster intervals at `level` by `method`, from `n` resamples of whole groups. n = 0: no interval.
-
-    method: "t", from a cluster standard error without resamples; "bootstrap-t", the same with studentised resamples;
-    "percentile" and "bca". fewest: effective groups that the first two need for an interval.
-    """
-
-    n: int = 1000
-    seed: int = 0
-    level: float = 0.95
-    method: Literal["t", "bootstrap-t", "percentile", "bca"] = "t"
-    fewest: float = 6.0
-
-    @property
-    def studentised(self) -> bool:
-        """Whether intervals come from influence values and their standard error."""
-        return self.method in ("t", "bootstrap-t")
 
 
 @dataclass(frozen=True)

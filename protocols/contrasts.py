@@ -12,11 +12,11 @@ import numpy as np
 
 from metaeval.stats.arrays import Floats
 from metaeval.stats.influence import Influence
+from metaeval.stats.intervals import studentised_interval
 from metaeval.stats.resampling import percentile_interval
 from metaeval.stats.significance import equivalent_within, required_groups, tost
 from protocols.comparison import both_scored, compared_by, influence_of, minus, replicates_of
 from protocols.contract import Influences, Judgements, Measure, Protocol, Replicates, Resampling
-from protocols.estimation import studentised_interval
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.arrays import Ints
-from metaeval.stats.influence import Ends, Influence, bootstrap_t_interval, of_left_out, t_interval
-from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval
+from metaeval.stats.influence import Ends, Influence, of_left_out
+from metaeval.stats.intervals import Resampling, replicated_interval, studentised_interval
+from metaeval.stats.resampling import Draws, bootstrap, jackknife
 from metaeval.stats.ties import float32_collapse
-from protocols.contract import Estimate, Influences, Judgements, Outcome, Replicates, Resampling
+from protocols.contract import Estimate, Influences, Judgements, Outcome, Replicates
 
 # Chance alone makes some of many continuous scores coincide in float32: about 4 % of 300,000 within one octave.
 _COLLAPSE_ALARM = 0.05
 
 NO_SCORES = "no scored pairs"
 ONE_LEVEL = "one gold level only"
-ONE_GROUP = "no interval: all pairs come from one group"
-ONE_GROUP_OF_LEVEL = "no interval: all pairs of one level come from one group"
-LOST_WITHOUT_A_GROUP = "no interval: undefined without one of the groups"
 
 
 @dataclass(frozen=True)
@@ -138,55 +136,9 @@ def estimate(
     if resampling.studentised:
         interval, note, effective = studentised_interval(influence, quality.groups, n_groups, resampling)
     else:
-        interval, note = interval_of(values, left_out, quality.groups, resampling.level)
+        interval, note = replicated_interval(values, left_out, quality.groups, resampling.level)
     low, high = interval or (None, None)
     return Estimate(float(values[0]), low, high, quality.ties, quality.bounds, quality.ceiling, note, effective)
-
-
-def studentised_interval(
-    influence: Influence | None, groups: int, n_groups: int, resampling: Resampling
-) -> tuple[tuple[float, float] | None, str, float | None]:
-    """Interval from influence values, a note on what is amiss, and the effective groups.
-
-    groups: of the measure's rows. n_groups: of all rows, which a studentised bootstrap draws.
-    """
-    if not resampling.n:
-        return None, "", None
-    if groups < 2:
-        return None, ONE_GROUP, None
-    if influence is None:
-        return None, LOST_WITHOUT_A_GROUP, None
-    if np.isnan(influence.standard_error()):
-        return None, ONE_GROUP_OF_LEVEL, None
-    effective = influence.effective_groups()
-    if effective < resampling.fewest:
-        return None, f"no interval: fewer than {resampling.fewest:g} effective groups", effective
-    if resampling.method == "t":
-        return t_interval(influence, resampling.level), "", effective
-    draws = bootstrap(n_groups, resampling.n, resampling.seed)
-    interval = bootstrap_t_interval(influence, draws, resampling.level)
-    return interval, "" if interval else "no interval: the resamples have no spread", effective
-
-
-def interval_of(
-    values: NDArray[np.float64], left_out: NDArray[np.float64] | None, groups: int, level: float
-) -> tuple[tuple[float, float] | None, str]:
-    """Interval of replicated values (1 + B,), BCa if `left_out` (1 + G,) is given, and a note on what is amiss."""
-    resampled = values[1:]
-    if resampled.size == 0:
-        return None, ""
-    if groups < 2:
-        return None, ONE_GROUP
-    lost = int(np.isnan(resampled).sum())
-    if left_out is None:
-        interval = percentile_interval(resampled, level)
-    else:
-        interval = bca_interval(resampled, float(values[0]), left_out[1:], level)
-    if interval is None and 2 * lost <= resampled.size:
-        return None, "no interval: the resamples are too lopsided for BCa"
-    if interval is None:
-        return None, f"no interval: undefined in {lost} of {resampled.size} resamples"
-    return interval, f"interval leaves out {lost} of {resampled.size} resamples, undefined there" if lost else ""
 
 
 def pair_of_bounds(one: float, other: float) -> tuple[float, float] | None:

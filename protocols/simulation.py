@@ -18,12 +18,13 @@ from scipy.special import ndtr, ndtri
 
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.influence import Influence, t_test
+from metaeval.stats.intervals import studentised_interval
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.score_model import ScoreModel, correlation_of, draw, fit_scores
 from metaeval.stats.significance import power_at, required_groups
 from protocols.comparison import exchange_p_values, influence_of, minus
 from protocols.contract import Judgements, Protocol, Resampling
-from protocols.estimation import regroup, studentised_interval
+from protocols.estimation import regroup
 
 CLASSES = (0.0, 6.0, 30.0, 60.0, math.inf)
 """Ends of the classes of effective groups: intervals of one class hold the true value about equally often."""

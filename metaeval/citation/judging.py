@@ -41,6 +41,9 @@ MAUVE = "mauve"
 _WORD = re.compile(r"\w")
 _DOWNLOAD = "size and licence: see its page on the hub"
 
+_COUNTED = ("statements", "sentences", "length", "num_preds", "claims_per_sentence", "cvcp")
+"""Values that can be above 1; the others are shares."""
+
 Values = Mapping[str, Sequence[float | None]]
 """Of each answer, by measure."""
 
@@ -101,7 +104,9 @@ class Reading:
     @property
     def statistics(self) -> dict[str, Statistic]:
         """What needs no verdict, of all answers."""
-        return {**{key: measures.means(own) for key, own in self.values.items()}, **self.pooled}
+        ranges = dict.fromkeys(_COUNTED, measures.COUNTS)
+        own = {key: measures.means(own, ranges.get(key, measures.SHARES)) for key, own in self.values.items()}
+        return {**own, **self.pooled}
 
     def judge(self, entails: Entails, soft: bool) -> Judged:
         """Judge the answers; soft: verdicts are open, and scores are degrees of support."""
@@ -257,7 +262,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
     made = [Share(len(own), len({each.claim.sentence for each in own})) for own in cited]
     # Cited claims that stand for a whole sentence because its tree could not be used, over all cited claims.
     fallen = [Share(sum(each.claim.made_by.startswith("fallback") for each in own), len(own)) for own in cited]
-    pooled = {"claims_per_sentence": measures.micro(made), "fallbacks": measures.micro(fallen)}
+    pooled = {"claims_per_sentence": measures.micro(made, measures.COUNTS), "fallbacks": measures.micro(fallen)}
     if profile.cvcp == "released":
         pooled["cvcp"] = measures.variation([mark_offsets(each.texts) for each in read])
     return Reading(

@@ -5,6 +5,7 @@ The question is what is drawn, never the sentence or the citation. Soft verdicts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,9 @@ from metaeval.citation.model import Answer, Entails, Pair, Verdict
 from metaeval.citation.premises import Untitled, Zero, find_place, premise
 from metaeval.citation.table import Line, claims_of, unjudged_claim
 from metaeval.stats.arrays import Floats, Ints, codes_of, group_totals, ratio, weighted_sums
-from metaeval.stats.resampling import Draws, Prepared, Tile, bootstrap, percentile_interval, replicate
+from metaeval.stats.influence import Ends
+from metaeval.stats.intervals import DEFAULT, Resampling, intervals
+from metaeval.stats.resampling import Draws, Prepared, Tile, percentile_interval, replicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +45,19 @@ class Share:
 class Statistic:
     """A value of a set of answers that is a function of sums over answers, so that a resample only weighs groups.
 
-    moments: (n, K), what each answer adds to K sums. of: sums (K, R) to values (R,), NaN where undefined.
+    moments: (n, K), what each answer adds to K sums. of: sums (K, R) to values (R,), NaN where undefined. counts: (n,)
+    of each answer, how much of what the value is a mean over; 0 of an answer that does not count. ends: the range.
     """
 
     moments: Floats
     of: Callable[[Floats], Floats]
+    counts: Floats
+    ends: Ends | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with its percentile interval; None where undefined."""
+    """A value with its interval; None where undefined."""
 
     value: float | None
     low: float | None = None
@@ -69,7 +75,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value of a set of answers, its percentile interval (None: undefined, or of one group), and what went into it.
+    """A value of a set of answers, its interval (None: undefined, or of one group), and what went into it.
 
     answers: those with a value; undefined: those without, left out. groups: drawn units with a value.
     """
@@ -163,10 +169,15 @@ def f1(precision: float | None, recall: float | None) -> float | None:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def means(values: Sequence[float | None]) -> Statistic:
-    """The mean over the answers that have a value."""
+SHARES: Ends = (0.0, 1.0)
+COUNTS: Ends = (0.0, math.inf)
+SIGNED: Ends = (-1.0, 1.0)
+
+
+def means(values: Sequence[float | None], ends: Ends | None = SHARES) -> Statistic:
+    """The mean over the answers that have a value. ends: the range of the values."""
     known = np.array([value is not None for value in values], dtype=np.float64)
-    return _ratio(np.array([0.0 if value is None else value for value in values], dtype=np.float64), known)
+    return _ratio(np.array([0.0 if value is None else value for value in values], dtype=np.float64), known, ends)
 
 
 def macro(shares: Sequence[Share]) -> Statistic:
@@ -174,11 +185,12 @@ def macro(shares: Sequence[Share]) -> Statistic:
     return means([share.value for share in shares])
 
 
-def micro(shares: Sequence[Share]) -> Statistic:
-    """The share over all answers together."""
+def micro(shares: Sequence[Share], ends: Ends = SHARES) -> Statistic:
+    """The share over all answers together. ends: its range."""
     return _ratio(
         np.array([share.hits for share in shares], dtype=np.float64),
         np.array([share.total for share in shares], dtype=np.float64),
+        ends,
     )
 
 
@@ -190,7 +202,8 @@ def harmonic(recall: Statistic, precision: Statistic) -> Statistic:
         # Both 0 is a known failure, and no missing value.
         return np.where(one + other == 0, 0.0, ratio(2 * one * other, one + other))
 
-    return Statistic(np.concatenate((recall.moments, precision.moments), axis=1), of)
+    counts = np.maximum(recall.counts, precision.counts)
+    return Statistic(np.concatenate((recall.moments, precision.moments), axis=1), of, counts, SHARES)
 
 
 def variation(numbers: Sequence[Sequence[float]]) -> Statistic:
@@ -206,7 +219,8 @@ def variation(numbers: Sequence[Sequence[float]]) -> Statistic:
         mean, shift, square = (ratio(each, sums[0]) for each in sums[1:])
         return ratio(np.sqrt(np.maximum(square - shift**2, 0)), mean)
 
-    return Statistic(np.array(moments, dtype=np.float64).reshape(len(numbers), 4), of)
+    sums_of = np.array(moments, dtype=np.float64).reshape(len(numbers), 4)
+    return Statistic(sums_of, of, sums_of[:, 0], COUNTS)
 
 
 def value_of(statistic: Statistic, rows: Ints | None = None) -> float | None:
@@ -253,7 +267,10 @@ def replicates(statistic: Statistic, rows: Ints, group: Ints, draws: Draws) -> F
     def evaluate(tile: Tile) -> Floats:
         return statistic.of(weighted_sums(sums, tile))
 
-    return replicate(Prepared(evaluate, int(np.unique(group[rows]).size)), draws)
+    def left_out() -> Floats:
+        return statistic.of((sums.sum(axis=0) - sums).T)
+
+    return replicate(Prepared(evaluate, int(np.unique(group[rows]).size), left_out), draws)
 
 
 def groups_with_value(statistic: Statistic, rows: Ints, group: Ints) -> int:
@@ -265,31 +282,37 @@ def groups_with_value(statistic: Statistic, rows: Ints, group: Ints) -> int:
     return int((~np.isnan(statistic.of(alone.T))).sum())
 
 
-def interval_over(statistic: Statistic, rows: Ints, group: Ints, draws: Draws, level: float) -> Interval:
+def interval_over(statistic: Statistic, rows: Ints, group: Ints, n_groups: int, resampling: Resampling) -> Interval:
     """The value over some answers with its interval; no interval where fewer than two groups have a value."""
-    values = replicates(statistic, rows, group, draws)
-    return interval_of(values if groups_with_value(statistic, rows, group) > 1 else values[:1], level)
+    asked = resampling if groups_with_value(statistic, rows, group) > 1 else replace(resampling, n=0)
+    counts = group_totals(statistic.counts[rows], group[rows], n_groups).astype(np.int64)
+    return interval_by(lambda draws: replicates(statistic, rows, group, draws), counts, asked, statistic.ends)[0]
+
+
+def interval_by(
+    run: Callable[[Draws], Floats], rows: Ints, resampling: Resampling, ends: Ends | None = None
+) -> list[Interval]:
+    """As `metaeval.stats.intervals.intervals`."""
+    return [Interval(*found[:3]) for found in intervals(run, rows, resampling, ends)]
 
 
 def interval_of(values: Floats, level: float) -> Interval:
-    """The value on the input, and the interval of the resamples behind it."""
+    """The value on the input, and the percentile interval of the resamples: of measures that move in steps."""
     if np.isnan(values[0]):
         return Interval(None)
     ends = percentile_interval(values[1:], level) if values.size > 1 else None
     return Interval(float(values[0]), *(ends or (None, None)))
 
 
-def estimate(
-    statistic: Statistic, group: Ints, n_groups: int, resamples: int = 1000, seed: int = 0, level: float = 0.95
-) -> Estimate:
-    """The value over all answers with its cluster-bootstrap interval; group: (n,) codes.
+def estimate(statistic: Statistic, group: Ints, n_groups: int, resampling: Resampling = DEFAULT) -> Estimate:
+    """The value over all answers with its cluster interval; group: (n,) codes.
 
     Raises ValueError if the lengths differ.
     """
     if len(statistic.moments) != group.size:
         raise ValueError(f"values of {len(statistic.moments)} answers, but {group.size} group codes")
     rows = np.arange(group.size)
-    own = interval_over(statistic, rows, group, bootstrap(n_groups, resamples, seed), level)
+    own = interval_over(statistic, rows, group, n_groups, resampling)
     counted = int((~np.isnan(statistic.of(statistic.moments.T))).sum())
     groups = groups_with_value(statistic, rows, group)
     return Estimate(own.value, own.low, own.high, counted, group.size - counted, groups)
@@ -300,8 +323,8 @@ def _by_group(statistic: Statistic, rows: Ints, group: Ints, n_groups: int) -> F
     return np.stack([group_totals(moment[rows], group[rows], n_groups) for moment in statistic.moments.T], axis=1)
 
 
-def _ratio(above: Floats, below: Floats) -> Statistic:
-    return Statistic(np.stack((above, below), axis=1), lambda sums: ratio(sums[0], sums[1]))
+def _ratio(above: Floats, below: Floats, ends: Ends | None) -> Statistic:
+    return Statistic(np.stack((above, below), axis=1), lambda sums: ratio(sums[0], sums[1]), below, ends)
 
 
 _OPEN = "ok"

@@ -22,6 +22,7 @@ from metaeval.citation.measures import (
 from metaeval.citation.model import Answer
 from metaeval.stats.agreement import pair_signs, rank_agreement
 from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import Draws, bootstrap
 
 CAUSES = 5
@@ -32,16 +33,20 @@ CAUSES = 5
 class Panel:
     """Answers of one or more systems, as resampling sees them.
 
-    systems: names, sorted. system, group: (n,) codes of each answer. draws: weightings of the groups, the same for
-    every system and backend.
+    systems: names, sorted. system, group: (n,) codes of each answer. n_groups: that are there, or may be.
     """
 
     answers: Sequence[Answer]
     systems: Sequence[str]
     system: Ints
     group: Ints
-    draws: Draws
-    level: float
+    n_groups: int
+    resampling: Resampling
+
+    @property
+    def draws(self) -> Draws:
+        """Resamples of the groups, the same for every system and backend."""
+        return bootstrap(self.n_groups, self.resampling.n, self.resampling.seed)
 
     def rows(self, system: int) -> Ints:
         """The numbers of a system's answers."""
@@ -63,13 +68,12 @@ class Panel:
 
     def interval_over(self, statistic: Statistic, rows: Ints) -> Interval:
         """A statistic of some answers, with its interval; without one where fewer than two groups have a value."""
-        return interval_over(statistic, rows, self.group, self.draws, self.level)
+        return interval_over(statistic, rows, self.group, self.n_groups, self.resampling)
 
 
-def panel_of(answers: Sequence[Answer], resamples: int, seed: int, level: float) -> Panel:
-    """The answers with their systems, groups and draws."""
-    group, n_groups = group_codes(answers)
-    return Panel(answers, *system_codes(answers), group, bootstrap(n_groups, resamples, seed), level)
+def panel_of(answers: Sequence[Answer], resampling: Resampling) -> Panel:
+    """The answers with their systems and groups."""
+    return Panel(answers, *system_codes(answers), *group_codes(answers), resampling)
 
 
 def values_of(panel: Panel, statistics: Sequence[Statistic], alone: bool = True) -> Floats:
@@ -155,11 +159,13 @@ def agreements(found: Rankings) -> list[Agreement]:
         return []
     systems = len(found.panel.systems)
     # One group alone is drawn again and again: no interval.
-    shown = slice(None) if found.panel.draws.n_groups > 1 else slice(1)
+    shown = slice(None) if found.panel.n_groups > 1 else slice(1)
     made = []
     pairs = list(product(found.values.items(), combinations(range(len(found.backends)), 2)))
     for (measure, values), (i, j) in sorted(pairs, key=lambda each: each[1]) if found.by_pair else pairs:
-        tau, count = (interval_of(each[shown], found.panel.level) for each in rank_agreement(values[i], values[j]))
+        tau, count = (
+            interval_of(each[shown], found.panel.resampling.level) for each in rank_agreement(values[i], values[j])
+        )
         names = found.backends[i], found.backends[j]
         made.append(Agreement(measure, *names, tau, count, systems * (systems - 1) // 2))
     return made

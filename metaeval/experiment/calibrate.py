@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, cast, get_args
 
 import numpy as np
@@ -26,7 +27,8 @@ from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
 from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
-from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
+from metaeval.stats.intervals import intervals
+from metaeval.stats.resampling import replicate
 
 Target = Literal["full", "partial"]
 """The lowest human level that counts as supported."""
@@ -134,15 +136,15 @@ def _calibrated(
 
 
 def _rated(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -> Rated:
-    resampling = panel.config.interval
     n_groups = int(group.max()) + 1
-    counts = decision_counts(predicted, gold, group, n_groups, 2)
-    draws = bootstrap(n_groups, resampling.resamples, resampling.seed)
+    counts, rows = decision_counts(predicted, gold, group, n_groups, 2), np.bincount(group, minlength=n_groups)
     values = {}
     for name, measure in MEASURES.items():
-        found = replicate(resampled(counts, measure), draws)
-        interval = percentile_interval(found[1:], resampling.level) if resampling.resamples else None
-        values[name] = (float(found[0]), *(interval or (np.nan, np.nan)))
+        ends = (-1.0 if name == "kappa" else 0.0, 1.0)
+        run = partial(replicate, resampled(counts, measure))
+        found = intervals(run, rows, panel.resampling, ends)[0]
+        low, high = (np.nan if end is None else end for end in (found.low, found.high))
+        values[name] = (np.nan if found.value is None else found.value, low, high)
     return values
 
 

@@ -32,7 +32,8 @@ from metaeval.stats.classification import (
     resampled,
 )
 from metaeval.stats.decisions import Calibration, Objective, best_thresholds, calibration, decide, nested_decisions
-from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
+from metaeval.stats.intervals import intervals
+from metaeval.stats.resampling import Draws, replicate
 from protocols.contract import Judgements, Resampling
 
 LEVELS = ("none", "partial", "full")
@@ -159,32 +160,32 @@ def transfers(
     own, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective)
     codes, group = np.unique(rows.group, return_inverse=True)
     given = gold, group.astype(np.int64), int(codes.size)
-    draws = bootstrap(codes.size, resampling.n, resampling.seed)
     found = []
     carried = decide(rows.score, thresholds)
-    for key, (_, measure) in MEASURES.items():
-        numbers = held_apart(measure, own, carried, given, draws, resampling.level)
+    for key in MEASURES:
+        numbers = held_apart(key, own, carried, given, resampling)
         cuts = (_finite(thresholds[0]), _finite(thresholds[1]))
         found.append(Transfer(target[1].name, key, *numbers, *cuts, int(gold.size)))
     return found
 
 
 def held_apart(
-    measure: Callable[[Floats], Floats],
-    one: Ints,
-    other: Ints,
-    rows: tuple[Ints, Ints, int],
-    draws: Draws,
-    level: float,
+    key: str, one: Ints, other: Ints, rows: tuple[Ints, Ints, int], resampling: Resampling
 ) -> tuple[float | None, float | None, float | None, float | None, float | None]:
     """A measure of two ways to decide the same rows: of one, of the other, one less the other, and its interval.
 
-    one, other: decided levels. rows: gold levels, group codes, number of groups.
+    key: of `MEASURES`. one, other: decided levels. rows: gold levels, group codes, number of groups.
     """
-    first, second = (replicate(resampled(decision_counts(levels, *rows), measure), draws) for levels in (one, other))
-    apart = first - second
-    low, high = percentile_interval(apart[1:], level) or (None, None)
-    return known(first[0]), known(second[0]), known(apart[0]), low, high
+    _, measure = MEASURES[key]
+    both = [resampled(decision_counts(levels, *rows), measure) for levels in (one, other)]
+
+    def run(draws: Draws) -> Floats:
+        first, second = (replicate(prepared, draws) for prepared in both)
+        return np.stack((first, second, first - second))
+
+    least = -2.0 if key == "kappa" else -1.0
+    first, second, apart = intervals(run, np.bincount(rows[1], minlength=rows[2]), resampling, (least, -least))
+    return first.value, second.value, apart.value, apart.low, apart.high
 
 
 def carried_over(panel: Panel, other: Panel) -> Sheet:

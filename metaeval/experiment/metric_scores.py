@@ -20,6 +20,7 @@ from metaeval.report.grid import Block, Group, Note, plain
 from metaeval.report.notes import footer
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
 from metaeval.report.sheet import Record, Scalar, Sheet, sheet_of
+from metaeval.report.uncertainty import few_of, made_of
 from metaeval.scoring.scorefile import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.contract import Judgements, Measure, Protocol, Resampling
@@ -122,21 +123,21 @@ def make_sheet(
     data: Data | None = None,
     groups: Sequence[Group] = (),
     intervals: bool = True,
-    method: IntervalMethod = "percentile",
+    method: IntervalMethod | None = None,
 ) -> Sheet:
     """A sheet about a panel.
 
     chosen: the analysis's own settings, which go into its signatures. table: heading of the names, headings of the
     columns, blocks of lines; groups: headings over those. data: what was judged, where that is more than the frame.
-    intervals: the numbers depend on resampling. method: of the intervals.
+    intervals: the numbers depend on resampling. method: of the intervals, where it is not the run's.
     """
-    data = data or frame.summary
+    data, method = data or frame.summary, method or panel.config.interval.method
     where = ", ".join(part for part in (plain(data.name), plain(data.split), units(frame.unit)) if part)
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
     made: dict[str, object] = {**chosen}
     if intervals:
         interval = panel.config.interval
-        settings |= interval.drawn() | ({} if method == "percentile" else {"method": method})
+        settings |= interval.drawn() | {"method": method}
         made |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
     made |= versions("metaeval", "numpy", "scipy")
     return sheet_of(
@@ -152,16 +153,20 @@ def make_sheet(
 
 def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool, method: IntervalMethod) -> tuple[Note, ...]:
     """The report's own lines on data, settings and resampling."""
-    interval = panel.config.interval
-    labels = ("data", "settings", *(["uncertainty"] if intervals else []))
+    made = Interval(**{**panel.config.interval.model_dump(), "method": method})
+    labels = ("data", "settings")
     said = Result(
         protocol="",
         title="",
         unit=frame.unit,
         settings={key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields},
         data=data,
-        interval=Interval(resamples=interval.resamples, seed=interval.seed, level=interval.level, method=method),
+        interval=made,
         columns=[],
         rows=[],
     )
-    return tuple(note for note in footer(said) if note.label in labels)
+    notes = tuple(note for note in footer(said) if note.label in labels)
+    if not intervals:
+        return notes
+    few = few_of(made, data.groups)
+    return (*notes, Note("uncertainty", made_of(made, data.groups)), *([Note("few groups", few)] if few else []))

@@ -18,7 +18,6 @@ from metaeval.report.grid import Block, Line, Note, plain
 from metaeval.report.sheet import Sheet
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.decisions import Objective, brier, calibrated, nested_decisions
-from metaeval.stats.resampling import bootstrap
 from protocols.contract import Resampling
 
 
@@ -96,14 +95,13 @@ def own_levels(frame: Frame, one: Chances, options: Mapping[str, str], resamplin
     learnt, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective)
     codes, group = np.unique(rows.group, return_inverse=True)
     given = gold, group.astype(np.int64), int(codes.size)
-    draws = bootstrap(codes.size, resampling.n, resampling.seed)
     found = [
         OwnLevels(
             one.metric.name,
             key,
-            *held_apart(measure, most_likely(some, full), learnt, given, draws, resampling.level),
+            *held_apart(key, most_likely(some, full), learnt, given, resampling),
         )
-        for key, (_, measure) in MEASURES.items()
+        for key in MEASURES
     ]
     for (target, least), chance in zip(TARGETS.items(), (full, some), strict=True):
         own, other = (

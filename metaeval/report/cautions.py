@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from metaeval.report.grid import count, plain, share, value_of
 from metaeval.report.measures import LEVELS, data_set, listed, metrics_of, sentence
-from metaeval.report.notes import FEW_GROUPS, certificate_text, effective, plural, values_by_kind, whole_range
+from metaeval.report.notes import plural, values_by_kind
 from metaeval.report.result import FULL_SUPPORT, Result, Row
+from metaeval.report.uncertainty import FEW_GROUPS, certificate_text, effective, whole_range
 
 _CUT = 0.01
 """Share of its tokens from which on it is said that a metric's input is cut."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from metaeval.report.cell_notes import aside_notes
-from metaeval.report.grid import Note, chance, count, numeral, plain, share, value_of
+from metaeval.report.grid import Note, chance, count, numeral, plain, share
 from metaeval.report.measures import LEVELS
-from metaeval.report.result import FULL_SUPPORT, Column, Comparison, Data, Interval, Result, Row, Significance, Unit
-
-_METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
-
-FEW_GROUPS = 30
-"""Effective groups below which intervals are known to cover less often than they say (docs/inference.md)."""
+from metaeval.report.result import FULL_SUPPORT, Column, Comparison, Data, Result, Row, Significance, Unit
+from metaeval.report.uncertainty import certificate_text, few_groups, uncertainty
 
 # A longer list of names that share an account is "all others".
 _NAMED = 3
@@ -29,8 +24,8 @@ def footer(result: Result) -> tuple[Note, ...]:
         Note("data", _data(result.data)),
         Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
         _pairs(rows, plural(result.unit)),
-        Note("uncertainty", _interval(result)),
-        Note("few groups", _few_groups(result)),
+        Note("uncertainty", uncertainty(result)),
+        Note("few groups", few_groups(result)),
         Note("certificate", certificate_text(result)),
         ceiling,
         # Kind by kind: continuous Spearman 0.899, Kendall 0.763; binary Spearman 0.962.
@@ -140,100 +135,6 @@ def _counts(counts: Mapping[str, int]) -> str:
     """Counts that are not zero, largest first."""
     order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{number:,} {plain(name)}" for name, number in order if number)
-
-
-def _interval(result: Result) -> str:
-    interval, groups = result.interval, count(result.data.groups, "group")
-    if interval.resamples == 0:
-        return "no intervals (0 resamples)"
-    made = intervals_of(interval)
-    drawn = f"{count(interval.resamples, 'resample')} of {groups}, seed {interval.seed}"
-    if interval.method not in ("t", "bootstrap-t"):
-        return f"{made}, {drawn}"
-    behind = effective(result, result.columns)
-    others = [plain(column.label) for column in result.columns if _made_otherwise(result, column)]
-    if others and not behind:
-        return f"{100 * interval.level:g} % intervals of {groups}: see the warnings"
-    said = f"{whole_range(behind)} effective of {groups}" if behind else groups
-    text = f"{made}, {said}" if interval.method == "t" else f"{made}, {said}, {drawn}"
-    return f"{text}; of {', '.join(others)}: see the warnings" if others else text
-
-
-def _made_otherwise(result: Result, column: Column) -> bool:
-    """Whether the protocol made the intervals itself: those of Student's t say their effective groups."""
-    values = [value_of(row, column) for row in result.rows if row.kind == "metric"]
-    return any(value.low is not None and value.effective is None for value in values)
-
-
-def intervals_of(interval: Interval) -> str:
-    """The level and the method of the intervals."""
-    return f"{100 * interval.level:g} % {_METHODS[interval.method]} intervals"
-
-
-def effective(result: Result, columns: Sequence[Column]) -> list[float]:
-    """Effective groups of the metrics under these measures."""
-    values = [value_of(row, column) for row in result.rows if row.kind == "metric" for column in columns]
-    return [value.effective for value in values if value.effective is not None]
-
-
-def whole_range(numbers: Sequence[float]) -> str:
-    """Whole numbers from the smallest to the largest, rounded down: too few groups are never said to be enough."""
-    low, high = int(min(numbers)), int(max(numbers))
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _few_groups(result: Result) -> str:
-    few = {}
-    for column in result.columns:
-        below = [number for number in effective(result, [column]) if number < FEW_GROUPS]
-        if below:
-            few[plain(column.label)] = whole_range(below)
-    if not few:
-        return ""
-    named = ", ".join(f"{label} {numbers}" for label, numbers in few.items())
-    said = f"{named} effective groups, below {FEW_GROUPS}"
-    hint = "" if result.certificate else " ('metaeval certify' simulates how often)"
-    return f"{said}: intervals hold the true value less often, and tests err more often, than they say{hint}"
-
-
-def certificate_text(result: Result, short: bool = False) -> str:
-    """What the simulation on the table's own rows found; "" without one. short: nothing of how it was made."""
-    found = result.certificate
-    if found is None:
-        return ""
-    label = next((column.label for column in result.columns if column.key == found.measure), found.measure)
-    covered = f"{100 * found.level:g} % intervals of {plain(label)} covered {within(found.held, found.given)}"
-    if found.given_likewise < found.given and found.effective is not None:
-        likewise = within(found.held_likewise, found.given_likewise)
-        covered += f", and {likewise} of those with {effective_class(found.effective)} effective groups, as here"
-    rejected = f"; the test rejected {within(found.rejected, found.tested)} of equal metrics" if found.tested else ""
-    beside = f", beside {plain(found.other)}" if found.other and found.tested else ""
-    behind = "" if found.effective is None else f"; effective groups {found.effective:,.0f} of {found.groups:,}"
-    samples = f"{found.given + found.without:,} samples of {plain(found.metric)}{beside}, ± one Monte Carlo error"
-    text = f"on data built like these, {covered}{rejected}{behind}"
-    return text if short else f"{text} ({samples})"
-
-
-def within(hits: int, of: int) -> str:
-    """A simulated share in per cent, with its Monte Carlo error of one standard deviation."""
-    if not of:
-        return "none of 0"
-    near = (hits + 1) / (of + 2)  # an error of none would be none of the share's, and not none of ours
-    return f"{100 * hits / of:.1f} % (± {100 * math.sqrt(near * (1 - near) / of):.1f})"
-
-
-EFFECTIVE = (0, 6, FEW_GROUPS, 60)
-"""Effective groups at which a class of them begins; intervals of one class hold the true value about equally often."""
-
-
-def effective_class(effective: float) -> str:
-    """The class that a number of effective groups lies in, in words."""
-    number = max(place for place, begin in enumerate(EFFECTIVE) if effective >= begin)
-    if number == 0:
-        return f"fewer than {EFFECTIVE[1]}"
-    return (
-        f"{EFFECTIVE[number]} to {EFFECTIVE[number + 1]}" if number + 1 < len(EFFECTIVE) else f"{EFFECTIVE[-1]} or more"
-    )
 
 
 def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -27,8 +27,8 @@ class Influence:
     """A measure's value and the contributions of P parts of the rows (of an AUC: its two levels) in G groups.
 
     parts: (P, G), in the measure's own units, each part summing to 0. rows: (P, G) rows of each part in each group.
-    ends: the measure's range, within which its interval is taken on the logit scale (of a correlation: Fisher's z);
-    None: the interval is taken as it stands.
+    ends: the measure's range, within which its interval is taken on the logit scale (of a correlation: Fisher's z).
+    Without both ends (None, or one of them infinite) the interval is taken as it stands, and cut at the end there is.
     """
 
     value: float
@@ -139,7 +139,7 @@ def t_test(given: Influence, null: float = 0.0) -> float:
     if math.isnan(error) or abs(given.value - null) < _NOISE:
         return error if math.isnan(error) else 1.0
     freedom = max(given.effective_groups() - 1, 1.0)
-    if ends is None:
+    if not _bounded(ends):
         return _sign_test(given) if error < _NOISE else float(2 * stdtr(freedom, -abs(given.value - null) / error))
     width, at, chance = ends[1] - ends[0], _share(given.value, ends), _share(null, ends)
     if not _NEAR < at < 1 - _NEAR:
@@ -162,7 +162,8 @@ def bootstrap_t_interval(given: Influence, draws: Draws, level: float) -> tuple[
     if not error > 0:
         return t_interval(given, level)
     shifts, spread = resampled(given, draws)
-    if ends:
+    ends = given.ends
+    if _bounded(ends):
         at = np.clip(_share(given.value + shifts, ends), _NEAR, 1 - _NEAR)
         shifts = (logit(at) - logit(np.clip(_share(given.value, ends), _NEAR, 1 - _NEAR))) * at * (1 - at)
         spread = spread / (ends[1] - ends[0])
@@ -189,6 +190,10 @@ _NEAR = 1e-12
 """A value this close to an end of its range, as a share of the range, lies at it."""
 
 
+def _bounded(ends: Ends | None) -> TypeGuard[Ends]:
+    return ends is not None and math.isfinite(ends[0]) and math.isfinite(ends[1])
+
+
 def _share(values: Any, ends: Ends) -> Any:
     return (values - ends[0]) / (ends[1] - ends[0])
 
@@ -199,8 +204,9 @@ def _around(given: Influence, error: float, quantiles: tuple[float, float], leve
     ends = given.ends
     if math.isnan(error):
         return None
-    if ends is None:
-        return given.value - quantiles[1] * error, given.value - quantiles[0] * error
+    if not _bounded(ends):
+        low, high = ends or (-math.inf, math.inf)
+        return max(low, given.value - quantiles[1] * error), min(high, given.value - quantiles[0] * error)
     width, at = ends[1] - ends[0], _share(given.value, ends)
     if not _NEAR < at < 1 - _NEAR:
         least = (1 - level) ** (1 / _unseen_in(given))

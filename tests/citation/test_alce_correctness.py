@@ -165,6 +165,6 @@ def test_an_answer_has_the_measures_of_its_reference():
         "qampari_f1": [1.0, None],
         "qampari_f1_top5": [1.0, None],
     }
-    words, rouge = (estimate(means(values[key]), *group_codes(answers), 20) for key in ("length", "rougeLsum"))
+    words, rouge = (estimate(means(values[key]), *group_codes(answers)) for key in ("length", "rougeLsum"))
     assert (words.value, rouge.value) == (1.5, 1.0)
     assert (rouge.answers, rouge.undefined) == (1, 1)

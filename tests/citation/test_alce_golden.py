@@ -14,6 +14,7 @@ from metaeval.citation.alce.correctness import answer_values, clean_answer, list
 from metaeval.citation.alce.options import RELEASED, alce_options
 from metaeval.citation.measures import citation_shares, estimate, group_codes, macro, means
 from metaeval.citation.model import Answer, Passage, Verdict
+from metaeval.stats.intervals import Resampling
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "alce_eval.json"
 STOP_WORDS = set("the and was were with from that this have has are for its through".split())
@@ -58,7 +59,7 @@ def scores(answers, lines):
     """Recall and precision, the means over answers, as released."""
     group, n_groups = group_codes(answers)
     shares = citation_shares(answers, lines, undefined_is_zero=RELEASED.uncited_precision == "zero")
-    return [estimate(macro(own), group, n_groups, resamples=0) for own in shares]
+    return [estimate(macro(own), group, n_groups, Resampling(0)) for own in shares]
 
 
 def percent(value):
@@ -97,7 +98,7 @@ def test_correctness_and_length_are_exact(golden):
     values = answer_values(answers, RELEASED)
     for ours, official, scale in (("str_em", "str_em", 100), ("str_hit", "str_hit", 100), ("length", "length", 1)):
         assert [scale * value for value in values[ours]] == [case[official] for case in golden["cases"]]
-        mean = estimate(means(values[ours]), *group_codes(answers), resamples=0).value
+        mean = estimate(means(values[ours]), *group_codes(answers), Resampling(0)).value
         assert scale * mean == pytest.approx(golden["corpus"][official], abs=1e-12)
 
 

@@ -9,7 +9,7 @@ from metaeval.citation.alce.labels import MISSING, PUBLISHED, agreement, fleiss,
 from metaeval.citation.model import Verdict
 from metaeval.citation.sentences import RULES
 from metaeval.errors import UserError
-from metaeval.stats.resampling import bootstrap
+from metaeval.stats.intervals import Resampling
 
 DOCS = [{"title": "One", "text": "first"}, {"title": "Two", "text": "second"}]
 
@@ -68,7 +68,7 @@ def test_kappa_of_the_published_verdicts_on_paper(write):
     labels = gather_labels(read_labels(write()), {}, RULES)
     assert labels["sentence"].human.tolist() == [1, 0, 0, 1, 1]
     assert labels["sentence"].raters[PUBLISHED].tolist() == [1, 1, 0, 0, 1]
-    (found,) = agreement(labels["sentence"], bootstrap(2, 20, 0), 0.95)
+    (found,) = agreement(labels["sentence"], 2, Resampling(20, method="percentile"))
     # 3 of 5 agree; by chance 3/5 * 3/5 + 2/5 * 2/5 = 13/25. (15/25 - 13/25) / (12/25) = 1/6.
     assert found.accuracy.value == pytest.approx(0.6, abs=1e-15)
     assert found.kappa.value == pytest.approx(1 / 6, abs=1e-15)
@@ -94,7 +94,7 @@ def test_an_answer_with_another_number_of_sentences_is_not_aligned(write, output
     changed["asqa"]["model_a"]["7"]["output"] = output
     labels = gather_labels(read_labels(write(changed)), backend({"They fly."}), RULES)
     assert labels["sentence"].raters["mine"].tolist() == [MISSING, MISSING, 0, 0, 1]
-    mine = next(one for one in agreement(labels["sentence"], bootstrap(2, 0, 0), 0.95) if one.rater == "mine")
+    mine = next(one for one in agreement(labels["sentence"], 2, Resampling(0)) if one.rater == "mine")
     assert (mine.units, mine.missing) == (3, 2)
 
 

@@ -29,6 +29,7 @@ from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.sentences import RULES, find_marks, find_sentence_splitter
 from metaeval.errors import UserError
+from metaeval.stats.intervals import Resampling
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "aliice_eval.json").read_text(encoding="utf-8"))
 DOCS = tuple(Passage(doc["text"], doc["title"]) for doc in GOLDEN["docs"])
@@ -61,7 +62,8 @@ def judge_answers(answers, parser, entails, profile, splitter=RULES):
     _, by_mark = citation_shares(answers, lines)
     own = by_group if profile.precision == "groups" else by_mark
     found, groups, marks = (
-        estimate(macro(shares), *group_codes(answers), resamples=10) for shares in (recall, by_group, by_mark)
+        estimate(macro(shares), *group_codes(answers), Resampling(10, method="percentile"))
+        for shares in (recall, by_group, by_mark)
     )
     precision = groups if profile.precision == "groups" else marks
     texts = [each.texts for each in read]

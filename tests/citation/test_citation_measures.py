@@ -21,6 +21,7 @@ from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.citation.table import Line, counts
+from metaeval.stats.intervals import Resampling
 
 ANSWERS = [Answer("a", "", (), group="q1"), Answer("b", "", (), group="q1"), Answer("c", "", (), group="q2")]
 
@@ -47,17 +48,19 @@ def test_macro_is_the_mean_of_values_and_micro_the_share_of_all():
     shares = recalls(ANSWERS, LINES)
     group, n_groups = group_codes(ANSWERS)
     # Macro: (1/2 + 1/1) / 2 = 3/4 over the two answers with a value. Micro: (1 + 1) / (2 + 1) = 2/3.
-    first = estimate(macro(shares), group, n_groups, resamples=50)
+    first = estimate(macro(shares), group, n_groups, Resampling(50, method="percentile"))
     assert (first.value, first.answers, first.undefined, first.groups) == (0.75, 2, 1, 1)
-    assert estimate(micro(shares), group, n_groups, resamples=50).value == pytest.approx(2 / 3, abs=1e-15)
+    assert estimate(micro(shares), group, n_groups, Resampling(50, method="percentile")).value == pytest.approx(
+        2 / 3, abs=1e-15
+    )
 
 
 def test_one_group_with_a_value_has_no_interval():
     # Three groups are drawn, and one of them has values: each resample is their mean, or undefined.
     values = means([0.2, 0.4, None, None])
-    lone = estimate(values, np.array([0, 0, 1, 2]), 3, resamples=50)
+    lone = estimate(values, np.array([0, 0, 1, 2]), 3, Resampling(50, method="percentile"))
     assert (lone.value, lone.low, lone.high, lone.groups) == (pytest.approx(0.3), None, None, 1)
-    two = estimate(values, np.array([0, 1, 1, 2]), 3, resamples=50)
+    two = estimate(values, np.array([0, 1, 1, 2]), 3, Resampling(50, method="percentile"))
     assert (two.low, two.high, two.groups) == (0.2, 0.4, 2)
 
 
@@ -70,15 +73,15 @@ def test_groups_are_drawn_and_not_answers():
     group = np.array([0, 0, 1, 1])
     parts = means([0.0, 1.0, 0.0, 1.0])
     # Each group's mean is 1/2, so every resample of groups is 1/2; resampled answers are not.
-    drawn = estimate(parts, group, 2, resamples=200)
+    drawn = estimate(parts, group, 2, Resampling(200, method="percentile"))
     assert (drawn.low, drawn.value, drawn.high) == (0.5, 0.5, 0.5)
-    apart = estimate(parts, np.arange(4), 4, resamples=200)
+    apart = estimate(parts, np.arange(4), 4, Resampling(200, method="percentile"))
     assert apart.low < 0.5 < apart.high
 
 
 def test_an_interval_agrees_with_a_bootstrap_written_out():
     values = np.random.default_rng(3).random(40)
-    ours = estimate(means(list(values)), np.arange(40), 40, resamples=20000, seed=1)
+    ours = estimate(means(list(values)), np.arange(40), 40, Resampling(20000, 1, method="percentile"))
     draws = values[np.random.default_rng(4).integers(40, size=(20000, 40))].mean(axis=1)
     # Two runs of 20,000 resamples: the ends' standard error is about 0.0008.
     assert (ours.low, ours.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.005)

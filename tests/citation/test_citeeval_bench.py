@@ -18,6 +18,7 @@ from metaeval.citation.human.agreement import (
 )
 from metaeval.citation.human.model import rating_of
 from metaeval.errors import UserError
+from metaeval.stats.intervals import Resampling
 
 STATEMENT = {"citations": [1, 2], "types": [2, 2, 4], "ratings": [0.75, None, 1], "edits": [[], [], None]}
 
@@ -132,15 +133,15 @@ def test_correlations_are_scipys_and_their_intervals_draw_responses():
     gold = rng.choice([0, 0.25, 0.5, 0.75, 1], size=90)
     score = 0.5 * gold + rng.choice([0, 0.25, 0.5], size=90)
     group = np.repeat(np.arange(30), 3)
-    found = correlations(score, gold, group, resamples=200)
+    found = correlations(score, gold, group, Resampling(200, method="percentile"))
     for name, official in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
         assert found[name].value == pytest.approx(official(score, gold).statistic, abs=1e-12)
         assert found[name].low < found[name].value < found[name].high
-    constant = correlations(np.ones(90), gold, group, resamples=10)
+    constant = correlations(np.ones(90), gold, group, Resampling(10, method="percentile"))
     assert constant["pearson"].value is constant["kendall"].low is None
-    lone = correlations(score, gold, np.full(90, 3), resamples=10)
+    lone = correlations(score, gold, np.full(90, 3), Resampling(10, method="percentile"))
     assert (lone["pearson"].value, lone["pearson"].low) == (found["pearson"].value, None)
-    empty = correlations(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), resamples=10)
+    empty = correlations(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), Resampling(10, method="percentile"))
     assert empty["spearman"].value is None
 
 

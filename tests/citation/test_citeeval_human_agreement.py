@@ -17,6 +17,7 @@ from metaeval.citation.human.readers import read_human_set
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply
 from metaeval.stats.agreement import krippendorff_alpha
+from metaeval.stats.intervals import Resampling
 
 # Four responses: citations of each statement, the judge's contexts and stars (0: it says nothing), people's ratings.
 RESPONSES = {
@@ -25,6 +26,8 @@ RESPONSES = {
     "r3": [([2], 2, 1, (0.25, 0, 0)), ([1], 2, 3, (0.5, 0.75, 0.5))],
     "r4": [([], 3, 0, (None, None, 0))],
 }
+
+NONE = Resampling(0)
 
 
 @pytest.fixture
@@ -57,7 +60,7 @@ def results_of(files, options=PAPER, without=()):
 
 def test_correlations_over_statements_and_responses_are_those_of_columns_written_by_hand(files):
     answers, results = results_of(files)
-    found = agreement(answers, results, files[1], "rating", resamples=0)
+    found = agreement(answers, results, files[1], "rating", resampling=NONE)
     # Ours: stars to quarters; r1's third and r4's only statement need none and take 0.5 = mean(0.75, 0.25), and 1.
     ours = [0.75, 0.25, 0.5, 1, 0, 0, 0.5, 1]
     # People: means of those there; fewer than two of three is none, which takes 0.5 = mean(0.75, 0.25), and 1.
@@ -68,25 +71,28 @@ def test_correlations_over_statements_and_responses_are_those_of_columns_written
     assert found.responses["spearman"].value == pytest.approx(stats.spearmanr(ours, people).statistic, abs=1e-12)
     assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     assert (found.n_statements, found.n_responses, found.statements_left_out) == (8, 4, 0)
-    cited = agreement(answers, results, files[1], "rating", "cited", resamples=0)
+    cited = agreement(answers, results, files[1], "rating", "cited", NONE)
     ours, people = [0.5, 1, 0.25, 0], [0.5, 1, 1 / 3, 0]  # r4 has no citation at all: 0 on both sides
     assert cited.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
 
 
 def test_resampling_draws_the_groups_of_the_answers(files):
     answers, results = results_of(files)
+    drawn = Resampling(100, 4, method="percentile")
     together = [replace(answer, group="q1" if answer.id in ("r1", "r2") else "q2") for answer in answers]
     for own, codes in ((answers, [0, 0, 0, 1, 1, 2, 2, 3]), (together, [0, 0, 0, 0, 0, 1, 1, 1])):
-        found = agreement(own, results, files[1], "rating", resamples=100, seed=4).statements["pearson"]
+        found = agreement(
+            own, results, files[1], "rating", resampling=Resampling(100, 4, method="percentile")
+        ).statements["pearson"]
         ours = np.array([0.75, 0.25, 0.5, 1, 0, 0, 0.5, 1])
         people = np.array([0.75, 0.25, 0.5, 1, 0.25 / 3, 0.25 / 3, 1.75 / 3, 1])
-        expected = correlations(ours, people, np.array(codes), resamples=100, seed=4)["pearson"]
+        expected = correlations(ours, people, np.array(codes), drawn)["pearson"]
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 def test_what_the_judge_left_out_is_left_out_and_filled_only_as_released(files):
     answers, results = results_of(files, without=(1,))
-    found = agreement(answers, results, files[1], "rating", resamples=0)
+    found = agreement(answers, results, files[1], "rating", resampling=NONE)
     # The first statements of r1, r2 and r3, so that the value of none of these is known; and r1's third statement,
     # which needs no rating and would take r1's. Left are r1.2, r2.2 (it lacks a citation: 0), r3.2 and r4.1.
     assert (found.n_statements, found.statements_left_out) == (4, 4)
@@ -94,15 +100,15 @@ def test_what_the_judge_left_out_is_left_out_and_filled_only_as_released(files):
     ours, people = [0.25, 0, 0.5, 1], [0.25, 0.25 / 3, 1.75 / 3, 1]
     assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     answers, results = results_of(files, RELEASED, without=(1,))
-    assert agreement(answers, results, files[1], "rating", resamples=0).statements_left_out == 0
+    assert agreement(answers, results, files[1], "rating", NONE).statements_left_out == 0
     answers, results = results_of(files, without=(1, 2))
-    found = agreement(answers, results, files[1], "rating", resamples=0)
+    found = agreement(answers, results, files[1], "rating", resampling=NONE)
     assert (found.statements_left_out, found.responses_left_out) == (6, 3)
 
 
 def test_in_the_scenario_of_cited_statements_a_missing_word_is_no_0_and_a_masked_one_costs_nothing(files):
     answers, results = results_of(files, without=(1,))
-    found = agreement(answers, results, files[1], "rating", "cited", resamples=0)
+    found = agreement(answers, results, files[1], "rating", "cited", NONE)
     # Masked: r1.3, r2.2, r4.1. The first statements of r1, r2, r3 are missing. Left are r1.2 = 0.25, r3.2 = 0.5, and
     # r4, which cites nothing: 0 on both sides. r2.2 would take r2's value, which would be 0, since its only cited
     # statement was not judged.
@@ -112,19 +118,19 @@ def test_in_the_scenario_of_cited_statements_a_missing_word_is_no_0_and_a_masked
     assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     # Contexts alone are missing: of statements without citations, which are masked.
     silent = [values_of(answer, split, replace(judged(answer.id), contexts={}), PAPER) for answer, split in files[0]]
-    whole = agreement(answers, results_of(files)[1], files[1], "rating", "cited", resamples=0)
-    assert agreement(answers, silent, files[1], "rating", "cited", resamples=0) == whole
+    whole = agreement(answers, results_of(files)[1], files[1], "rating", "cited", NONE)
+    assert agreement(answers, silent, files[1], "rating", "cited", NONE) == whole
     assert (whole.n_statements, whole.n_responses) == (8, 4)
     # Nothing else is in the full scenario's r4: it is left out there, and so are r1 and r2.
-    full = agreement(answers, silent, files[1], "rating", resamples=0)
+    full = agreement(answers, silent, files[1], "rating", resampling=NONE)
     assert (full.n_responses, full.n_statements) == (1, 5)
 
 
 def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_citations(files):
     answers, results = results_of(files)
-    expected = agreement(answers, results, files[1], "rating", resamples=0)
+    expected = agreement(answers, results, files[1], "rating", resampling=NONE)
     turned = {name: own[::-1] for name, own in files[1].items()}
-    assert agreement(answers, results, turned, "rating", resamples=0) == expected
+    assert agreement(answers, results, turned, "rating", resampling=NONE) == expected
     renamed = {**files[1], "r2": [replace(files[1]["r2"][0], id="7"), files[1]["r2"][1]]}
     with pytest.raises(UserError, match="'r2' has a statement '1' here, and the judgements are of 7, 2: give"):
         agreement(answers, results, renamed)

@@ -19,6 +19,7 @@ from metaeval.llm.budget import Prices, Purse, estimate
 from metaeval.llm.client import ChatSession
 from metaeval.llm.endpoint import Endpoint, EndpointOptions
 from metaeval.llm.replies import ReplyStore
+from metaeval.stats.intervals import Resampling
 
 PASSAGES = (
     Passage("The Oder is 840 kilometres long.", "Oder"),
@@ -175,7 +176,7 @@ def test_recorded_and_replayed_without_a_server_the_numbers_are_the_same(fake, s
         live = evaluate(answers, recording(session(server.url).ask, path), Asking(model="tiny"))
     assert evaluate(answers, Replay(path), Asking(model="tiny")) == live
     assert len(path.read_text(encoding="utf-8").splitlines()) == 4
-    means = estimates(answers, live, resamples=50)
+    means = estimates(answers, live, resampling=Resampling(50, method="percentile"))
     assert (means["auto"].answers, means["auto"].undefined) == (2, 1)
     assert means["auto"].value == pytest.approx(sum(values(one)["auto"] for one in live[:2]) / 2)
     with pytest.raises(UserError, match=r"holds no reply to 4 of 4 requests: it was recorded with another model"):

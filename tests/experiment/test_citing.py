@@ -14,6 +14,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.citing.claims_tables import citation_sheets, judge
 from metaeval.scoring.contract import PairScore
+from metaeval.stats.intervals import Resampling
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
 
@@ -51,7 +52,7 @@ def cited(write, backend):
 
     def made(*backends, profile="paper", resamples=20, rows=ANSWERS, pipeline="alce"):
         read = read_claims(pipeline, gather([write(rows)]), profile, splitter="rules")
-        config = RunConfig.model_validate({"interval": {"resamples": resamples}})
+        config = RunConfig.model_validate({"interval": {"resamples": resamples, "method": "percentile"}})
         return judge(read, backends or (backend(),), config)
 
     return made
@@ -97,7 +98,12 @@ def test_intervals_are_those_of_the_pipelines_own_measures(cited):
     rows = [number for number, answer in enumerate(found.reading.answers) if answer.system == "old"]
     answers = [found.reading.answers[number] for number in rows]
     group, n_groups = group_codes(answers)
-    expected = estimate(macro([found.judged[0].recall[number] for number in rows]), group, n_groups, 200)
+    expected = estimate(
+        macro([found.judged[0].recall[number] for number in rows]),
+        group,
+        n_groups,
+        Resampling(200, method="percentile"),
+    )
     own = of(found, RECALL, "old")
     assert (own.value, own.low, own.high) == (expected.value, expected.low, expected.high)
 

@@ -29,6 +29,7 @@ from metaeval.experiment.citing.run import judge, prepare, run_pipeline
 from metaeval.experiment.verdicts import Backend, Cutoff
 from metaeval.llm.exchange import read_reply
 from metaeval.stats.agreement import krippendorff_alpha
+from metaeval.stats.intervals import Resampling
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 # Text, system, group, and ratings of the statements; the statements are the sentences.
@@ -304,7 +305,7 @@ def test_systems_as_people_and_as_measures_rate_them(meta):
 
 
 def test_annotators_and_what_is_valued(meta):
-    found = meta()
+    found = meta("interval.method=percentile")
     # Units (1, 1), (0.5, 1), (0, 0.25), (1, 0.5), (0.25, 0), (0.5, 0.5). Squared differences within, in both orders:
     # 2 (0 + 1/4 + 1/16 + 1/4 + 1/16 + 0) = 5/4, over 12 values: D_o = 5/48. Of all twelve, 2 (12 S2 - S1^2) / (12 11)
     # with S1 = 6.5 and S2 = 4 + 4/4 + 2/16 = 5.125: D_e = 2 (61.5 - 42.25) / 132 = 38.5 / 132.
@@ -436,7 +437,7 @@ def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
     records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}
     for scenario in ("full", "cited"):
         for measure in ("auto", "rating", "edits"):
-            own = agreement(answers, results, read.people, measure, scenario, resamples=0)
+            own = agreement(answers, results, read.people, measure, scenario, resampling=Resampling(0))
             record = records[scenario, f"citeeval:{measure}", "statements"]
             assert record["pearson"] == own.statements["pearson"].value
             assert records[scenario, f"citeeval:{measure}", "responses"]["kendall"] == own.responses["kendall"].value

@@ -323,7 +323,7 @@ def test_the_numbers_of_a_record_stand_under_its_words():
     assert numbers_of([]) == {}
 
 
-MADE = "|interval:cluster-percentile-0.9|by:group|B:7|seed:3"
+MADE = "|interval:cluster-t-0.9|fewest:6|by:group|B:7|seed:3"
 
 
 @pytest.mark.parametrize(

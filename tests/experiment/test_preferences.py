@@ -49,7 +49,7 @@ def test_a_resample_is_that_of_the_rows_repeated():
         weights=[(level == k).sum() for k in range(3)],
     )
 
-    found = within(preferences("m", rows, "words", words, stratum, NAMES, Resampling(n=1, seed=5)))
+    found = within(preferences("m", rows, "words", words, stratum, NAMES, Resampling(n=1, seed=5, method="percentile")))
 
     assert found.low == found.high == pytest.approx(expected, abs=1e-12)
 

@@ -16,6 +16,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.citing.run import prepare
 from metaeval.experiment.citing.scifi_tables import SCIFI, read_run, scifi_sheets, value_facts
 from metaeval.llm.exchange import read_reply
+from metaeval.stats.intervals import Resampling
 
 # Passages are single letters: a premise is the letter of the passage.
 PASSAGES = [{"text": letter} for letter in "abc"]
@@ -84,7 +85,7 @@ def backend(stored_backend):
 def assessed(write, backend, tmp_path):
     """Make the facts from the replies above, and value them with backends."""
 
-    def made(*backends, overrides=("interval.resamples=200",), rows=ANSWERS):
+    def made(*backends, overrides=("interval.resamples=200", "interval.method=percentile"), rows=ANSWERS):
         options = SCIFI.options(files=[write(rows)], splitter="rules", model="t")
         run = prepare(SCIFI, options, {"results": tmp_path / "results"}, overrides)
         source = read_run(run)
@@ -221,7 +222,12 @@ def test_intervals_draw_groups_as_the_pipelines_own_measures_do(assessed):
     found = assessed()
     rows = [number for number, answer in enumerate(found.run.answers) if answer.system == "old"]
     group, n_groups = group_codes([found.run.answers[number] for number in rows])
-    expected = estimate(micro([found.scored[0].entailment[number] for number in rows]), group, n_groups, 200)
+    expected = estimate(
+        micro([found.scored[0].entailment[number] for number in rows]),
+        group,
+        n_groups,
+        Resampling(200, method="percentile"),
+    )
     (one,) = [one for one in records(found) if (one["system"], one["measure"]) == ("old", "entailment_facts")]
     assert (one["value"], one["low"], one["high"]) == (expected.value, expected.low, expected.high)
     assert one["low"] < one["value"] < one["high"]

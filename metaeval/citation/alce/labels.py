@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 
 from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.options import RELEASED
-from metaeval.citation.measures import Interval, group_codes, interval_of
+from metaeval.citation.measures import SHARES, SIGNED, Interval, group_codes, interval_by
 from metaeval.citation.model import Answer, Entails, Passage
 from metaeval.citation.sentences import SentenceSplitter
 from metaeval.citation.table import Line
@@ -21,7 +22,8 @@ from metaeval.reading import read_json
 from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
 from metaeval.stats.arrays import Floats, Ints, ratio
 from metaeval.stats.classification import decision_counts, resampled
-from metaeval.stats.resampling import Draws, replicate
+from metaeval.stats.intervals import Resampling
+from metaeval.stats.resampling import replicate
 
 MISSING = -1
 """Of a rater who said nothing of a unit."""
@@ -212,8 +214,8 @@ def _aligned(labelled: Sequence[Labelled], lines: Sequence[Line]) -> _Said:
     return said
 
 
-def agreement(labels: Labels, draws: Draws, level: float) -> list[Agreed]:
-    """Accuracy and Cohen's kappa of every rater with the people; draws: of the questions."""
+def agreement(labels: Labels, n_groups: int, resampling: Resampling) -> list[Agreed]:
+    """Accuracy and Cohen's kappa of every rater with the people; n_groups: of questions."""
 
     def agreed(counts: Floats) -> Floats:
         """Share of the units that two raters decide alike, from counts (..., 2, 2), be they all of one kind."""
@@ -223,9 +225,13 @@ def agreement(labels: Labels, draws: Draws, level: float) -> list[Agreed]:
     for name, said in labels.raters.items():
         both = said != MISSING
         human, own = labels.human[both], said[both]
-        counts = decision_counts(own, human, labels.group[both], draws.n_groups, 2)
+        counts, rows = (
+            decision_counts(own, human, labels.group[both], n_groups, 2),
+            np.bincount(labels.group[both], minlength=n_groups),
+        )
         accuracy, kappa = (
-            interval_of(replicate(resampled(counts, measure), draws), level) for measure in (agreed, cohen_kappa)
+            interval_by(partial(replicate, resampled(counts, measure)), rows, resampling, ends)[0]
+            for measure, ends in ((agreed, SHARES), (cohen_kappa, SIGNED))
         )
         shares = (float(human.mean()), float(own.mean())) if human.size else (None, None)
         found.append(Agreed(name, int(both.sum()), int((~both).sum()), accuracy, kappa, shares))

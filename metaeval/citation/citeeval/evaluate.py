@@ -43,6 +43,7 @@ from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Mark
 from metaeval.citation.premises import find_place
 from metaeval.llm.exchange import Answer
+from metaeval.stats.intervals import DEFAULT, Resampling
 
 Measure = Literal["rating", "edits", "auto"]
 """IterCoE, EditDist and their mean, CiteEval-Auto."""
@@ -203,16 +204,12 @@ def estimates(
     answers: Sequence[Response],
     results: Sequence[ResponseValues],
     scenario: Scenario = "full",
-    resamples: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
+    resampling: Resampling = DEFAULT,
 ) -> dict[Measure, Estimate]:
     """The mean of each measure over the responses that have it, the others counted; intervals draw groups."""
     group, n_groups = group_codes(answers)
     return {
-        measure: estimate(
-            means([one.values[measure, scenario].value for one in results]), group, n_groups, resamples, seed, level
-        )
+        measure: estimate(means([one.values[measure, scenario].value for one in results]), group, n_groups, resampling)
         for measure in MEASURES
     }
 

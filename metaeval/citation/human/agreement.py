@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -17,12 +18,13 @@ from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
 from metaeval.citation.citeeval.values import CONTEXTS, RETRIEVAL, Scenario
 from metaeval.citation.human.levels import Level
 from metaeval.citation.human.model import HumanSet, rating_of
-from metaeval.citation.measures import Interval, f1, group_codes, interval_of, means, replicates
+from metaeval.citation.measures import SIGNED, Interval, f1, group_codes, interval_by, interval_of, means, replicates
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
+from metaeval.stats.intervals import DEFAULT, Resampling
 from metaeval.stats.resampling import bootstrap, replicate
 
 Values = Sequence[float | None]
@@ -89,22 +91,16 @@ def statement_columns(
     return np.array(columns[0]), np.array(columns[1]), np.array(columns[2], dtype=np.int64)
 
 
-def correlations(
-    score: Floats, gold: Floats, group: Ints, resamples: int = 1000, seed: int = 0, level: float = 0.95
-) -> dict[Name, Interval]:
+def correlations(score: Floats, gold: Floats, group: Ints, resampling: Resampling = DEFAULT) -> dict[Name, Interval]:
     """Pearson, Spearman and Kendall tau-b of two columns, (n,) each; group: (n,) codes of what resampling draws.
 
     No intervals from one group: resampling only repeats it.
     """
     n_groups = int(group.max()) + 1 if group.size else 0
-    draws = bootstrap(n_groups, resamples if np.unique(group).size > 1 else 0, seed)
-    linear = replicate(pearson(score, gold, group, n_groups), draws)
-    by_rank = replicate(rank_correlations(score, gold, group, n_groups), draws)
-    return {
-        "pearson": interval_of(linear, level),
-        "spearman": interval_of(by_rank[0], level),
-        "kendall": interval_of(by_rank[1], level),
-    }
+    both = pearson(score, gold, group, n_groups), rank_correlations(score, gold, group, n_groups)
+    rows = np.bincount(group, minlength=n_groups)
+    found = [one for each in both for one in interval_by(partial(replicate, each), rows, resampling, SIGNED)]
+    return dict(zip(get_args(Name), found, strict=True))
 
 
 def context_agreement(
@@ -163,9 +159,7 @@ def agreement(
     people: People,
     measure: Measure = "auto",
     scenario: Scenario = "full",
-    resamples: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
+    resampling: Resampling = DEFAULT,
 ) -> Agreement:
     """How far a measure agrees with people's ratings; intervals draw groups of answers.
 
@@ -182,9 +176,7 @@ def agreement(
         [[bool(one.statement.citations) for one in result.statements] for result in results],
         own_people,
         scenario,
-        resamples,
-        seed,
-        level,
+        resampling,
     )
 
 
@@ -195,9 +187,7 @@ def agreement_of(
     cited: Sequence[Sequence[bool]],
     people: People,
     scenario: Scenario,
-    resamples: int,
-    seed: int,
-    level: float,
+    resampling: Resampling,
 ) -> Agreement:
     """The same for any values of the statements that people judged, of each answer in order.
 
@@ -214,8 +204,8 @@ def agreement_of(
     whole = np.array([response_rating(own, has, scenario) for own, has in zip(ours, cited, strict=True)])
     people_whole = np.array([response_rating(own, has, scenario) for own, has in zip(theirs, cited, strict=True)])
     return Agreement(
-        statements=correlations(score[kept], gold[kept], group[response][kept], resamples, seed, level),
-        responses=correlations(whole[known], people_whole[known], group[known], resamples, seed, level),
+        statements=correlations(score[kept], gold[kept], group[response][kept], resampling),
+        responses=correlations(whole[known], people_whole[known], group[known], resampling),
         n_statements=int(kept.sum()),
         n_responses=int(known.sum()),
         statements_left_out=int((~kept).sum()),
@@ -268,10 +258,6 @@ def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
     return judged_as(result.answer, [one.statement for one in result.statements], own)
 
 
-How = tuple[int, int, float]
-"""Resamples of the intervals, their seed and level."""
-
-
 @dataclass(frozen=True, slots=True)
 class Within:
     """A measure's correlations with people within one system, over those of its rows that have a value."""
@@ -293,7 +279,7 @@ class Systems:
     measures: Mapping[str, tuple[Sequence[float | None], Interval]]
 
 
-def within_systems(level: Level, how: How) -> list[Within]:
+def within_systems(level: Level, resampling: Resampling) -> list[Within]:
     """Correlations within each system, by system and then measure. A system of one group has no intervals."""
     found = []
     for system in level.systems:
@@ -303,16 +289,15 @@ def within_systems(level: Level, how: How) -> list[Within]:
             gold = np.array([row.gold for row, _ in pairs], dtype=np.float64)
             score = np.array([value for _, value in pairs], dtype=np.float64)
             group, _ = _codes([row.group for row, _ in pairs])
-            found.append(Within(system, measure, len(pairs), len(rows), correlations(score, gold, group, *how)))
+            found.append(Within(system, measure, len(pairs), len(rows), correlations(score, gold, group, resampling)))
     return found
 
 
-def over_systems(level: Level, how: How) -> Systems:
+def over_systems(level: Level, resampling: Resampling) -> Systems:
     """How far the systems' ranking by each measure is people's; no intervals from one group."""
-    resamples, seed, confidence = how
     rows = level.ratings.rows
     group, n_groups = _codes([row.group for row in rows])
-    draws = bootstrap(n_groups, resamples if n_groups > 1 else 0, seed)
+    draws = bootstrap(n_groups, resampling.n if n_groups > 1 else 0, resampling.seed)
     own = [np.flatnonzero([row.system == system for row in rows]) for system in level.systems]
 
     def mean_values(values: Sequence[float | None]) -> Floats:
@@ -325,11 +310,11 @@ def over_systems(level: Level, how: How) -> Systems:
         values = [one.value for one in said]
         ours = mean_values(values)
         theirs = mean_values([None if value is None else row.gold for value, row in zip(values, rows, strict=True)])
-        measures[measure] = _first(ours), interval_of(rank_agreement(ours, theirs)[0], confidence)
+        measures[measure] = _first(ours), interval_of(rank_agreement(ours, theirs)[0], resampling.level)
     return Systems(_first(mean_values([row.gold for row in rows])), measures)
 
 
-def alphas(human: HumanSet, how: How) -> dict[str, tuple[Interval, int]]:
+def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[Interval, int]]:
     """Krippendorff's alpha among the annotators with its interval, and of how many statements two or more judged.
 
     Empty with one annotator. No interval from a single group, nor of CiteBench's ratings with their gaps filled, as
@@ -341,25 +326,24 @@ def alphas(human: HumanSet, how: How) -> dict[str, tuple[Interval, int]]:
     ratings = [(own.answer.id, one.ratings) for own in human.answers for one in own.statements]
     wide = [[*own, *[None] * (human.annotators - len(own))] for _, own in ratings]
     rated = np.array(wide, dtype=np.float64).reshape(len(wide), human.annotators)
-    found = {"ratings, interval": _alpha((rated, "interval"), [of[answer] for answer, _ in ratings], how)}
+    found = {"ratings, interval": _alpha((rated, "interval"), [of[answer] for answer, _ in ratings], resampling)}
     if human.people:
         said, groups = _annotated(human.people), [of[answer] for answer, own in human.people.items() for _ in own]
         filled = Interval(_known(krippendorff_alpha(*said["ratings"])))
         found["ratings, interval, gaps filled as published"] = filled, len(groups)
-        found["contexts, nominal"] = _alpha(said["contexts"], groups, how)
-        found["needs a citation, nominal"] = _alpha(said["needs citation"], groups, how)
+        found["contexts, nominal"] = _alpha(said["contexts"], groups, resampling)
+        found["needs a citation, nominal"] = _alpha(said["needs citation"], groups, resampling)
     return found
 
 
-def _alpha(said: tuple[Floats, Distance], groups: Sequence[str], how: How) -> tuple[Interval, int]:
+def _alpha(said: tuple[Floats, Distance], groups: Sequence[str], resampling: Resampling) -> tuple[Interval, int]:
     """Alpha of what annotators said of each statement, whose group is given; and of how many two or more said it."""
-    resamples, seed, confidence = how
     ratings, distance = said
     group, n_groups = _codes(groups)
     prepared = alpha_by_groups(ratings, group, n_groups, distance)
-    draws = bootstrap(n_groups, resamples if prepared.groups > 1 else 0, seed)
     pairable = (~np.isnan(ratings)).sum(axis=1) >= 2
-    return interval_of(replicate(prepared, draws), confidence), int(pairable.sum())
+    rows = np.bincount(group[pairable], minlength=n_groups)
+    return interval_by(partial(replicate, prepared), rows, resampling, SIGNED)[0], int(pairable.sum())
 
 
 def _codes(names: Sequence[str]) -> tuple[Ints, int]:

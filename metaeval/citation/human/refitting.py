@@ -21,11 +21,12 @@ from metaeval.citation.citeeval.editing import (
 from metaeval.citation.citeeval.evaluate import ResponseValues
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.human.model import HumanAnswer, SpanValue, Valued, align
-from metaeval.citation.measures import Interval, interval_of, means, replicates
+from metaeval.citation.measures import COUNTS, SIGNED, Interval, interval_by, means, replicates
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
-from metaeval.stats.resampling import Draws, bootstrap, replicate
+from metaeval.stats.intervals import Resampling
+from metaeval.stats.resampling import Draws, replicate
 
 FOLDS = 5
 
@@ -144,28 +145,39 @@ def _worth(one: Edited, coefficients: Coefficients, options: CiteEvalOptions) ->
     return edit_distance(one.citations, one.edits, coefficients, options.index_shift)
 
 
-def agreement(found: Refit, resamples: int, seed: int, level: float) -> dict[str, dict[str, Interval]]:
+def agreement(found: Refit, resampling: Resampling) -> dict[str, dict[str, Interval]]:
     """Correlations with people's ratings and mean absolute error of both kinds of worth, and of their difference.
 
     The rows are "published", "refit" and "difference"; a difference is of the same resamples of groups on both sides.
     """
     groups, codes = np.unique(found.group, return_inverse=True)
-    draws = bootstrap(groups.size, resamples if groups.size > 1 else 0, seed)
     group = codes.astype(np.int64)
-    values = {
-        name: _measured(worth, found.rating, group, draws)
-        for name, worth in (("published", found.published), ("refit", found.refitted))
+    rows = np.bincount(group, minlength=groups.size)
+
+    def both(draws: Draws) -> Floats:
+        return np.stack([_measured(worth, found.rating, group, draws) for worth in (found.published, found.refitted)])
+
+    def apart(draws: Draws) -> Floats:
+        published, refitted = both(draws)
+        return np.asarray(refitted - published)
+
+    # The last of the measures is an error and no correlation.
+    alike = interval_by(lambda draws: np.concatenate(both(draws)[:, :3]), rows, resampling, SIGNED)
+    errors = interval_by(lambda draws: both(draws)[:, 3], rows, resampling, COUNTS)
+    change = interval_by(lambda draws: apart(draws)[:3], rows, resampling, (-2.0, 2.0))
+    change += interval_by(lambda draws: apart(draws)[3], rows, resampling)
+    by_row = {
+        "published": [*alike[:3], errors[0]],
+        "refit": [*alike[3:], errors[1]],
+        "difference": change,
     }
-    values["difference"] = {name: values["refit"][name] - own for name, own in values["published"].items()}
-    return {row: {name: interval_of(one, level) for name, one in own.items()} for row, own in values.items()}
+    names = ("pearson", "spearman", "kendall", "error")
+    return {row: dict(zip(names, own, strict=True)) for row, own in by_row.items()}
 
 
-def _measured(worth: Floats, rating: Floats, group: Ints, draws: Draws) -> dict[str, Floats]:
-    """Each measure under each weighting of the groups, (R,), the data themselves first."""
+def _measured(worth: Floats, rating: Floats, group: Ints, draws: Draws) -> Floats:
+    """Pearson, Spearman, Kendall and mean absolute error under each weighting of the groups, (4, R)."""
+    linear = replicate(pearson(worth, rating, group, draws.n_groups), draws)
     by_rank = replicate(rank_correlations(worth, rating, group, draws.n_groups), draws)
-    return {
-        "pearson": replicate(pearson(worth, rating, group, draws.n_groups), draws),
-        "spearman": by_rank[0],
-        "kendall": by_rank[1],
-        "error": replicates(means(np.abs(worth - rating).tolist()), np.arange(worth.size), group, draws),
-    }
+    error = replicates(means(np.abs(worth - rating).tolist(), COUNTS), np.arange(worth.size), group, draws)
+    return np.stack((linear, *by_rank, error))

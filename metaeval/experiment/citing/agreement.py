@@ -24,12 +24,12 @@ from metaeval.experiment.citing.pipeline import (
     Splitter,
 )
 from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
+from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.result import Column
 from metaeval.report.sheet import Record
-from metaeval.stats.resampling import bootstrap
 
 _TWO = Column(key="", label="", digits=2)
 _PERCENT = Column(key="", label="", scale=100, digits=1)
@@ -72,10 +72,9 @@ def _lay_out(rated: _Rated) -> Layout:
     blocks: list[tuple[str, list[tuple[str, list[Cell]]]]] = []
     records: list[Record] = []
     all_raters = []
-    interval = rated.run.config.interval
-    draws = bootstrap(group_codes([one.answer for one in rated.labelled])[1], interval.resamples, interval.seed)
+    n_groups = group_codes([one.answer for one in rated.labelled])[1]
     for unit, title in UNITS.items():
-        found = agreement(rated.labels[unit], draws, interval.level)
+        found = agreement(rated.labels[unit], n_groups, resampling_of(rated.run.config))
         lines = []
         for one in found:
             values = [interval_cell(one.accuracy.ends, _TWO)]

@@ -28,6 +28,7 @@ from metaeval.experiment.citing.citeeval_run import Rated
 from metaeval.experiment.citing.claims_tables import F1, PRECISION, RECALL
 from metaeval.experiment.citing.pipeline import MakeBackends
 from metaeval.experiment.citing.provenance import Provenance, truncation, written_out
+from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.metrics import plug_in
 from metaeval.experiment.verdicts import Backend, load_judge
 from metaeval.report.citation.layout import Entry, Frame, scores_grid
@@ -336,14 +337,13 @@ def _mean(rated: Rated, values: Sequence[Open], numbers: Sequence[int]) -> tuple
     The estimate counts the answers of which nothing is missing.
     """
     run = rated.reading.run
-    interval = run.config.interval
     group, n_groups = group_codes([run.answers[number] for number in numbers])
     ends = ([getattr(one, end) for one in values if getattr(one, end) is not None] for end in ("least", "most"))
     least, most = (sum(own) / len(own) if own else None for own in ends)
     # Nothing is said of a system of which nothing but the bounds is known in one answer or more.
     settled = all(one.point is not None or one.least is None for one in values)
     points = means([one.point if settled else None for one in values])
-    found = estimate(points, group, n_groups, interval.resamples, interval.seed, interval.level)
+    found = estimate(points, group, n_groups, resampling_of(run.config))
     whole = sum(one.value is not None for one in values)
     if found.value is not None and least is not None and most is not None:
         found = replace(found, value=min(max(found.value, least), most))  # rounding apart, it is there already

@@ -28,6 +28,7 @@ from metaeval.experiment.citing.generating import MONEY, amount, taken
 from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Measure, Pipeline, Run
 from metaeval.experiment.citing.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.experiment.citing.result import RowTable
+from metaeval.experiment.evaluation import resampling_of
 from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import UNDEFINED, Cell, Note, numeral, plain
 from metaeval.report.sheet import Record, Scalar, Sheet
@@ -103,13 +104,13 @@ def _judge_note(rated: Rated, prompts: str) -> Note:
 
 
 def _scores(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
-    run, scenario, interval = rated.reading.run, rated.reading.scenario, made.interval
+    run, scenario = rated.reading.run, rated.reading.scenario
     records: list[Record] = []
     found, ranges = [], []
     for place, system in enumerate(run.panel.systems):
         numbers = run.panel.rows(place)
         answers, results = [run.answers[n] for n in numbers], [rated.found.results[n] for n in numbers]
-        values = estimates(answers, results, scenario, interval.resamples, interval.seed, interval.level)
+        values = estimates(answers, results, scenario, resampling_of(run.config))
         cells, ends = [], []
         for key, measure in MEASURES.items():
             value, (least, most), column = values[key], bounds(results, key, scenario), measure.column

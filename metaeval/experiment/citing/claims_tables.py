@@ -31,6 +31,7 @@ from metaeval.experiment.citing.pipeline import (
 from metaeval.experiment.citing.provenance import Provenance
 from metaeval.experiment.citing.rankings import flip_sheets, ranking_sheets
 from metaeval.experiment.citing.result import RowTable
+from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.verdicts import Backend, Premise
 from metaeval.report.citation.layout import Ends, Entry
 from metaeval.report.grid import Note, count, numeral, plain
@@ -128,8 +129,7 @@ class Cited:
 def judge(reading: Reading, backends: Iterable[Backend], config: RunConfig) -> Cited:
     """Judge the answers with each backend in turn."""
     found = [(backend, reading.judge(backend.entails, backend.soft)) for backend in backends]
-    interval = config.interval
-    panel = panel_of(reading.answers, interval.resamples, interval.seed, interval.level)
+    panel = panel_of(reading.answers, resampling_of(config))
     return Cited(reading, config, panel, [backend for backend, _ in found], [judged for _, judged in found])
 
 

@@ -22,7 +22,7 @@ from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
 from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.measures import means
+from metaeval.citation.measures import SHARES, SIGNED, means
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.config import Flag
 from metaeval.errors import UserError
@@ -171,7 +171,9 @@ def _values(improved: Improved, made: Provenance) -> Sheet:
                 values = [own.values[key, scenario].value for own in one.results]
                 old = [own.values[key, scenario].value for own in first.results]
                 moved = [None if a is None or b is None else b - a for a, b in zip(old, values, strict=True)]
-                own, change = (panel.interval_over(means(each), rows) for each in (values, moved))
+                own, change = (
+                    panel.interval_over(means(each, ends), rows) for each, ends in ((values, SHARES), (moved, SIGNED))
+                )
                 known, pairs = (sum(each[n] is not None for n in numbers) for each in (values, moved))
                 least, most = bounds([one.results[n] for n in numbers], key, scenario)
                 cells.append(interval_cell(own.ends, measure.column))

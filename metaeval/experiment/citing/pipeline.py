@@ -23,6 +23,7 @@ from metaeval.config import Flag, RunConfig, validated
 from metaeval.declared import option_docs
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.experiment.citing.result import RowTable
+from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.verdicts import Backend, Cutoff, find_cutoff
 from metaeval.reading import MalformedError, parse_yaml
@@ -267,9 +268,8 @@ class Run:
 
     @cached_property
     def panel(self) -> Panel:
-        """The answers with their systems, groups and draws."""
-        interval = self.config.interval
-        return panel_of(self.answers, interval.resamples, interval.seed, interval.level)
+        """The answers with their systems and groups."""
+        return panel_of(self.answers, resampling_of(self.config))
 
 
 @dataclass(frozen=True, eq=False)

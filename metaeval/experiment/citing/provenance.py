@@ -16,8 +16,9 @@ from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Blocks, Entry, Frame, entry_records, lines_grid, scores_grid
 from metaeval.report.grid import Grid, Note, count, plain, share
-from metaeval.report.result import Column, Data
+from metaeval.report.result import Column, Data, Interval
 from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.uncertainty import few_of, made_of
 from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3
@@ -54,7 +55,7 @@ class Provenance:
         footer = tuple(note for note in (*self.before, *notes, *self.after) if note.text or note.items)
         key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
         signatures = tuple(signed(self.data, {**self.fields, **one}, self.interval) for one in self.judges)
-        settings = {**self.fields, **self.interval.drawn()}
+        settings = {**self.fields, **self.interval.drawn(), "method": self.interval.method}
         return Sheet(name, self.data, settings, records, layout(Frame(key, title, self.subtitle, footer, signatures)))
 
     def scores(
@@ -196,10 +197,16 @@ def by_system(panel: Panel, said: Callable[[int], Sequence[str]]) -> str:
 
 
 def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str = "") -> Note:
-    """The resampling as a note; groups: their number, None where it is not one for all numbers."""
-    drawn = f"{100 * interval.level:g} % percentile intervals, {count(interval.resamples, 'resample')} of "
-    drawn += "groups" if groups is None else count(groups, "group")
-    return Note("uncertainty", f"{drawn}, seed {interval.seed}{more}")
+    """How intervals are made, as a note; groups: their number, None where it is not one for all numbers."""
+    made = Interval(**interval.model_dump())
+    few = "" if groups is None else few_of(made, groups)
+    return Note("uncertainty", f"{made_of(made, groups)}{more}{f' ({few})' if few else ''}")
+
+
+def in_steps(interval: IntervalConfig, what: str) -> Note:
+    """That the intervals of what moves in steps are made otherwise than the rest."""
+    drawn = f"{count(interval.resamples, 'resample')} of groups, seed {interval.seed}"
+    return Note("intervals", f"{what} moves in steps: its intervals are percentiles, {drawn}")
 
 
 def signed(data: Data, fields: Mapping[str, object], interval: IntervalConfig) -> str:
@@ -207,7 +214,7 @@ def signed(data: Data, fields: Mapping[str, object], interval: IntervalConfig) -
     made = {
         "answers": answers_at(data),
         **fields,
-        **resampled_fields(interval.level, interval.resamples, interval.seed),
+        **resampled_fields(interval.level, interval.resamples, interval.seed, interval.method, interval.fewest),
         **versions("metaeval", "numpy"),
     }
     return signature(made)

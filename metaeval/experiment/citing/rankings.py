@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from metaeval.citation.panel import Flip, Rankings, agreements, flips, ranks
-from metaeval.experiment.citing.provenance import Provenance
+from metaeval.experiment.citing.provenance import Provenance, in_steps
 from metaeval.report.citation.layout import interval_cell, ranks_grid
 from metaeval.report.grid import Cell, Note, plain
 from metaeval.report.result import Column
@@ -53,7 +53,8 @@ def _agreements(found: Rankings, around: Provenance, name: str) -> Sheet:
         records.append({**pair, **one.tau.named("tau"), **one.flips.named("flips")})
     headings = ("measure", _TAU.label, _COUNT.label, "of pairs")
     title = "How far two backends rank the systems alike"
-    return around.lines(name, title, headings, list(blocks.items()), records)
+    notes = [in_steps(around.interval, "the order of systems")]
+    return around.lines(name, title, headings, list(blocks.items()), records, notes)
 
 
 def flip_sheets(found: Rankings, around: Provenance) -> list[Sheet]:

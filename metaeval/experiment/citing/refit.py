@@ -25,6 +25,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, check_edited, read_judge
 from metaeval.experiment.citing.pipeline import AsksChat, Layout, Measure, Pipeline, Profile, Run, Splitter
 from metaeval.experiment.citing.provenance import Provenance, counted, fingerprint, uncertainty
+from metaeval.experiment.evaluation import resampling_of
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import Cell, Note, count, plain
@@ -103,7 +104,7 @@ def estimate_refit(read: ToRefit) -> str:
 
 def refit(read: ToRefit, chat: Any) -> Layout:
     """Have the citations edited, and fit. Raises `UserError` where too little is left to learn from."""
-    judge, interval = read.judge, read.run.config.interval
+    judge = read.judge
     results = evaluate(read.answers, read.splits, chat.ask, judge.asking, judge.options).results
     # No ratings would mend it where nothing was edited.
     refusal = f"No statement of {len(read.people):,} answers was edited"
@@ -111,11 +112,11 @@ def refit(read: ToRefit, chat: Any) -> Layout:
     group, _ = group_codes(read.answers)
     statements, left_out = edited_statements(read.people, results, group, judge.options)
     try:
-        found = fit(statements, left_out, judge.options, interval.seed)
+        found = fit(statements, left_out, judge.options, read.run.config.interval.seed)
     except UserError as error:
         raise UserError(f"{error} {_left_out(left_out, results)}") from error
     around = _provenance(read, found, chat.models)
-    agreed = agreement(found, interval.resamples, interval.seed, interval.level)
+    agreed = agreement(found, resampling_of(read.run.config))
     sheets = [_agreement(agreed, around), _coefficients(found, around)]
     made = {
         "answers": f"{read.run.name}@{read.fingerprint[:12]}",

@@ -28,7 +28,7 @@ from metaeval.citation.aliice.rewriting import (
 )
 from metaeval.citation.chat import Chat
 from metaeval.citation.judging import headlines
-from metaeval.citation.measures import Interval, interval_of, replicates
+from metaeval.citation.measures import SIGNED, Interval, Statistic, interval_by, replicates
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.table import claims_of, counts
 from metaeval.config import Flag
@@ -54,7 +54,8 @@ from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import Cell, Note, count, numeral, plain, share
 from metaeval.report.result import Column
 from metaeval.report.sheet import Record, Scalar, Sheet
-from metaeval.stats.resampling import bootstrap
+from metaeval.stats.arrays import Floats
+from metaeval.stats.resampling import Draws
 
 _PERCENT = Column(key="", label="", scale=100, digits=1)
 _TWO = Column(key="", label="", digits=2)
@@ -147,7 +148,7 @@ def _claims(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
     pairs = [(*rejudged.verdicts(one), int(panel.group[one.fragment.answer])) for one in heard.rewritings]
     before, after, group = np.array([each for each in pairs if None not in each], dtype=np.int64).reshape(-1, 3).T
     # Verdicts on the claims that have both: those before stand as the human labels.
-    (agreed,) = agreement(Labels(before, group, {"after": after}), panel.draws, panel.level)
+    (agreed,) = agreement(Labels(before, group, {"after": after}), panel.n_groups, panel.resampling)
     both = int(before.size)
     verdicts: list[_Measured] = [
         ("same verdict", agreed.accuracy, both),
@@ -174,17 +175,22 @@ def _value(name: str, value: Interval) -> Cell:
 
 def _scores(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
     panel = heard.run.panel
-    # One group alone is drawn again and again: no interval.
-    draws = panel.draws if panel.draws.n_groups > 1 else bootstrap(1, 0, heard.run.config.interval.seed)
-    rows = np.arange(panel.group.size)
+    every = np.arange(panel.group.size)
+    rows = np.bincount(panel.group, minlength=panel.n_groups)
     lines: list[tuple[str, list[Cell]]] = []
     records: list[Record] = []
     old, new = (headlines(*rejudged.shares(own)) for own in (rejudged.before, rejudged.after))
     for measure in MEASURES:
-        before, after = (replicates(own[measure.key], rows, panel.group, draws) for own in (old, new))
-        # The same draws on both sides: the interval of the change is that of a pair.
-        values = {"before": before, "after": after, "change": after - before}
-        found = {name: interval_of(each, panel.level) for name, each in values.items()}
+        both = old[measure.key], new[measure.key]
+
+        def changed(draws: Draws, both: tuple[Statistic, Statistic] = both) -> Floats:
+            # The same draws on both sides: the interval of the change is that of a pair.
+            before, after = (replicates(one, every, panel.group, draws) for one in both)
+            return after - before
+
+        before, after = (panel.interval_over(one, every) for one in both)
+        (change,) = interval_by(changed, rows, panel.resampling, SIGNED)
+        found = {"before": before, "after": after, "change": change}
         cells = [interval_cell(each.ends, measure.column, name == "change") for name, each in found.items()]
         lines.append((measure.label, cells))
         named = [pair for name, each in found.items() for pair in each.named(name).items()]

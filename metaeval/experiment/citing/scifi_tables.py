@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from metaeval.citation.chat import ChatOptions, estimate_for
-from metaeval.citation.measures import bounds, macro, micro
+from metaeval.citation.measures import COUNTS, SHARES, Statistic, bounds, macro, micro
 from metaeval.citation.panel import Rankings, values_of
 from metaeval.citation.parsers.parse import Parser, find_parser
 from metaeval.citation.premises import find_place
@@ -244,7 +244,11 @@ def _scores(assessed: Assessed, around: Provenance) -> Sheet:
 
 def _texts(assessed: Assessed, around: Provenance) -> Sheet:
     panel, found = assessed.run.panel, shares.text_shares(assessed.read, assessed.scored[0].facts, assessed.options)
-    columns, statistics = [measure.column for measure in _TEXTS], {key: micro(own) for key, own in found.items()}
+    columns: list[Column] = [measure.column for measure in _TEXTS]
+    statistics: dict[str, Statistic] = {}
+    for column in columns:
+        # What is no percentage counts, and can be above 1.
+        statistics[column.key] = micro(found[column.key], SHARES if column.scale == 100 else COUNTS)
     entries = [Entry(name, "", panel.ends(statistics, number)) for number, name in enumerate(panel.systems)]
     keys = {column.key for column in shown_columns(columns, entries)}
     reading = "; ".join(one.meaning for one in _TEXTS if one.key in keys and one.meaning)

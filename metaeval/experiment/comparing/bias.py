@@ -7,8 +7,9 @@ supported: a finer gold could explain a small coefficient.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,8 @@ from metaeval.report.grid import Block, Line, Note, plain
 from metaeval.report.sheet import Sheet
 from metaeval.stats.arrays import Floats, Ints, ratio, weighted_sums
 from metaeval.stats.correlations import rank_correlations
-from metaeval.stats.resampling import bootstrap, percentile_interval, replicate
+from metaeval.stats.intervals import intervals
+from metaeval.stats.resampling import Draws, replicate
 from protocols.contract import Judgements, Resampling
 
 WITHIN = "within levels"
@@ -62,27 +64,41 @@ def preferences(
     The mean weights a stratum by its rows in the resample, and leaves out strata where the correlation is undefined.
     """
     codes, compact = np.unique(rows.group, return_inverse=True)
-    draws = bootstrap(codes.size, resampling.n, resampling.seed)
     scored = ~np.isnan(rows.score)
-    found: list[Preference] = []
-    weights, coefficients = [], []
-    for number, name in enumerate(names):
-        keep = scored & (stratum == number)
-        if not keep.any():
-            continue
-        group = compact[keep].astype(np.int64)
-        prepared = rank_correlations(rows.score[keep], values[keep], group, codes.size)
-        coefficient = replicate(prepared, draws)[0]
-        size = np.bincount(group, minlength=codes.size).astype(np.float64)[:, None]
-        weight = np.concatenate([weighted_sums(size, tile)[0] for tile in draws])
-        weights.append(np.where(np.isnan(coefficient), 0.0, weight))
-        coefficients.append(np.nan_to_num(coefficient))
-        found.append(_preference(metric, of, name, coefficient, group, resampling.level))
-    if not found:
+    inside = {name: scored & (stratum == number) for number, name in enumerate(names)}
+    inside = {name: keep for name, keep in inside.items() if keep.any()}
+    if not inside:
         return []
-    mean = ratio(np.sum(np.multiply(weights, coefficients), axis=0), np.sum(weights, axis=0))
-    whole = _preference(metric, of, WITHIN, mean, compact[scored].astype(np.int64), resampling.level)
-    return [whole, *found]
+    sizes = {name: np.bincount(compact[keep], minlength=codes.size) for name, keep in inside.items()}
+    prepared = {
+        name: rank_correlations(rows.score[keep], values[keep], compact[keep].astype(np.int64), codes.size)
+        for name, keep in inside.items()
+    }
+
+    def mean(draws: Draws) -> Floats:
+        weights, coefficients = [], []
+        for name, one in prepared.items():
+            coefficient = replicate(one, draws)[0]
+            size = sizes[name].astype(np.float64)[:, None]
+            weight = np.concatenate([weighted_sums(size, tile)[0] for tile in draws])
+            weights.append(np.where(np.isnan(coefficient), 0.0, weight))
+            coefficients.append(np.nan_to_num(coefficient))
+        return ratio(np.sum(np.multiply(weights, coefficients), axis=0), np.sum(weights, axis=0))
+
+    def of_level(name: str, draws: Draws) -> Floats:
+        return np.asarray(replicate(prepared[name], draws)[0])
+
+    runs: dict[str, Callable[[Draws], Floats]] = {WITHIN: mean, **{name: partial(of_level, name) for name in inside}}
+    sizes = {WITHIN: np.bincount(compact[scored], minlength=codes.size), **sizes}
+    found = {name: intervals(run, sizes[name], resampling, (-1.0, 1.0))[0] for name, run in runs.items()}
+    return [
+        Preference(
+            *(metric, of, name, one.value, one.low, one.high),
+            rows=int(sizes[name].sum()),
+            groups=int(np.count_nonzero(sizes[name])),
+        )
+        for name, one in found.items()
+    ]
 
 
 def bias_sheet(panel: Panel, asked: Asked) -> Sheet:
@@ -146,14 +162,6 @@ def _strata(frame: Frame) -> tuple[Ints, list[str]]:
         return code.astype(np.int64), [f"gold {gold.min():.3g} to {gold.max():.3g}" for gold in inside]
     known = frame.unit != "rating"
     return code.astype(np.int64), [_NAMES[-value] if known else f"gold {-value:g}" for value in values.tolist()]
-
-
-def _preference(metric: str, of: str, level: str, values: Floats, group: Ints, at: float) -> Preference:
-    groups = int(np.unique(group).size)
-    value = None if np.isnan(values[0]) else float(values[0])
-    ends = percentile_interval(values[1:], at) if groups > 1 and value is not None else None
-    low, high = ends or (None, None)
-    return Preference(metric, of, level, value, low, high, int(group.size), groups)
 
 
 def _notes(properties: Sequence[str], names: Sequence[str]) -> list[Note]:

@@ -125,6 +125,7 @@ def complementarity_sheet(panel: Panel, asked: Asked) -> Sheet:
         ("stack", ("best single", "stack", "gain"), _blocks(gains, called)),
         [asdict(gain) for gain in gains],
         notes=_notes(gains, called, resamples, int(whole.sum())),
+        method="percentile",
     )
 
 

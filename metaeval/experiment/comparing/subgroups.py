@@ -21,9 +21,9 @@ from metaeval.files import safe_name, sha256_json
 from metaeval.report.cell_notes import letters
 from metaeval.report.cells import cell
 from metaeval.report.grid import Block, Cell, Line, Note, count, plain
-from metaeval.report.notes import intervals_of
 from metaeval.report.result import Column, Data, Interval, Value
 from metaeval.report.sheet import Record, Sheet
+from metaeval.report.uncertainty import intervals_of
 from metaeval.stats.arrays import Bools
 from protocols.contract import Estimate, Protocol
 

@@ -97,8 +97,8 @@ class Recipe:
         self.of_run(fields, "seed")
         how, _, level = fields.get("interval", fields.get("level", "")).rpartition("-")
         self.setting("interval.level", level or interval.level, interval.level)
-        # Sheets have percentile intervals, whatever the setting.
-        method = interval.method if "protocol" in fields else "percentile"
+        # A stack of metrics is learnt anew in each resample, whatever the setting.
+        method = "percentile" if fields.get("analysis") == "complementarity" else interval.method
         self.setting("interval.method", how.removeprefix("cluster-") or method, method)
         self.setting("interval.fewest", fields.get("fewest", f"{interval.fewest:g}"), f"{interval.fewest:g}")
         self.of_run(fields, "permutations", "alpha", "family")

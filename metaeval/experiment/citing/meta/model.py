@@ -15,7 +15,6 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.citeeval.values import Scenario as CiteEvalScenario
-from metaeval.citation.human.agreement import How
 from metaeval.citation.human.levels import Alignment, Level
 from metaeval.citation.human.model import HumanSet, MetaOptions
 from metaeval.citation.human.values import AnswerValues
@@ -27,8 +26,10 @@ from metaeval.citation.sentences import SentenceSplitter
 from metaeval.config import Flag
 from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Names, Run, Scenario, one_of
 from metaeval.experiment.citing.run import DEFAULT_BACKEND
+from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.verdicts import Backend, Cutoff
 from metaeval.report.result import Ledger, Result
+from metaeval.stats.intervals import Resampling
 
 BY_METRIC = ("alce", "aliice", "scifi", "autoais")
 PIPELINES = (*BY_METRIC, "citeeval")
@@ -142,7 +143,6 @@ class Meta:
     rated: Sequence[ResponseValues] = ()
 
     @property
-    def how(self) -> How:
-        """Resamples of the intervals, their seed and level."""
-        interval = self.read.run.config.interval
-        return interval.resamples, interval.seed, interval.level
+    def resampling(self) -> Resampling:
+        """How intervals are made."""
+        return resampling_of(self.read.run.config)

@@ -20,7 +20,7 @@ from metaeval.citation.human.agreement import (
 from metaeval.citation.human.levels import Level
 from metaeval.citation.measures import Interval
 from metaeval.experiment.citing.meta.model import Measured, Meta
-from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
+from metaeval.experiment.citing.provenance import Provenance, data_of, in_steps, uncertainty
 from metaeval.files import sha256_json
 from metaeval.report.citation.brief import brief_grid
 from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
@@ -165,7 +165,7 @@ def _measures(meta: Meta, around: Provenance) -> Sheet:
 
 def _annotators(meta: Meta, around: Provenance) -> Sheet | None:
     """Krippendorff's alpha among the annotators; None with one."""
-    found = alphas(meta.read.human, meta.how)
+    found = alphas(meta.read.human, meta.resampling)
     lines = [
         (name, [interval_cell(one.ends, _ALPHA, signed=True), Cell(f"{number:,}")])
         for name, (one, number) in found.items()
@@ -197,7 +197,7 @@ def _within(meta: Meta, around: Provenance, level: Level) -> Sheet:
     """Correlations with people within each system."""
     blocks: _Blocks = {}
     records: list[Record] = []
-    for one in within_systems(level, meta.how):
+    for one in within_systems(level, meta.resampling):
         cells = [interval_cell(own.ends, RANKS_DIGITS, signed=True) for own in one.found.values()]
         blocks.setdefault(f"{plain(one.system)}, {one.of:,} {level.unit}", []).append((one.measure, cells))
         record: dict[str, Scalar] = {"system": one.system, "measure": one.measure, "rows": one.rows, "of": one.of}
@@ -211,7 +211,7 @@ def _within(meta: Meta, around: Provenance, level: Level) -> Sheet:
 
 def _systems(meta: Meta, around: Provenance, level: Level) -> Sheet:
     """Mean rating and mean values of the systems, and how far their rankings agree."""
-    found, systems = over_systems(level, meta.how), level.systems
+    found, systems = over_systems(level, meta.resampling), level.systems
     rows = {_PEOPLE: (found.people, Interval(None)), **found.measures}
     records = [
         {"measure": name, **dict(zip(systems, own, strict=True)), **tau.named("tau")}
@@ -227,9 +227,12 @@ def _systems(meta: Meta, around: Provenance, level: Level) -> Sheet:
         f"means over {level.unit}; tau-b: Kendall's, of a measure's means with people's over the same {level.unit}; "
         f"{count(len(systems), 'system')} make {count(pairs, 'pair')}, and no p-value is made of so few",
     )
+    steps = in_steps(around.interval, "the order of systems")
     headings = ("mean of", *map(plain, systems), RANKS_DIGITS.label)
     blocks = [("", [(_PEOPLE, [*_means(found.people), Cell("")])]), ("measures", lines)]
-    return around.lines("systems", "Systems as people and as measures rate them", headings, blocks, records, [reading])
+    return around.lines(
+        "systems", "Systems as people and as measures rate them", headings, blocks, records, [reading, steps]
+    )
 
 
 def _means(values: Sequence[float | None]) -> list[Cell]:
@@ -269,7 +272,7 @@ def _agreements(meta: Meta, around: Provenance) -> Sheet:
 
 
 def _found(meta: Meta, one: Measured, scenario: Scenario) -> Agreement:
-    read, how = meta.read, (scenario, *meta.how)
+    read, how = meta.read, (scenario, meta.resampling)
     people, splits = read.human.people, [read.human.splits[answer.id].statements for answer in read.answers]
     if one.name in _JUDGED:
         return agreement(read.answers, meta.rated, people, _JUDGED[one.name], *how)

@@ -1,0 +1,82 @@
+"""Intervals of any measure under weightings of groups, by each method, against what is written out."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metaeval.citation.measures import COUNTS, Share, estimate, macro, means, micro
+from metaeval.stats.arrays import weighted_sums
+from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, Resampling, intervals
+from metaeval.stats.resampling import bca_interval, bootstrap, jackknife, percentile_interval
+
+VALUES = np.array([0.1, 0.9, 0.4, 0.6, 0.8, 0.3, 0.7, 0.2, 0.5, 0.95])
+ONES = np.ones(10, dtype=np.int64)
+EVERY = np.arange(10)
+
+
+def mean(draws):
+    sums = np.stack((VALUES, np.ones(10)), axis=1)
+    above, below = np.concatenate([weighted_sums(sums, tile) for tile in draws], axis=1)
+    return above / below
+
+
+def test_t_is_the_cluster_standard_error_on_the_logit_scale():
+    (found,) = intervals(mean, ONES, Resampling(), (0.0, 1.0))
+
+    # The jackknife of a mean over equal groups is the textbook's standard error, and each group counts.
+    value, error = VALUES.mean(), VALUES.std(ddof=1) / math.sqrt(10)
+    middle, unit = math.log(value / (1 - value)), error / (value * (1 - value))
+    quantile = stats.t(9).ppf(0.975)
+    expected = [1 / (1 + math.exp(-(middle + sign * quantile * unit))) for sign in (-1, 1)]
+    assert found.value == pytest.approx(value, abs=1e-15)
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-12)
+    assert found.effective == 10
+
+    (plain,) = intervals(mean, ONES, Resampling())
+    assert (plain.low, plain.high) == pytest.approx((value - quantile * error, value + quantile * error), abs=1e-12)
+
+
+def test_percentile_and_bca_are_those_of_the_resamples():
+    draws, without = bootstrap(10, 300, 4), jackknife(10)
+    values, left_out = mean(draws), mean(without)
+    (percentile,) = intervals(mean, ONES, Resampling(300, 4, method="percentile"))
+    assert (percentile.low, percentile.high) == percentile_interval(values[1:], 0.95)
+    (bca,) = intervals(mean, ONES, Resampling(300, 4, method="bca"))
+    assert (bca.low, bca.high) == bca_interval(values[1:], float(values[0]), left_out[1:], 0.95)
+    (drawn,) = intervals(mean, ONES, Resampling(300, 4, method="bootstrap-t"), (0.0, 1.0))
+    assert 0 < drawn.low < drawn.value < drawn.high < 1
+
+
+def test_no_interval_says_why():
+    one = np.array([3] + [0] * 9)
+    assert intervals(mean, one, Resampling())[0][1:4] == (None, None, ONE_GROUP)
+    (few,) = intervals(mean, np.array([1] * 5 + [0] * 5), Resampling())
+    assert (few.low, few.note) == (None, "no interval: fewer than 6 effective groups")
+    (asked,) = intervals(mean, np.array([1] * 5 + [0] * 5), Resampling(fewest=2))
+    assert asked.low is not None
+
+    def lost(draws):
+        return np.where(np.concatenate([tile[0] for tile in draws]) == 0, np.nan, mean(draws))
+
+    assert intervals(lost, ONES, Resampling())[0].note == LOST_WITHOUT_A_GROUP
+    assert intervals(mean, ONES, Resampling(n=0))[0][1:] == (None, None, "", None)
+
+
+def test_means_of_answers_stay_in_their_range_and_have_a_width_at_its_end():
+    all_supported = estimate(macro([Share(2, 2)] * 10), EVERY, 10)
+    assert (all_supported.low, all_supported.high) == pytest.approx((0.05 ** (1 / 10), 1.0))
+
+    rare = estimate(means([0.0] * 9 + [5.0], COUNTS), EVERY, 10)
+    assert (rare.low, rare.value) == (0.0, 0.5)
+    assert rare.high > 1
+
+
+def test_groups_of_many_citations_count_as_the_few_that_they_are():
+    even = estimate(micro([Share(k % 2, 2) for k in range(40)]), np.arange(40), 40)
+    large = [Share(60, 120), *(Share(k % 2, 2) for k in range(39))]
+    uneven = estimate(micro(large), np.arange(40), 40)
+    assert even.low is not None
+    # One answer holds three of five citations: about two effective groups of forty.
+    assert (uneven.value, uneven.low) == (pytest.approx((60 + 19) / (120 + 78)), None)
