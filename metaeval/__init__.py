@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from metaeval.analyses import (
+        annotators,
         calibrate,
         certify,
         check_claim,
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "metaeval.analyses": (
-        *("calibrate", "certify", "check_claim", "check_gate", "compare", "decide", "diff", "estimate", "evaluate"),
-        *("explain", "figures", "fit_gate", "label", "multiverse", "power", "tables", "view"),
+        *("annotators", "calibrate", "certify", "check_claim", "check_gate", "compare", "decide", "diff", "estimate"),
+        *("evaluate", "explain", "figures", "fit_gate", "label", "multiverse", "power", "tables", "view"),
     ),
     "metaeval.api": ("cite", "evaluate_scores", "generate", "load_corpus", "load_ratings", "pairs", "run", "score"),
     "metaeval.config": ("RunConfig",),
@@ -74,6 +75,7 @@ __all__ = [
     "Status",
     "SupportLevel",
     "__version__",
+    "annotators",
     "calibrate",
     "certify",
     "check_claim",

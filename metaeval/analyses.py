@@ -54,6 +54,13 @@ def evaluate(*files: str | Path, data: Any = None, **settings: Any) -> Results:
     return told(run_scores(config))
 
 
+def annotators(*metrics: str, **settings: Any) -> Sheets:
+    """Values of a rated set's metrics (or score files) against each annotator, and what their votes leave open."""
+    from metaeval.experiment.annotators import annotator_sheets
+
+    return Sheets(annotator_sheets(_panel(_config(metrics, {"metrics": (), **settings}), bool(metrics), 1)))
+
+
 def compare(
     *metrics: str,
     by: str | None = None,

@@ -10,7 +10,8 @@ import numpy as np
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.influence import Influence, less, t_test
 from metaeval.stats.intervals import ONE_GROUP, replicated_interval, studentised_interval
-from metaeval.stats.resampling import bootstrap, swaps
+from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
+from metaeval.stats.significance import bootstrap_p
 from metaeval.stats.ties import midranks
 from protocols.contract import Influences, Judgements, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import jackknifed, regroup
@@ -69,6 +70,7 @@ def compare(
     else:
         mine, theirs = (outcome.replicates for outcome in outcomes)
         moved = tuple(outcome.influence for outcome in outcomes)
+    drawn = [resampled_of(protocol, rows, codes, resampling, options) for rows in pair]
     p_values = exchange_p_values(protocol, pair, permutations, resampling.seed, options, keys)
     groups = np.unique(one.group[both]).size
     # Rows of a measure may come from one group where those of others do not.
@@ -84,6 +86,8 @@ def compare(
             interval, note, _ = studentised_interval(apart, n, codes.size, resampling)
         else:
             interval, note = replicated_interval(mine[key] - theirs[key], None, n, resampling.level)
+        if key in drawn[0] and key in drawn[1]:
+            interval, note = replicated_interval(drawn[0][key] - drawn[1][key], None, n, resampling.level)
         p = p_values.get(key, np.nan)
         low, high = interval or (None, None)
         found[key] = Difference(int(both.sum()), value, low, high, None if np.isnan(p) else p, note)
@@ -139,10 +143,17 @@ def exchange_p_values(
         if wanted:
             # What a protocol's `judge` gives, decisions, is on one scale already.
             scaled = [_scaled(rows.score, "" if protocol.judge else form) for rows in pair]
+            own: Replicates = {}
+            if protocol.exchanged:
+                mine, theirs = (one.with_score(score) for score in scaled)
+                own = protocol.exchanged(mine, theirs, permutations, seed, options)
+            wanted = [key for key in wanted if key not in own]
             rows = stacked.with_score(np.concatenate(scaled))
             values = protocol.replicate(rows, 2 * n_groups, swaps(n_groups, permutations, seed), options, wanted)
-            found |= {key: _p_value(values[key]) for key in wanted}
-    return found
+            # One metric's side and the other's in turn.
+            found |= {key: _p_value(values[key][0::2] - values[key][1::2]) for key in wanted}
+            found |= {key: _p_value(differences) for key, differences in own.items() if normal[key] == form}
+    return {key: p for key, p in found.items() if key in keys}
 
 
 def _scaled(score: Floats, form: str) -> Floats:
@@ -157,9 +168,8 @@ def _scaled(score: Floats, form: str) -> Floats:
     return np.asarray((unit - unit.mean()) / spread) if spread > 0 else np.zeros(score.size)
 
 
-def _p_value(values: Floats) -> float:
-    """values: (2 + 2 permutations,), one metric's side and the other's in turn."""
-    differences = values[0::2] - values[1::2]
+def _p_value(differences: Floats) -> float:
+    """differences: (1 + permutations,), the first of them the input's."""
     observed, permuted = differences[0], differences[1:]
     if np.isnan(observed) or not permuted.size:
         return float("nan")
@@ -196,6 +206,15 @@ def replicates_of(
     return protocol.replicate(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, draws, options, keys)
 
 
+def resampled_of(
+    protocol: Protocol, rows: Judgements, codes: Ints, resampling: Resampling, options: Mapping[str, str]
+) -> Replicates:
+    """The measures that the protocol resamples itself; every row must have a score. codes: as in `replicates_of`."""
+    if not protocol.resampled or not resampling.n:
+        return {}
+    return protocol.resampled(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, resampling, options)
+
+
 CHANCE_DRAWS = 20
 """Draws of random scores whose mean stands for their expectation, where a protocol has no closed form."""
 
@@ -220,12 +239,14 @@ def tested_against(
     metrics: Mapping[str, Tested],
     against: Mapping[str, Mapping[str, Tested | None]],
     keys: Collection[str],
+    resamples: int,
 ) -> dict[tuple[str, str], dict[str, Difference]]:
     """Hold metrics (by name) against the controls of each, on the rows that both scored.
 
     The influence values of an outcome are used again where all the rows that it scored count. A control of None is what
     random scores are expected to have. The test of a difference is Student's with its cluster standard error, at the
-    effective number of groups, as its interval. Measures without influence values have no p.
+    effective number of groups, as its interval; of measures that the protocol resamples itself it is read off paired
+    resamples, at least `resamples` of them. Measures with neither have no p.
     """
     kept: dict[tuple[str, bytes], Influences] = {}
     expected: dict[bytes, Mapping[str, float]] = {}
@@ -240,6 +261,15 @@ def tested_against(
             kept[place] = influence_of(protocol, used, codes, options, keys)
         return kept[place]
 
+    more, redrawn = replace(resampling, n=max(resampling.n, resamples)), dict[tuple[str, bytes], Replicates]()
+
+    def drawn(name: str, given: Tested, both: Bools) -> Replicates:
+        place = name, both.tobytes()
+        if place not in redrawn:
+            codes, used = np.unique(given[0].group), compared_by(protocol, given[0], both, options)
+            redrawn[place] = resampled_of(protocol, used, codes, more, options)
+        return redrawn[place]
+
     found: dict[tuple[str, str], dict[str, Difference]] = {}
     for name, controls in against.items():
         metric = metrics[name]
@@ -248,19 +278,35 @@ def tested_against(
             both = ~np.isnan(rows.score) if control is None else both_scored(rows, control[0])
             if not both.any():
                 continue
-            own = values(f"metric {name}", metric, both)
+            own, mine = values(f"metric {name}", metric, both), drawn(f"metric {name}", metric, both)
             if control is None:
                 rows_of = both.tobytes()
                 if rows_of not in expected:
                     expected[rows_of] = chance(protocol, rows.rows(both), options)
                 known = expected[rows_of]
                 apart = {key: less(one, known[key]) for key in keys if (one := own.get(key)) and key in known}
+                by_draw = {key: one - known[key] for key, one in mine.items() if key in known}
             else:
                 theirs = values(f"control {other}", control, both)
                 apart = {key: one for key in keys if (one := minus(own.get(key), theirs.get(key)))}
+                beside = drawn(f"control {other}", control, both)
+                by_draw = {key: one - beside[key] for key, one in mine.items() if key in beside}
             count = int(both.sum())
             found[name, other] = {key: _tested(one, count, resampling) for key, one in apart.items()}
+            found[name, other] |= {
+                key: _tested_by_draw(one, count, resampling) for key, one in by_draw.items() if key in keys
+            }
     return found
+
+
+def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Difference:
+    """apart: (1 + R,) differences, the first of them the input's."""
+    if np.isnan(apart[0]):
+        return Difference(rows, None, note="undefined for one of the two")
+    interval = percentile_interval(apart[1:], resampling.level)
+    p = bootstrap_p(apart)
+    low, high = interval or (None, None)
+    return Difference(rows, float(apart[0]), low, high, None if np.isnan(p) else p)
 
 
 def _tested(apart: Influence, rows: int, resampling: Resampling) -> Difference:

@@ -171,6 +171,12 @@ class Protocol:
     they are the jackknife's over groups, made with `replicate`. chance: `chance(rows, options)` gives what measures
     random scores are expected to have on these rows; None: it is the mean over draws.
 
+    resampled: `resampled(rows, n_groups, resampling, options)` gives the measures whose intervals are percentiles of
+    resamples of the protocol's own, the input first, and the same resamples for every metric; these are what such
+    measures are held against controls by. exchanged: `exchanged(one, other, permutations, seed, options)` gives the
+    differences of two metrics of the same rows, both on one scale, under exchanges of its own, the first of them none;
+    measures that are not among them are exchanged group by group.
+
     about: what it measures, in one plain sentence. headline: the key of the measure that metrics are ranked by; "": the
     first of the table. options: by name. usual: whether "all" asks for it.
 
@@ -197,6 +203,8 @@ class Protocol:
     judge: Callable[[Judgements, Mapping[str, str]], Judgements] | None = None
     influence: Callable[[Judgements, int, Mapping[str, str], Collection[str]], Influences] | None = None
     chance: Callable[[Judgements, Mapping[str, str]], Mapping[str, float]] | None = None
+    resampled: Callable[[Judgements, int, Resampling, Mapping[str, str]], Replicates] | None = None
+    exchanged: Callable[[Judgements, Judgements, int, int, Mapping[str, str]], Replicates] | None = None
     about: str = ""
     headline: str = ""
     tie_orders: bool = False

@@ -14,8 +14,11 @@ from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, rep
 from metaeval.stats.systems import (
     COEFFICIENTS,
     MOST_INPUTS,
+    Exchanged,
     cells,
     coefficients,
+    exchange_differences,
+    soft_accuracy_of_drawn,
     soft_pairwise_accuracy,
     system_level,
     two_way,
@@ -39,10 +42,11 @@ KEYS = (*BY_SYSTEM, "spa", *BY_INPUT)
 STEPS = ("sys_spearman", "sys_kendall")
 """Measures that change only where two systems change places, so that the jackknife says nothing of them."""
 SAID = {
-    "inputs": "Intervals of System Spearman and System Kendall are percentiles of {} resamples of inputs, and the two "
-    "are not held against controls.",
-    "both": "Intervals are percentiles of {} resamples of systems and inputs; tests hold the systems fixed.",
-    "systems": "Intervals are percentiles of {} resamples of systems; tests hold the systems fixed.",
+    "inputs": "Intervals of System Spearman and System Kendall are percentiles of {} resamples of inputs, and so are "
+    "their tests against controls.",
+    "both": "Intervals, and tests against controls, are of {} resamples of systems and inputs; two metrics exchange "
+    "systems and inputs.",
+    "systems": "Intervals, and tests against controls, are of {} resamples of systems; two metrics exchange systems.",
 }
 FEWEST = 3
 """Systems below which their correlation is 1 or -1 whatever the scores."""
@@ -70,25 +74,39 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     what = options.get("resample", "inputs")
     if not resampling.n or _blind(used) or groups < 2 or (what == "inputs" and not resampling.studentised):
         return found
-    drawn = _drawn(used, n_groups, resampling, what)
+    drawn = resampled(used, n_groups, resampling, options)
     estimates = {
         **found.estimates,
-        **{key: _between(found.estimates[key], drawn[key], resampling.level) for key in drawn},
+        **{key: _between(found.estimates[key], drawn[key][1:], resampling.level) for key in drawn},
     }
-    if what != "inputs":
-        estimates["spa"] = replace(estimates["spa"], low=None, high=None, effective=None)
     return replace(found, estimates=estimates, warnings=(*found.warnings, SAID[what].format(f"{resampling.n:,}")))
 
 
-def _drawn(used: Judgements, n_groups: int, resampling: Resampling, what: str) -> dict[str, Floats]:
-    """Resampled values of the measures whose intervals are made of them, (n,) each."""
-    score, gold, group = _cells(used)
+def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: Mapping[str, str]) -> Replicates:
+    """Values of the measures whose intervals are made of resamples, (1 + n,) each; every row must have a score."""
+    if _blind(rows):
+        return {}
+    what, (score, gold, group) = options.get("resample", "inputs"), _cells(rows)
     draws = bootstrap(n_groups, resampling.n, resampling.seed)
     if what == "inputs":
         values = replicate(system_level(score, gold, group, n_groups), draws)
-        return {key: row[1:] for key, row in zip(BY_SYSTEM, values, strict=True) if key in STEPS}
-    values = np.concatenate(two_way(score, gold, group, draws, resampling.seed, inputs=what == "both"))
-    return {key: row[1:] for key, row in zip((*BY_SYSTEM, *BY_INPUT), values, strict=True)}
+        return {key: row for key, row in zip(BY_SYSTEM, values, strict=True) if key in STEPS}
+    drawn = score, gold, group, draws, resampling.seed, what == "both"
+    found = dict(zip((*BY_SYSTEM, *BY_INPUT), np.concatenate(two_way(*drawn)), strict=True))
+    return found if _many(rows) else found | {"spa": soft_accuracy_of_drawn(*drawn)}
+
+
+def exchanged(
+    one: Judgements, other: Judgements, permutations: int, seed: int, options: Mapping[str, str]
+) -> Replicates:
+    """Differences of two metrics on the same rows where systems, or systems and inputs, are exchanged."""
+    what = options.get("resample", "inputs")
+    if what == "inputs" or _blind(one):
+        return {}
+    (mine, gold, group), (theirs, _, _) = _cells(one), _cells(other)
+    kind: Exchanged = "both" if what == "both" else "systems"
+    values = exchange_differences(mine, theirs, gold, group, permutations, seed, kind)
+    return dict(zip((*BY_SYSTEM, *BY_INPUT), values, strict=True))
 
 
 def _between(estimate: Estimate, drawn: Floats, level: float) -> Estimate:
@@ -185,11 +203,13 @@ PROTOCOL = Protocol(
             "what intervals are about",
             {
                 "inputs": "intervals are those of other inputs, for these very systems",
-                "both": "intervals are percentiles of resampled systems and inputs",
-                "systems": "intervals are percentiles of resampled systems, on these very inputs",
+                "both": "intervals are percentiles of resampled systems and inputs, and tests exchange both",
+                "systems": "intervals are of resampled systems, on these very inputs, and tests exchange systems",
             },
         )
     },
     usual=False,
     influence=influence,
+    resampled=resampled,
+    exchanged=exchanged,
 )

@@ -23,6 +23,7 @@ from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
 from metaeval.citation.table import Line
 from metaeval.errors import unknown
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
+from metaeval.stats.influence import COUNTS, SHARES
 
 Name = Literal["alce", "aliice"]
 NAMES: tuple[Name, ...] = ("alce", "aliice")
@@ -104,8 +105,8 @@ class Reading:
     @property
     def statistics(self) -> dict[str, Statistic]:
         """What needs no verdict, of all answers."""
-        ranges = dict.fromkeys(_COUNTED, measures.COUNTS)
-        own = {key: measures.means(own, ranges.get(key, measures.SHARES)) for key, own in self.values.items()}
+        ranges = dict.fromkeys(_COUNTED, COUNTS)
+        own = {key: measures.means(own, ranges.get(key, SHARES)) for key, own in self.values.items()}
         return {**own, **self.pooled}
 
     def judge(self, entails: Entails, soft: bool) -> Judged:
@@ -262,7 +263,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
     made = [Share(len(own), len({each.claim.sentence for each in own})) for own in cited]
     # Cited claims that stand for a whole sentence because its tree could not be used, over all cited claims.
     fallen = [Share(sum(each.claim.made_by.startswith("fallback") for each in own), len(own)) for own in cited]
-    pooled = {"claims_per_sentence": measures.micro(made, measures.COUNTS), "fallbacks": measures.micro(fallen)}
+    pooled = {"claims_per_sentence": measures.micro(made, COUNTS), "fallbacks": measures.micro(fallen)}
     if profile.cvcp == "released":
         pooled["cvcp"] = measures.variation([mark_offsets(each.texts) for each in read])
     return Reading(

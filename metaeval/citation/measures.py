@@ -5,7 +5,6 @@ The question is what is drawn, never the sentence or the citation. Soft verdicts
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +14,7 @@ from metaeval.citation.model import Answer, Entails, Pair, Verdict
 from metaeval.citation.premises import Untitled, Zero, find_place, premise
 from metaeval.citation.table import Line, claims_of, unjudged_claim
 from metaeval.stats.arrays import Floats, Ints, codes_of, group_totals, ratio, weighted_sums
-from metaeval.stats.influence import Ends
+from metaeval.stats.influence import COUNTS, SHARES, Ends
 from metaeval.stats.intervals import DEFAULT, Resampling, intervals
 from metaeval.stats.resampling import Draws, Prepared, Tile, percentile_interval, replicate
 
@@ -167,11 +166,6 @@ def f1(precision: float | None, recall: float | None) -> float | None:
     if precision is None or recall is None:
         return None
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-SHARES: Ends = (0.0, 1.0)
-COUNTS: Ends = (0.0, math.inf)
-SIGNED: Ends = (-1.0, 1.0)
 
 
 def means(values: Sequence[float | None], ends: Ends | None = SHARES) -> Statistic:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import get_args
 
 import numpy as np
@@ -18,8 +19,13 @@ from metaeval.report.cells import cell
 from metaeval.report.grid import Block, Cell, Line, Note, plain
 from metaeval.report.sheet import Record, Sheet, known
 from metaeval.stats.agreement import krippendorff_alpha
-from metaeval.stats.arrays import Bools, Floats
+from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.correlations import concordance, rank_correlations
+from metaeval.stats.influence import SHARES, SIGNED
+from metaeval.stats.intervals import Found, intervals
+from metaeval.stats.resampling import replicate
 from metaeval.stats.votes import Measure, Range, drawn, identified, is_binary, measured
+from protocols.contract import Resampling
 
 MOST_COLUMNS = 5
 """Annotators that have a column each; of more, the lowest, the middle and the highest value are shown."""
@@ -76,33 +82,35 @@ def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
     blocks = []
     for measure in get_args(Measure):
         lines = []
-        label = _label(measure, binary)
-        for column in panel.columns:
-            score = column.score[frame.numbers]
+        column = _label(measure, binary)
+        for metric in panel.columns:
+            score = metric.score[frame.numbers]
             scored = ~np.isnan(score)
-            own = {votes.names[n]: _of(measure, score, votes.values[:, n]) for n in judged}
+            held = partial(_held, measure, score, group=frame.group, resampling=panel.resampling)
+            own = {votes.names[n]: held(label=votes.values[:, n]) for n in judged}
             whole = scored & votes.items
             open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else _NOTHING
-            given = {"gold": _of(measure, score, frame.gold), "soft labels": _of(measure, score, soft)}
+            given = {"gold": held(label=frame.gold), "soft labels": held(label=soft)}
             shown = list(own.values()) if each else _spread(list(own.values()))
             numbers = [given["gold"], given["soft labels"], *shown]
             lines.append(
                 Line(
-                    plain(column.name),
-                    (*(cell(known(one), None, None, label) for one in numbers), _range(open_, label)),
+                    plain(metric.name),
+                    (*(cell(one.value, one.low, one.high, column) for one in numbers), _range(open_, column)),
                 )
             )
             # A list: an annotator may be called "gold".
-            against: list[tuple[str, float, bool | None]] = [
+            against: list[tuple[str, Found, bool | None]] = [
                 *((name, one, None) for name, one in (*given.items(), *own.items())),
-                ("lowest choice", open_.low, open_.exact),
-                ("highest choice", open_.high, open_.exact),
+                ("lowest choice", Found(known(open_.low)), open_.exact),
+                ("highest choice", Found(known(open_.high)), open_.exact),
             ]
             records += [
-                {"measure": label.key, "metric": column.name, "against": name, "value": known(one), "exact": exact}
+                {"measure": column.key, "metric": metric.name, "against": name, "exact": exact}
+                | {"value": one.value, "low": one.low, "high": one.high}
                 for name, one, exact in against
             ]
-        blocks.append(Block(label.label, tuple(lines)))
+        blocks.append(Block(column.label, tuple(lines)))
     return make_sheet(
         panel,
         frame,
@@ -112,7 +120,6 @@ def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
         ("metric", ("gold", "soft labels", *map(plain, headings), "over all choices"), blocks),
         records,
         notes=_notes(frame, votes, judged),
-        intervals=False,
     )
 
 
@@ -196,6 +203,18 @@ def _label(measure: Measure, binary: bool) -> results.Column:
     )
 
 
+def _held(measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling) -> Found:
+    """A measure of scores on labels, (n,) each with gaps, with its interval over groups (n,)."""
+    there = ~np.isnan(score) & ~np.isnan(label)
+    if there.sum() < 2:
+        return Found(None)
+    codes, own = np.unique(group[there], return_inverse=True)
+    given = score[there], label[there], own.astype(np.int64), int(codes.size)
+    # Of the two coefficients of ranks the first is Spearman's.
+    prepared, ends = (concordance(*given), SHARES) if measure == "area" else (rank_correlations(*given), SIGNED)
+    return intervals(partial(replicate, prepared), np.bincount(own), resampling, ends)[0]
+
+
 def _of(measure: Measure, score: Floats, label: Floats) -> float:
     there = ~np.isnan(score) & ~np.isnan(label)
     return measured(measure, score[there], label[there]) if there.sum() > 1 else np.nan
@@ -210,9 +229,12 @@ def _less(measure: Measure, one: Floats, other: Floats, label: Floats) -> float:
     return _of(measure, one, label) - _of(measure, other, label)
 
 
-def _spread(values: Sequence[float]) -> list[float]:
-    defined = [one for one in values if not np.isnan(one)]
-    return [min(defined), float(np.median(defined)), max(defined)] if defined else [np.nan] * 3
+def _spread(values: Sequence[Found]) -> list[Found]:
+    """The lowest, the middle and the highest, without intervals: which annotators they are is chance too."""
+    defined = [one.value for one in values if one.value is not None]
+    if not defined:
+        return [Found(None)] * 3
+    return [Found(one) for one in (min(defined), float(np.median(defined)), max(defined))]
 
 
 def _range(found: Range, label: results.Column) -> Cell:
@@ -250,5 +272,5 @@ def _notes(frame: Frame, votes: Votes, judged: Sequence[int]) -> list[Note]:
     return [
         Note("agreement", f"Krippendorff's alpha {said}; {disagree}"),
         Note("votes", f"{len(votes.names)} annotators, {judged_on}{few}{kind}"),
-        Note("choices", exact),
+        Note("choices", f"{exact}; of these very texts, where intervals are about others"),
     ]

@@ -51,7 +51,7 @@ def significance(
         (one, of_one), (other, of_other) = (tested[name] for name in pair)
         found[pair] = compare(protocol, (one, other), (of_one, of_other), resampling, permutations, options, normal)
     comparisons = [_comparison(key, pair, found[pair][key]) for key in normal for pair in pairs]
-    beaten = tested_against(protocol, options, resampling, tested, against or {}, keys)
+    beaten = tested_against(protocol, options, resampling, tested, against or {}, keys, permutations)
     controls = [_comparison(key, pair, told[key]) for key in keys for pair, told in beaten.items() if key in told]
     whole = Significance(
         permutations=permutations,

@@ -21,6 +21,10 @@ from metaeval.stats.resampling import Draws
 Ends = tuple[float, float]
 """Lowest and highest value that a measure can have."""
 
+SHARES: Ends = (0.0, 1.0)
+COUNTS: Ends = (0.0, math.inf)
+SIGNED: Ends = (-1.0, 1.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Influence:

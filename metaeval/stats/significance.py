@@ -32,6 +32,20 @@ class DeLong:
     p: float
 
 
+def bootstrap_p(differences: Floats) -> float:
+    """Two-sided p of no difference, from the input's and those of paired resamples, (1 + R,); NaN where undefined.
+
+    It is the level at which the percentile interval just leaves out 0, with the input as one resample more, so never 0
+    (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 4.4). Resamples of no difference
+    count on both sides. Undefined where fewer than half of them are defined.
+    """
+    drawn = differences[1:][~np.isnan(differences[1:])]
+    if np.isnan(differences[0]) or not drawn.size or 2 * drawn.size < differences.size - 1:
+        return math.nan
+    fewer = min((drawn <= 0).sum(), (drawn >= 0).sum())
+    return float(min(1.0, 2 * (1 + fewer) / (1 + drawn.size)))
+
+
 def delong(one: Floats, other: Floats, positive: Bools) -> DeLong:
     """Compare the ROC-AUCs of two scores of the same rows; one, other, positive: (n,).
 

@@ -8,7 +8,9 @@ Accuracy" (2024).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
@@ -112,9 +114,7 @@ def two_way(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: 
     for tile in draws:
         tile = tile if inputs else np.ones_like(tile)
         first, second = _means(weighted_sums(moments, tile), x.shape[0])
-        chosen = generator.integers(x.shape[0], size=(x.shape[0], tile.shape[1]))
-        if not by_system:
-            chosen[:, 0] = np.arange(x.shape[0])
+        chosen = _chosen(generator, x.shape[0], tile.shape[1], first=not by_system)
         by_system.append(coefficients(*(np.take_along_axis(one, chosen, axis=0) for one in (first, second))))
         for number in range(tile.shape[1]):
             drawn = chosen[:, number]
@@ -122,6 +122,72 @@ def two_way(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: 
             weight = np.where(np.isnan(values), 0.0, tile[group, number].astype(np.float64))
             by_input.append(ratio((np.nan_to_num(values) * weight).sum(axis=1), weight.sum(axis=1)))
     return np.concatenate(by_system, axis=1), np.stack(by_input, axis=1)
+
+
+Exchanged = Literal["systems", "both"]
+
+
+def exchange_differences(
+    one: Floats, other: Floats, y: Floats, group: Ints, permutations: int, seed: int, what: Exchanged
+) -> Floats:
+    """System-level and input-level coefficients of one metric less another's under exchanges, (6, 1 + permutations).
+
+    one, other, y: cells (S, N) with values in the same places, the metrics on one scale; group: (N,) of the inputs. The
+    first exchange is none. The others give all cells of a system the other metric's scores with chance 1/2, and with
+    "both" then all cells of a group of inputs: Deutsch et al. (2021), section 5.
+    """
+    generator = np.random.default_rng([seed, 3])
+    n_groups = int(group.max(initial=-1)) + 1
+    found = np.empty((6, 1 + permutations))
+    for number in range(1 + permutations):
+        swapped = np.zeros(one.shape, dtype=np.bool_)
+        if number:
+            swapped ^= generator.integers(2, size=(one.shape[0], 1), dtype=np.bool_)
+            if what == "both":
+                swapped ^= generator.integers(2, size=n_groups, dtype=np.bool_)[group]
+        mine, theirs = (
+            np.concatenate(_both_levels(np.where(swapped, b, a), y)) for a, b in ((one, other), (other, one))
+        )
+        found[:, number] = mine - theirs
+    return found
+
+
+def _both_levels(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The coefficients of the systems' means, and the means of the inputs' coefficients, (3,) each."""
+    there = ~np.isnan(x)
+    count = there.sum(axis=1)
+    means = [ratio(np.where(there, one, 0.0).sum(axis=1), count)[:, None] for one in (x, y)]
+    values = coefficients(x, y)
+    known = ~np.isnan(values)
+    return coefficients(*means)[:, 0], ratio(np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1))
+
+
+def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> Floats:
+    """`soft_pairwise_accuracy` of the systems and inputs that `two_way` draws, (R,).
+
+    A system is not held against its own copy. NaN where one alone is drawn.
+    """
+    one, other = np.triu_indices(x.shape[0], 1)
+    generator = np.random.default_rng([seed, 2])
+    apart_under = _apart_by_pair(x, y)
+    whole = apart_under(np.ones(x.shape[1]))
+    found: list[float] = []
+    for tile in draws:
+        chosen = _chosen(generator, x.shape[0], tile.shape[1], first=not found)
+        for column, drawn in zip(tile.T, chosen.T, strict=True):
+            apart = apart_under(column[group].astype(np.float64)) if inputs else whole
+            times = np.bincount(drawn, minlength=x.shape[0])
+            weight = np.where(np.isnan(apart), 0, times[one] * times[other]).astype(np.float64)
+            found.append(1 - ratio((np.nan_to_num(apart) * weight).sum(keepdims=True), weight.sum(keepdims=True))[0])
+    return np.array(found)
+
+
+def _chosen(generator: np.random.Generator, systems: int, columns: int, first: bool) -> Ints:
+    """Systems drawn for each column, (S, R); the very first column has each once."""
+    chosen = generator.integers(systems, size=(systems, columns))
+    if first:
+        chosen[:, 0] = np.arange(systems)
+    return chosen
 
 
 def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -140,9 +206,10 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
     use = shared.any(axis=0)
     apart, signs = [values[:, use] for values in apart], _signs(x.shape[1])
 
+    apart_under = _apart_by_pair(x, y)
+
     def of(weight: Floats) -> float:
-        found = [_p_values(signs, values, weight) for values in apart]
-        return float(1 - np.abs(found[0] - found[1]).mean()) if use.any() else np.nan
+        return float(1 - apart_under(weight)[use].mean()) if use.any() else np.nan
 
     def evaluate(tile: Weights) -> Floats:
         return np.array([of(column[group].astype(np.float64)) for column in tile.T])
@@ -164,6 +231,23 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
         return found
 
     return Prepared(evaluate, int(np.unique(group).size), left_out)
+
+
+def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
+    """Prepare the difference of the p-values that x and y give to each two systems, (P,), under input weights (N,).
+
+    NaN of two systems that share no input.
+    """
+    one, other = np.triu_indices(x.shape[0], 1)
+    apart = [np.nan_to_num(values[one] - values[other]).T for values in (x, y)]
+    shared = (~np.isnan(x[one] - x[other])).T.any(axis=0)
+    signs = _signs(x.shape[1])
+
+    def of(weight: Floats) -> Floats:
+        mine, theirs = (_p_values(signs, values, weight) for values in apart)
+        return np.where(shared, np.abs(mine - theirs), np.nan)
+
+    return of
 
 
 def _p_values(signs: Floats, apart: Floats, weight: Floats) -> Floats:

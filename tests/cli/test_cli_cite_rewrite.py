@@ -39,7 +39,16 @@ ITEMS = [
         ],
     },
 ]
-QUICK = ("--nli", "overlap", "--set", "interval.resamples=30", "--set", "rewrite.backoff=0.01")
+QUICK = (
+    "--nli",
+    "overlap",
+    "--set",
+    "interval.resamples=30",
+    "--set",
+    "interval.method=percentile",
+    "--set",
+    "rewrite.backoff=0.01",
+)
 
 
 @pytest.fixture

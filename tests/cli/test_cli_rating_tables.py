@@ -1,12 +1,14 @@
 """Tables of ratings at the command line: what their columns are taken for, and the tables that come out."""
 
 import json
+import math
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
+import metaeval
 from metaeval.files import csv_text
 from metaeval.report.result import load_result
 from metaeval.report.sheet import load_sheet
@@ -141,6 +143,15 @@ def test_lines_hold_the_same_as_tables(cli, tmp_path):
     assert (ended.code, "a pair lies within one group" in ended.err) == (2, True)
 
 
+def jackknifed(votes, score, groups):
+    """The 95 % interval of an AUC over equal groups of two rows, on the logit scale, from what each group adds."""
+    value, every = roc_auc_score(votes, score), np.arange(votes.size)
+    without = [roc_auc_score(votes[every // 2 != g], score[every // 2 != g]) for g in range(groups)]
+    error = math.sqrt((groups - 1) / groups * np.sum((np.mean(without) - without) ** 2))
+    unit = t(groups - 1).ppf(0.975) * error / (value * (1 - value))
+    return [1 / (1 + math.exp(-(math.log(value / (1 - value)) + sign * unit))) for sign in (-1, 1)]
+
+
 def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
     n, people = 60, ("ann", "bob", "cy")
     true = RNG.integers(0, 2, n)
@@ -168,6 +179,13 @@ def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
         assert found["auc", "mine", "lowest choice"] <= expected <= found["auc", "mine", "highest choice"]
     soft = np.mean(list(votes.values()), axis=0)
     assert found["spearman", "mine", "soft labels"] == pytest.approx(spearmanr(soft, scores["mine"])[0], abs=1e-12)
+    # The interval of one annotator's AUC is that of the tables, of the rows with that annotator's votes as gold.
+    sheet = metaeval.annotators(dataset="ratings", data=tmp_path / "columns.csv", results=tmp_path / "python")[
+        "annotators"
+    ]
+    assert [one["value"] for one in sheet.records] == [one["value"] for one in records["columns"]]
+    by_ann = next(one for one in sheet.records if (one["metric"], one["against"]) == ("mine", "vote ann"))
+    assert (by_ann["low"], by_ann["high"]) == pytest.approx(jackknifed(votes["ann"], scores["mine"], n // 2))
     (ranked,) = load_sheet(folder / "annotators-ranking.json").records
     assert (ranked["metric"], ranked["annotators"], ranked["exact"]) == ("mine", 3, True)
     assert ranked["survives"] == (ranked["lowest"] > 0)

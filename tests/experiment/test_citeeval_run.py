@@ -72,7 +72,7 @@ def rated(tmp_path):
         kept = recording(lambda requests: ask(requests, tokens), replies)
         evaluate(answers, splits, kept, Asking(model="t"), options)
         asked = {"files": (file,), "replay": replies, "nli": nli, "splitter": "rules", "profile": profile}
-        settings = ["interval.resamples=200", *overrides]
+        settings = ["interval.resamples=200", "interval.method=percentile", *overrides]
         return judged({**asked, "scenario": scenario}, tmp_path, settings)
 
     return made

@@ -308,7 +308,7 @@ def test_a_control_is_met_with_an_interval_where_the_run_gives_intervals(method:
         tested = [(rows, classification.PROTOCOL.evaluate(rows, resampling, {})) for rows in (one, other)]
         against = {"metric": {"control": tested[1]}}
         found = comparison.tested_against(
-            classification.PROTOCOL, {}, resampling, {"metric": tested[0]}, against, ["fs_ns"]
+            classification.PROTOCOL, {}, resampling, {"metric": tested[0]}, against, ["fs_ns"], 0
         )
         return found["metric", "control"]["fs_ns"]
 

@@ -21,7 +21,15 @@ from metaeval.registry import find
 from metaeval.report.cell_notes import LEVEL
 from metaeval.report.cells import lay_out
 from metaeval.stats.resampling import bootstrap
-from metaeval.stats.systems import _signs, cells, coefficients, soft_pairwise_accuracy, two_way
+from metaeval.stats.systems import (
+    _signs,
+    cells,
+    coefficients,
+    soft_accuracy_of_drawn,
+    soft_pairwise_accuracy,
+    two_way,
+)
+from protocols import comparison
 from protocols.contract import Judgements, Resampling
 from protocols.systems import BY_INPUT, BY_SYSTEM, PROTOCOL, STEPS
 
@@ -91,16 +99,18 @@ def test_two_way_resamples_are_those_of_the_table_drawn_twice(inputs):
 
 def test_intervals_widen_when_systems_are_drawn_too():
     found = {
-        what: PROTOCOL.evaluate(rows(), Resampling(200), {"resample": what}) for what in ("inputs", "both", "systems")
+        what: PROTOCOL.evaluate(rows(), Resampling(60), {"resample": what}) for what in ("inputs", "both", "systems")
     }
     for key in (*BY_SYSTEM, *BY_INPUT):
         width = {what: one.estimates[key].high - one.estimates[key].low for what, one in found.items()}
         assert width["both"] > width["inputs"] > 0
-    assert "resamples of systems and inputs; tests hold the systems fixed." in found["both"].warnings[-1]
+    assert "two metrics exchange systems and inputs." in found["both"].warnings[-1]
+    soft_width = {what: one.estimates["spa"].high - one.estimates["spa"].low for what, one in found.items()}
+    assert min(soft_width.values()) > 0
     assert {key for key, one in found["inputs"].influence.items() if one is None} == set(STEPS)
 
 
-def test_a_table_says_which_measures_have_intervals_of_their_own_and_no_test(tmp_path):
+def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_too(tmp_path):
     pool, system = np.nonzero(np.ones((N, S)))
     lines = [
         {"id": f"r{n}", "group": f"g{j}", "gold": GOLD[s, j], "system": f"s{s}", "scores": {"mine": SCORE[s, j]}}
@@ -108,25 +118,97 @@ def test_a_table_says_which_measures_have_intervals_of_their_own_and_no_test(tmp
     ]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    config = {"dataset": "ratings", "data": path, "metrics": [], "protocols": ["systems"]}
+    few = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
+    config = {"dataset": "ratings", "data": path, "metrics": [], "protocols": ["systems"], **few}
     (result,) = run_scores(RunConfig.model_validate(config)).results
     grid = lay_out(result)
     uncertainty = next(note.text for note in grid.footer if note.label == "uncertainty")
     assert uncertainty.startswith("95 % cluster-t intervals, ")
     assert uncertainty.endswith("of System Spearman, System Kendall: see the warnings")
     (controls,) = (note.text for note in grid.footnotes if note.label == LEVEL)
-    assert "(System Spearman, System Kendall: not tested)" in controls
+    assert controls == "not shown to be above a control:"
+    tested = {one.measure for one in result.significance.controls if one.p is not None}
+    assert {*BY_SYSTEM, *BY_INPUT, "spa"} == tested
     drawn = {**config, "protocol_options": {"systems": {"resample": "both"}}}
     (result,) = run_scores(RunConfig.model_validate(drawn)).results
     said = next(note.text for note in lay_out(result).footer if note.label == "uncertainty")
     assert said == "95 % intervals of 40 groups: see the warnings"
 
 
+def exchanged_as_nlpstats(one, other, y, what, permutations, seed):
+    """Its `permutation_test` with `_permute_systems` or `_permute_both`, and the masks that are drawn here."""
+    one, other = ((x - np.nanmean(x)) / np.nanstd(x) for x in (one, other))
+    generator = np.random.default_rng([seed, 3])
+    found = []
+    for number in range(1 + permutations):
+        x, z = one.copy(), other.copy()
+        if number:
+            mask = generator.integers(2, size=(S, 1), dtype=bool).ravel()
+            x[mask], z[mask] = other[mask], one[mask]
+        if number and what == "both":
+            mask = generator.integers(2, size=N, dtype=bool)
+            x[:, mask], z[:, mask] = z[:, mask], x[:, mask].copy()
+        found.append(np.subtract(system_level(x, y) + input_level(x, y), system_level(z, y) + input_level(z, y)))
+    return np.array(found).T
+
+
+@pytest.mark.parametrize("what", ["systems", "both"])
+def test_two_metrics_exchange_systems_and_inputs_as_nlpstats_does(what):
+    other = np.round(GOLD + 2 * RNG.normal(size=(S, N)), 1)
+    one, theirs, y = table(SCORE), table(other), table(GOLD)
+    expected = exchanged_as_nlpstats(one, theirs, y, what, 12, 5)
+    pair = rows(), rows(other)
+    keys = (*BY_SYSTEM, *BY_INPUT)
+    found = comparison.exchange_p_values(PROTOCOL, pair, 12, 5, {"resample": what}, keys)
+    p = [(1 + (np.abs(own[1:]) >= abs(own[0]) - 1e-12).sum()) / 13 for own in expected]
+    assert [found[key] for key in keys] == pytest.approx(p, abs=1e-12)
+    assert min(p) < max(p)
+    assert "spa" not in found
+
+
+def test_measures_that_move_in_steps_are_held_against_controls_by_paired_resamples():
+    other = np.round(GOLD + 4 * RNG.normal(size=(S, N)), 1)
+    resampling = Resampling(60, 3)
+    given = {
+        name: (made, PROTOCOL.evaluate(made, resampling, {})) for name, made in (("m", rows()), ("c", rows(other)))
+    }
+    against = {"m": {"control": given["c"], "random": None}}
+    found = comparison.tested_against(
+        PROTOCOL, {}, resampling, {"m": given["m"]}, against, ["sys_kendall", "sys_pearson"], 0
+    )
+    x, z, y = table(SCORE), table(other), table(GOLD)
+    drawn = []
+    for column in np.concatenate(list(bootstrap(N, 60, 3)), axis=1).T:
+        columns = np.repeat(np.arange(N), column)
+        drawn.append([system_level(one[:, columns], y[:, columns])[2] for one in (x, z)])
+    values = np.array(drawn)
+    for beside, apart in (("control", values[:, 0] - values[:, 1]), ("random", values[:, 0] - 0.0)):
+        one = found["m", beside]["sys_kendall"]
+        fewer = min((apart[1:] <= 1e-9).sum(), (apart[1:] >= -1e-9).sum())
+        assert one.value == pytest.approx(apart[0], abs=0.05 if beside == "random" else 1e-12)
+        if beside == "control":
+            assert one.p == pytest.approx(min(1, 2 * (1 + fewer) / 61), abs=1e-12)
+            assert (one.low, one.high) == pytest.approx(np.quantile(apart[1:], [0.025, 0.975]), abs=1e-12)
+        assert found["m", beside]["sys_pearson"].p is not None
+
+
+def test_a_drawn_system_is_not_held_against_its_own_copy():
+    x, y = table(SCORE), table(GOLD)
+    found = soft_accuracy_of_drawn(x, y, np.arange(N), bootstrap(N, 20, 0), 7, inputs=False)
+    assert found[0] == pytest.approx(soft(x, y), abs=1e-12)
+    generator = np.random.default_rng([7, 2])
+    chosen = generator.integers(S, size=(S, 21))
+    for number in range(1, 6):
+        drawn = np.sort(chosen[:, number])
+        apart = [1 - soft(x[[a, b]], y[[a, b]]) for i, a in enumerate(drawn) for b in drawn[i + 1 :] if a < b]
+        assert found[number] == pytest.approx(1 - np.mean(apart), abs=1e-12)
+
+
 def soft(x, y):
     """Thompson et al. (2024), each pair by itself: p of x and of y by the same exchanges of texts."""
     apart, signs = [], _signs(x.shape[1])
-    for i in range(S):
-        for j in range(i + 1, S):
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
             p = []
             for values in (x, y):
                 difference = np.nan_to_num(values[i] - values[j])
@@ -174,3 +256,30 @@ def test_published_scores_have_the_values_of_nlpstats():
     # nlpstats 0.0.1 on the same table of 4 systems and 498 articles.
     expected = (0.97671, 1.0, 1.0, 0.252025, 0.242616, 0.210233)
     assert [found[key].value for key in (*BY_SYSTEM, *BY_INPUT)] == pytest.approx(expected, abs=5e-7)
+
+
+# nlpstats 0.0.1, `permutation_test` of Entailment against ROUGE-1 on the same table, 2,000 exchanges (seed 0).
+NLPSTATS = {
+    ("sys_pearson", "inputs"): 0.007,
+    ("sys_pearson", "both"): 0.040,
+    ("sys_pearson", "systems"): 0.735,
+    ("sys_spearman", "inputs"): 0.030,
+    ("sys_spearman", "both"): 0.0825,
+    ("sys_kendall", "both"): 0.0835,
+}
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+def test_published_scores_have_the_p_values_of_nlpstats():
+    ratings = load_dataset(find("dataset", "xsum_hallucination"), "all", DATA)
+    system, pool, gold = ([getattr(row, name) for row in ratings.rows] for name in ("system", "group", "gold"))
+    gold, (pool, system) = np.array(gold), (np.unique(names, return_inverse=True)[1] for names in (pool, system))
+    scores = [np.array([ratings.scores[name][row.id] for row in ratings.rows]) for name in ("Entailment", "ROUGE-1")]
+    pair = [Judgements(gold, score, pool, pool, system) for score in scores]
+    for what in ("inputs", "both", "systems"):
+        keys = [key for key, other in NLPSTATS if other == what]
+        found = comparison.exchange_p_values(PROTOCOL, pair, 1000, 0, {"resample": what}, keys)
+        for key in keys:
+            expected = NLPSTATS[key, what]
+            error = np.sqrt(expected * (1 - expected) * (1 / 1000 + 1 / 2000)) + 1 / 1000
+            assert abs(found[key] - expected) < 4 * error, (key, what, found[key])

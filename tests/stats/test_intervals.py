@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.measures import COUNTS, Share, estimate, macro, means, micro
+from metaeval.citation.measures import Share, estimate, macro, means, micro
 from metaeval.stats.arrays import weighted_sums
+from metaeval.stats.influence import COUNTS
 from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, Resampling, intervals
 from metaeval.stats.resampling import bca_interval, bootstrap, jackknife, percentile_interval
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.options import RELEASED
-from metaeval.citation.measures import SHARES, SIGNED, Interval, group_codes, interval_by
+from metaeval.citation.measures import Interval, group_codes, interval_by
 from metaeval.citation.model import Answer, Entails, Passage
 from metaeval.citation.sentences import SentenceSplitter
 from metaeval.citation.table import Line
@@ -22,6 +22,7 @@ from metaeval.reading import read_json
 from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
 from metaeval.stats.arrays import Floats, Ints, ratio
 from metaeval.stats.classification import decision_counts, resampled
+from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import replicate
 

@@ -18,12 +18,13 @@ from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
 from metaeval.citation.citeeval.values import CONTEXTS, RETRIEVAL, Scenario
 from metaeval.citation.human.levels import Level
 from metaeval.citation.human.model import HumanSet, rating_of
-from metaeval.citation.measures import SIGNED, Interval, f1, group_codes, interval_by, interval_of, means, replicates
+from metaeval.citation.measures import Interval, f1, group_codes, interval_by, interval_of, means, replicates
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
+from metaeval.stats.influence import SIGNED
 from metaeval.stats.intervals import DEFAULT, Resampling
 from metaeval.stats.resampling import bootstrap, replicate
 

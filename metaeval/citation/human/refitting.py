@@ -21,10 +21,11 @@ from metaeval.citation.citeeval.editing import (
 from metaeval.citation.citeeval.evaluate import ResponseValues
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.human.model import HumanAnswer, SpanValue, Valued, align
-from metaeval.citation.measures import COUNTS, SIGNED, Interval, interval_by, means, replicates
+from metaeval.citation.measures import Interval, interval_by, means, replicates
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
+from metaeval.stats.influence import COUNTS, SIGNED
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import Draws, replicate
 

@@ -22,7 +22,7 @@ from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
 from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.measures import SHARES, SIGNED, means
+from metaeval.citation.measures import means
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.config import Flag
 from metaeval.errors import UserError
@@ -34,6 +34,7 @@ from metaeval.experiment.citing.provenance import Provenance, listed
 from metaeval.report.citation.layout import interval_cell
 from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.stats.influence import SHARES, SIGNED
 
 _Lines = list[tuple[str, list[Cell]]]
 

@@ -28,7 +28,7 @@ from metaeval.citation.aliice.rewriting import (
 )
 from metaeval.citation.chat import Chat
 from metaeval.citation.judging import headlines
-from metaeval.citation.measures import SIGNED, Interval, Statistic, interval_by, replicates
+from metaeval.citation.measures import Interval, Statistic, interval_by, replicates
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.table import claims_of, counts
 from metaeval.config import Flag
@@ -55,6 +55,7 @@ from metaeval.report.grid import Cell, Note, count, numeral, plain, share
 from metaeval.report.result import Column
 from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.stats.arrays import Floats
+from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
 
 _PERCENT = Column(key="", label="", scale=100, digits=1)

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from metaeval.citation.chat import ChatOptions, estimate_for
-from metaeval.citation.measures import COUNTS, SHARES, Statistic, bounds, macro, micro
+from metaeval.citation.measures import Statistic, bounds, macro, micro
 from metaeval.citation.panel import Rankings, values_of
 from metaeval.citation.parsers.parse import Parser, find_parser
 from metaeval.citation.premises import find_place
@@ -45,6 +45,7 @@ from metaeval.report.grid import Grid, Group, Note, count, numeral, plain
 from metaeval.report.result import Column
 from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.scoring.contract import Metric
+from metaeval.stats.influence import COUNTS, SHARES
 
 _GRADED = (0.0, 1.0, 1)
 """Low, high and direction of a metric whose scores can be read as degrees of support."""
