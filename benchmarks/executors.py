@@ -73,14 +73,16 @@ def processes() -> dict[int, tuple[str, float]]:
     found, parents = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            head, _, rest = stat.read_text().rpartition(")")
+            _, _, rest = stat.read_text().rpartition(")")
             words = (stat.parent / "cmdline").read_text().replace("\0", " ")
         except OSError:
+            continue
+        if not words:  # it has ended
             continue
         pid, fields = int(stat.parent.name), rest.split()
         parents[pid] = int(fields[1])
         ticks = int(fields[11]) + int(fields[12])
-        found[pid] = (words or head, ticks / os.sysconf("SC_CLK_TCK"))
+        found[pid] = (words, ticks / os.sysconf("SC_CLK_TCK"))
 
     def own(pid: int) -> bool:
         return pid == os.getpid() or (pid in parents and own(parents[pid]))

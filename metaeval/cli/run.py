@@ -53,10 +53,10 @@ def run(given: opt.Given) -> None:
     _show_plan(chosen)
 
 
-def _show_plan(config: RunConfig) -> None:
+def _show_plan(config: RunConfig, tables: bool = False) -> None:
     from metaeval.experiment.run import plan
 
-    for part in plan(config):
+    for part in plan(config, tables=tables):
         stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"
         left = part.pairs - (part.stored or 0)
         say(f"{part.name}: {part.pairs:,} pairs, {stored}, {left:,} to score ({part.state})")
@@ -165,12 +165,12 @@ def score(
     task = None if shard is None else read_shard(shard)
     run_config = able_defaults(given.run())
     if given.requests is not None:
-        say(requests_of(run_config, given.requests))
+        say(requests_of(run_config, given.requests, tables=True))
         return
     if given.dry_run:
         if task is not None:
             raise UserError("--dry-run tells of the whole job: leave --shard out.")
-        _show_plan(run_config)
+        _show_plan(run_config, tables=True)
         return
     with scoring_progress(given.quiet) as progress:
         lines = (

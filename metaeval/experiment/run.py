@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -53,7 +53,7 @@ from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import job_identity
-from metaeval.scoring.plan import make_plan
+from metaeval.scoring.plan import Texts, make_plan
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
 from metaeval.scoring.store import ScoreStore, pair_key
 
@@ -209,36 +209,42 @@ class Planned:
     time: str
 
 
-def plan(config: RunConfig, corpus: Corpus | None = None) -> Iterator[Planned]:
+def plan(config: RunConfig, corpus: Corpus | None = None, tables: bool = False) -> Iterator[Planned]:
     """What each metric of a run would still have to do; nothing is scored, fetched or asked.
 
-    Raises `UserError` for everything that the run itself would refuse before it scores.
+    tables: whether the data may be a table of pairs, as they may where pairs are scored and not evaluated. Raises
+    `UserError` for everything that the run itself would refuse before it scores.
     """
     devices = len(devices_of(config.executor.devices))
-    for left in _left(config, corpus):
+    found: dict[str, Planned] = {}  # of a table, its windows so far
+    for left in _left(config, corpus, tables):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
             pace = None if left.stored is None or cost is not None else known_pace(left.metric)
-        tokens = tokens_of(*left.texts)
+        before = found.get(left.name) or Planned(left.name, left.state, 0, 0, "", 0, 0, "")
+        stored = None if left.stored is None else left.stored + (before.stored or 0)
+        blocks, tokens = before.blocks + left.blocks, before.tokens + tokens_of(*left.texts)
         said, time = "" if cost is None else str(cost), ""
-        if pace and left.blocks:
-            time = told(pace, tokens, left.blocks, config.executor, devices)
-        elif left.blocks and cost is None and not config.executor.alone:
+        if pace and blocks:
+            time = told(pace, tokens, blocks, config.executor, devices)
+        elif blocks and cost is None and not config.executor.alone:
             time = _TIME_UNKNOWN.format(left.name)
-        yield Planned(left.name, left.state, left.pairs, left.stored, said, left.blocks, tokens, time)
+        pairs = before.pairs + left.pairs
+        found[left.name] = Planned(left.name, left.state, pairs, stored, said, blocks, tokens, time)
+    yield from found.values()
 
 
 _TIME_UNKNOWN = "not known here: score some pairs first, as 'metaeval score -m {}' does with the shipped corpus"
 
 
-def requests_of(config: RunConfig, path: Path) -> str:
+def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
     """Write the requests that the metrics of a run would send to a batch file; a sentence about it. Nothing is asked.
 
-    Raises `UserError` as `plan` does, and where no metric asks for anything.
+    tables: as of `plan`. Raises `UserError` as `plan` does, and where no metric asks for anything.
     """
     bodies: dict[str, bytes] = {}
     asking = []
-    for left in _left(config, None):
+    for left in _left(config, None, tables):
         if type(left.metric).requests is not Metric.requests:
             asking.append(left.name)
             with plug_in(left.name):
@@ -270,31 +276,55 @@ class _Left:
     blocks: int
 
 
-def _left(config: RunConfig, corpus: Corpus | None) -> Iterator[_Left]:
-    find_protocols(config)
+def _left(config: RunConfig, corpus: Corpus | None, tables: bool) -> Iterator[_Left]:
+    """What is left of each metric; of a table, for each window."""
     check_names(config)
+    names = [name for name in dict.fromkeys(config.metrics) if not name.startswith(FILE_PREFIX)]
+    if tables and (table := pair_file(config)):
+        check_windows(table, names, config)
+        with ScoreStore(config.store_path) as store:
+            for window in table.windows():
+                yield from _left_in(names, config, store, partial(_as_it_is, window.texts))
+        return
+    find_protocols(config)
     job = prepare(config, corpus)
     readable_protocols(config, partial(from_job, job))
-    names = [name for name in dict.fromkeys(config.metrics) if not name.startswith(FILE_PREFIX)]
+    with ScoreStore(config.store_path) as store:
+        yield from _left_in(
+            names, config, store, lambda metric: (expected_texts(job, metric), reading(job, metric).texts)
+        )
+
+
+def _as_it_is(texts: Sequence[Texts], _: Metric) -> tuple[Sequence[Texts], Sequence[Texts]]:
+    return texts, texts
+
+
+def _left_in(
+    names: Sequence[str],
+    config: RunConfig,
+    store: ScoreStore,
+    texts_of: Callable[[Metric], tuple[Sequence[Texts], Sequence[Texts]]],
+) -> Iterator[_Left]:
+    """What is left of each metric in one job. texts_of: the texts that a metric would read, and those of the job."""
     members = [
         member for name in names if isinstance(one := load_metric(name, config), Combination) for member in one.members
     ]
-    with ScoreStore(config.store_path) as store:
-        for name in dict.fromkeys([*names, *members]):
-            metric = load_metric(name, config)
-            if isinstance(metric, Combination):
-                continue
-            state = readiness(name, metric)
-            unique = {pair_key(*pair): pair for pair in expected_texts(job, metric)}
-            with plug_in(name):
-                known = state.state is not State.DOWNLOAD
-                # The identity holds the hash of the model's files: it is not known before they are here.
-                answers = store.find(job_identity(metric, reading(job, metric).texts), list(unique)) if known else {}
-            left = [pair for key, pair in unique.items() if key not in answers]
-            texts = [source for source, _ in left], [statement for _, statement in left]
-            cut = make_plan(unique, metric.block_tokens).blocks
-            blocks = sum(any(key not in answers for key in block.keys) for block in cut)
-            yield _Left(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)
+    for name in dict.fromkeys([*names, *members]):
+        metric = load_metric(name, config)
+        if isinstance(metric, Combination):
+            continue
+        state = readiness(name, metric)
+        expected, whole = texts_of(metric)
+        unique = {pair_key(*pair): pair for pair in expected}
+        with plug_in(name):
+            known = state.state is not State.DOWNLOAD
+            # The identity holds the hash of the model's files: it is not known before they are here.
+            answers = store.find(job_identity(metric, whole), list(unique)) if known else {}
+        left = [pair for key, pair in unique.items() if key not in answers]
+        texts = [source for source, _ in left], [statement for _, statement in left]
+        cut = make_plan(unique, metric.block_tokens).blocks
+        blocks = sum(any(key not in answers for key in block.keys) for block in cut)
+        yield _Left(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)
 
 
 def export_pairs(config: RunConfig, path: Path) -> int:

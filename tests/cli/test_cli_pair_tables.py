@@ -257,3 +257,16 @@ def test_scores_of_a_table_are_evaluated_on_it_in_memory_and_from_disk(cli, monk
         found[most] = {row["metric"]: row for row in rows if row["kind"] == "metric"}
     assert found[0].keys() == {"overlap"}
     assert found[0]["overlap"]["values"]["spearman"]["value"] == found[100]["overlap"]["values"]["spearman"]["value"]
+
+
+def test_a_dry_run_counts_all_windows_of_a_table(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr(pair_file, "WINDOW_ROWS", 3)
+    rows = "".join(f"{number},Bridge {number} was opened.,It opened.\n" for number in range(8))
+    (tmp_path / "p.csv").write_text(f"id,source,statement\n{rows}")
+    job = ("score", "-m", "overlap", "-d", "ratings", "--data", "p.csv")
+    assert "overlap: 8 pairs, 0 stored, 8 to score (ready)\n" in cli(*job, "--dry-run").out
+    assert "  3 blocks (" in cli(*job, "--dry-run", "-s", "executor.workers=2").out
+    assert cli(*job, "-q").code == 0
+    assert "overlap: 8 pairs, 8 stored, 0 to score (ready)\n" in cli(*job, "--dry-run").out
+    refused = cli(*job, "--dry-run", "--shard", "0/2")
+    assert (refused.code, "--dry-run tells of the whole job: leave --shard out." in refused.err) == (2, True)
