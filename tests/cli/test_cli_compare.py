@@ -34,10 +34,22 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(cli):
     assert all(label in ended.out for label in ("FS-NS", "Kendall", "NDCG@20", "DeLong", "Williams", "Steiger"))
 
 
+def test_of_two_metrics_the_difference_is_said_as_a_paper_reports_it(cli):
+    ended = cli("compare", "overlap", "rouge", "-p", "retrieval", *QUICK)
+
+    (record,) = [one for one in load_sheet(FOLDER / "retrieval-pairs.json").records if one["measure"] == "ndcg@5"]
+    difference, low, high = (f"{record[name]:.3f}" for name in ("difference", "low", "high"))
+    said = (
+        f"overlap less rouge: NDCG@5 {difference} (95 % interval {low} to {high}; p = {record['holm']:.2g}); 28 groups"
+    )
+    assert said in " ".join(ended.out.split())
+
+
 def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli):
     ended = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", *QUICK)
 
     assert ("Overall" in ended.out, "FS-PS" in ended.out) == (True, False)
+    assert " less " not in ended.out
     # Four measures, three pairs.
     rows = list(csv.DictReader((FOLDER / "classification-pairs.csv").read_text(encoding="utf-8").splitlines()))
     assert len(rows) == 4 * 3

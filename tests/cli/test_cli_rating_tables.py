@@ -122,7 +122,7 @@ def test_columns_are_taken_for_what_they_hold_or_for_what_is_said(cli, tmp_path)
     ended = cli("evaluate", "-d", "ratings", "--data", "own.csv")
     assert ended.code == 2
     assert "no column for the human rating; its columns are" in ended.err
-    assert "add --set dataset_options.gold=COLUMN" in ended.err
+    assert "add --map gold=COLUMN" in ended.err
     (tmp_path / "bad.csv").write_text("id,gold,mine\na,1,0.5\nb,high,0.1\n")
     ended = cli("evaluate", "-d", "ratings", "--data", "bad.csv")
     assert (ended.code, 'column "gold" is "high": write a number' in ended.err) == (2, True), ended.err

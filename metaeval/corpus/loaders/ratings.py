@@ -38,7 +38,7 @@ from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import Row, finite, finite_or_none, read_rows
 from metaeval.corpus.model import Rating, Ratings, SupportLevel
 from metaeval.errors import UserError, shown, unknown
-from metaeval.own_tables import RATING_ROLES, Table, read_table
+from metaeval.own_tables import RATING_ROLES, Table, name_column, read_table
 from metaeval.own_tables import Row as TableRow
 
 _log = logging.getLogger("metaeval")
@@ -188,8 +188,7 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
     if not dimensions and not votes:
         headings = ", ".join(map(shown, table.headings))
         raise UserError(
-            f"{table.name} has no column for the human rating; its columns are {headings}: "
-            "add --set dataset_options.gold=COLUMN."
+            f"{table.name} has no column for the human rating; its columns are {headings}: {name_column('gold')}."
         )
     taken = {*roles.values(), *dimensions, *votes, *(heading for heading in table.headings if _is_gold(heading))}
     rest = [heading for heading in table.headings if heading not in taken]

@@ -61,7 +61,7 @@ def _holm(result: Result) -> str:
 
 
 def comparison_findings(pairs: Sequence[Pairs], others: Sequence[Sheet]) -> list[str]:
-    """Who leads, how alike the metrics rank the rows, and whether a stack of them is better than the best."""
+    """Who leads, of two metrics by how much, how alike they rank the rows, and what a stack of them gains."""
     headlines = [
         Headline(one.result, column)
         for one in pairs
@@ -69,8 +69,34 @@ def comparison_findings(pairs: Sequence[Pairs], others: Sequence[Sheet]) -> list
         if plain(column.label) in {block.title for block in one.headline.blocks}
     ]
     by_name = {sheet.name: sheet.records for sheet in others}
-    said = (leading(headlines), _alike(by_name.get("agreement", ())), _gains(by_name.get("complementarity", ())))
+    said = (
+        leading(headlines),
+        _apart(pairs, headlines),
+        _alike(by_name.get("agreement", ())),
+        _gains(by_name.get("complementarity", ())),
+    )
     return [text for text in said if text]
+
+
+def _apart(pairs: Sequence[Pairs], headlines: Sequence[Headline]) -> str:
+    """Of two metrics the difference under each headline measure, as a paper reports it."""
+    columns = {(one.result.protocol, one.column.key): one.column for one in headlines}
+    said = []
+    for one in pairs:
+        if len({record["one"] for record in one.sheet.records} | {record["other"] for record in one.sheet.records}) > 2:
+            return ""
+        for record in one.sheet.records:
+            column = columns.get((one.result.protocol, str(record["measure"])))
+            difference, low, high, p = (record[name] for name in ("difference", "low", "high", "holm"))
+            ends = [end for end in (difference, low, high, p) if isinstance(end, float)]
+            if column is None or len(ends) < 4:
+                continue
+            value, *interval = (numeral(end, column) for end in ends[:3])
+            level = f"{100 * one.result.interval.level:g} %"
+            said.append(f"{plain(column.label)} {value} ({level} interval {' to '.join(interval)}; p = {ends[3]:.2g})")
+            names = f"{plain(str(record['one']))} less {plain(str(record['other']))}"
+            groups = count(int(record["groups"] or 0), "group")
+    return f"{names}: {', '.join(said)}; {groups}, paired permutation test." if said else ""
 
 
 def _alike(records: Sequence[Record]) -> str:
