@@ -6,7 +6,8 @@ from sklearn.metrics import accuracy_score, average_precision_score, balanced_ac
 
 from metaeval.api import evaluate_scores, pairs
 from metaeval.errors import UserError
-from metaeval.experiment.check_claim import BINARY, check_claim, claim_sentence, claim_sheet, read_claim
+from metaeval.experiment.check_claim import check_claim, claim_sentence, claim_sheet, read_claim
+from metaeval.stats.choices import BINARY
 
 
 @pytest.fixture(scope="module")
