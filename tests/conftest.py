@@ -9,6 +9,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import ExitStack
 from fnmatch import fnmatch
@@ -183,6 +184,29 @@ def ten_documents(tmp_path_factory):
     path = tmp_path_factory.mktemp("corpus") / "ten.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in chosen), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def store_of_mini(tmp_path_factory):
+    """A store with the scores of three metrics on the shipped corpus, as a run leaves it."""
+    import metaeval
+
+    folder = tmp_path_factory.mktemp("mini")
+    settings = {"interval": {"resamples": 0}, "controls": False}
+    metaeval.run(metrics=["overlap", "rouge", "bm25"], protocols=["correlation"], results=str(folder), **settings)
+    return folder / "scores.sqlite"
+
+
+@pytest.fixture(scope="session")
+def scored_folder(store_of_mini, tmp_path_factory):
+    """Make a results folder that holds that store: for tests of what is made of scores, not of scoring."""
+
+    def make(name):
+        folder = tmp_path_factory.mktemp(name)
+        shutil.copy(store_of_mini, folder)
+        return folder
+
+    return make
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory):
+def settings(scored_folder):
     """Quick settings on the shipped corpus, with one store for the module."""
-    return {**QUICK, "results": str(tmp_path_factory.mktemp("notebook"))}
+    return {**QUICK, "results": str(scored_folder("notebook"))}
 
 
 @pytest.fixture(scope="module")

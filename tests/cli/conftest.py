@@ -58,17 +58,6 @@ def cli(tmp_path, monkeypatch, capsys) -> Callable[..., Ended]:
     return run
 
 
-@pytest.fixture(scope="session")
-def store_of_mini(tmp_path_factory) -> Path:
-    """A store with the scores of three metrics on the shipped corpus, as a run leaves it."""
-    import metaeval
-
-    folder = tmp_path_factory.mktemp("mini")
-    settings = {"interval": {"resamples": 0}, "controls": False}
-    metaeval.run(metrics=["overlap", "rouge", "bm25"], protocols=["correlation"], results=str(folder), **settings)
-    return folder / "scores.sqlite"
-
-
 @pytest.fixture
 def scored(store_of_mini, tmp_path) -> None:
     """The results folder holds that store already: for tests of what is made of scores, not of scoring."""

@@ -46,9 +46,10 @@ def test_the_list_says_what_each_metric_needs(cli, no_network, monkeypatch):
     assert (ended.code, ended.err) == (0, "")
 
 
+@pytest.mark.usefixtures("scored")
 @pytest.mark.parametrize("command", [("metrics", "list"), ("data", "list"), ("results", "list")])
 def test_lists_fit_in_80_columns_and_lose_nothing(cli, monkeypatch, command):
-    cli("run", "-m", "overlap,rouge,bm25", "-p", "correlation", "--set", "interval.resamples=0", "-q")
+    cli("run", "-m", "overlap,rouge,bm25", "-p", "correlation", "--set", "controls=false", "-q")
     printed = {}
     for width in ("80", "400"):
         monkeypatch.setenv("COLUMNS", width)

@@ -5,6 +5,7 @@ It is installed, and every command knows what it brings by its declaration alone
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -34,9 +35,11 @@ SETTINGS = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20", "
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(store_of_mini, tmp_path_factory):
     """A folder to work in, with a file of answers, and the installed package in `site`."""
     folder = tmp_path_factory.mktemp("own")
+    (folder / "results").mkdir()
+    shutil.copy(store_of_mini, folder / "results")
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ANSWERS))
     files = {path.name: path.read_text() for path in OWN.glob("*.py")}
     files["my_metric.py"] = (

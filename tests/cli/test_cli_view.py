@@ -50,14 +50,14 @@ def open_page(chromium):
 
 
 @pytest.fixture(scope="module")
-def mini(tmp_path_factory):
+def mini(scored_folder):
     """The folder of a job on the shipped corpus, and its explorer."""
     from metaeval.config import load_run
     from metaeval.experiment.job_folder import find_job
     from metaeval.experiment.run import run, write_run
     from metaeval.experiment.viewing import View, write_view
 
-    folder = tmp_path_factory.mktemp("view")
+    folder = scored_folder("view")
     settings = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}, "results": folder}
     config = load_run(None, {**settings, "metrics": ["overlap", "rouge"]})
     write_run(config, run(config))

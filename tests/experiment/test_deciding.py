@@ -26,14 +26,14 @@ OPTIONS = {"folds": "5", "objective": "macro-f1"}
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory):
+def settings(scored_folder):
     return {
         "metrics": "overlap,rouge",
         "protocols": "decision",
         "controls": False,
         "evidence": {"rule": "touched"},  # the rule under which the numbers below were found
         "interval": {"resamples": 60},
-        "results": tmp_path_factory.mktemp("deciding"),
+        "results": scored_folder("deciding"),
     }
 
 

@@ -27,8 +27,8 @@ AXES = ("chunk.size=60,150", "pool=own,bm25:3", "evidence.rule=touched,complete"
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    return {"metrics": METRICS, "results": tmp_path_factory.mktemp("multiverse")}
+def settings(scored_folder):
+    return {"metrics": METRICS, "results": scored_folder("multiverse")}
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ CORRELATION = (registry.find("protocol", "correlation"), {})
 
 
 @pytest.fixture(scope="module")
-def panel(tmp_path_factory):
-    settings = {"metrics": "overlap,rouge,bm25", "interval": {"resamples": 20}, "results": tmp_path_factory.mktemp("t")}
+def panel(scored_folder):
+    settings = {"metrics": "overlap,rouge,bm25", "interval": {"resamples": 20}, "results": scored_folder("t")}
     return load_panel(load_run(None, settings), True)
 
 

@@ -53,12 +53,15 @@ def joined(servers):
     return ",".join(server.url for server in servers)
 
 
-def test_a_run_gives_the_same_bytes_from_one_server_from_two_and_from_three_of_which_one_dies(farm, fake, tmp_path):
+def test_a_run_gives_the_same_bytes_from_one_server_from_two_and_from_three_of_which_one_dies(
+    farm, fake, ten_documents, tmp_path
+):
     def rows(folder, *answers):
         servers = farm(*answers)
         given = {"base_url": [server.url for server in servers], "server": "judges", "backoff": 0.01, "timeout": 3}
         options = {"metric_options": {"llm-discrete": {**given, "replies": str(tmp_path / folder / "replies.sqlite")}}}
-        settings = {"metrics": ["llm-discrete"], "results": str(tmp_path / folder), **options, **QUICK}
+        data = {"dataset": "jsonl", "data": str(ten_documents)}
+        settings = {"metrics": ["llm-discrete"], "results": str(tmp_path / folder), **data, **options, **QUICK}
         (result,) = metaeval.run(**settings)
         completed = [server.completed for server in servers]
         assert all(completed)

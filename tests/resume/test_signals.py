@@ -127,7 +127,7 @@ def check_lives(life, argv, folder, kills, seed, stores):
 
 
 SCORES = ("scores.sqlite", "scores", ScoreStore)
-LEXICAL = ["run", "-m", "overlap,rouge,bm25"]
+LEXICAL = ["run", "-m", "overlap,bm25"]
 MINILM = ["run", "-m", "minilm-cosine"]
 
 
