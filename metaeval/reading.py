@@ -14,6 +14,7 @@ import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +58,9 @@ def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True,
     cannot hold, and more than `DEPTH` lists and objects in one another.
     """
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_int=_any_integer if long_integers else _integer,
-            parse_constant=float if constants else _no_constant,
-        )
+        if text.startswith("\ufeff"):
+            raise MalformedError("Unexpected UTF-8 BOM (decode using utf-8-sig)", 1)
+        value = _decoder(constants, long_integers).decode(text)
     except json.JSONDecodeError as error:
         raise MalformedError(error.msg, error.lineno) from error
     except RecursionError:
@@ -76,6 +74,15 @@ def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True,
             half = f"\\u{ord(error.object[error.start]):04x}"
             raise MalformedError(f"{half} is half of a character, and no text") from None
     return value
+
+
+@cache
+def _decoder(constants: bool, long_integers: bool) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_unique,
+        parse_int=_any_integer if long_integers else _integer,
+        parse_constant=float if constants else _no_constant,
+    )
 
 
 _TOO_DEEP = f"more than {DEPTH} lists and objects in one another"

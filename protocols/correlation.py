@@ -11,7 +11,7 @@ from metaeval.stats.bounds import attainable, extreme_scores, perfect
 from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
 from metaeval.stats.resampling import Draws, bootstrap, replicate
 from metaeval.stats.significance import steiger, williams
-from metaeval.stats.ties import midranks
+from metaeval.stats.ties import midranks, tie_blocks
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
@@ -135,8 +135,8 @@ def _one_level(judgements: Judgements) -> str:
 def _one_level_per_system(judgements: Judgements) -> str:
     if judgements.system is None:
         return _one_level(judgements)
-    pairs = np.unique(np.column_stack((judgements.system, judgements.gold)), axis=0)
-    same = len(pairs) == _systems(judgements)
+    level, n_levels = tie_blocks(judgements.gold)
+    same = np.unique(judgements.system * n_levels + level).size == _systems(judgements)
     return _one_level(judgements) or ("one gold level only within every system" if same else "")
 
 

@@ -269,9 +269,10 @@ def published_columns(rated: RatedSet) -> list[Column]:
     columns: list[Column] = []
     for metric, scores in rated.ratings.scores.items():
         given = {rating_id: score for rating_id, score in scores.items() if score is not None}
-        answers = [PairScore(given[row.id]) if row.id in given else _ABSENT for row in rated.ratings.rows]
+        per_row = [given.get(row.id) for row in rated.ratings.rows]
+        statuses = [Status.ABSENT if score is None else Status.OK for score in per_row]
         fields = {"metric": f"{metric}@published", "scores": f"sha256:{sha256_json(given)[:12]}"}
-        columns.append(column_of(metric, answers, fields))
+        columns.append(Column(metric, "metric", np.array(per_row, dtype=np.float64), statuses, fields))
     return columns
 
 

@@ -73,15 +73,15 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[Column], path: Path) -
         ratings = source.ratings
         head["job"] = {"data": f"{source.name}/{source.split}@{ratings.fingerprint[:12]}", "unit": "rating"}
         rows = ({"id": row.id, "group": row.group, "system": row.system, "rating": row.gold} for row in ratings.rows)
+    values = [(column.score + 0.0).tolist() for column in columns]  # -0.0 is 0.0
     with atomic_write(path) as file:
         file.write(_line(head))
         for number, row in sorted(enumerate(rows), key=lambda numbered: str(numbered[1]["id"])):
-            scores = [float(column.score[number]) + 0.0 for column in columns]  # -0.0 is 0.0
-            statuses = [column.statuses[number] for column in columns]
-            missing = {
-                name: str(status) for name, status in zip(names, statuses, strict=True) if status is not Status.OK
-            }
-            known = [None if status is not Status.OK else score for score, status in zip(scores, statuses, strict=True)]
+            known: list[float | None] = [column[number] for column in values]
+            missing = {}
+            for place, column in enumerate(columns):
+                if (status := column.statuses[number]) is not Status.OK:
+                    known[place], missing[column.name] = None, str(status)
             cut = {column.name: column.cut[number] for column in columns if number in column.cut}
             more = {**({"missing": missing} if missing else {}), **({"cut": cut} if cut else {})}
             file.write(_line({**row, "scores": known, **more}))

@@ -15,6 +15,7 @@ count nothing, so that at most k of either need placing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -54,6 +55,11 @@ class RankedPools:
     first: Ints
     last: Ints
     n_pools: int
+
+    @cached_property
+    def by_gold(self) -> Ints:
+        """The rows by pool, and in each from the highest gold down, (n,)."""
+        return np.lexsort((-self.gold, self.pool))
 
     def total(self, values: Floats) -> Floats:
         """Sum of `values` (n,), one per ranked row, over each pool; (n_pools,)."""
@@ -221,7 +227,8 @@ def ndcg(ranked: RankedPools, k: int, gains: Gains = "linear") -> Floats:
     up_to = discounts_up_to(k)
     last, before = np.minimum(ranked.last, k), np.minimum(ranked.first - 1, k)
     mean_discount = (up_to[last] - up_to[before]) / (ranked.last - ranked.first + 1)
-    return ratio(ranked.total(gain * mean_discount), ideal_dcg(gain, ranked.pool, ranked.rank, ranked.n_pools, k))
+    ideal = ideal_dcg(gain[ranked.by_gold], ranked.pool, ranked.rank, ranked.n_pools, k)
+    return ratio(ranked.total(gain * mean_discount), ideal)
 
 
 def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear") -> Floats:
@@ -257,11 +264,10 @@ def discounts_up_to(k: int) -> Floats:
     return np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))))
 
 
-def ideal_dcg(gain: Floats, pool: Ints, rank: Ints, n_pools: int, k: int) -> Floats:
-    """DCG@k of each pool in descending order of gain; (n_pools,). Rows (n,) sorted by pool, rank from 1 in each."""
+def ideal_dcg(best_first: Floats, pool: Ints, rank: Ints, n_pools: int, k: int) -> Floats:
+    """DCG@k of each pool; (n_pools,). Rows (n,) by pool, gains in descending order and ranks from 1 in each."""
     up_to = discounts_up_to(k)
     discount = up_to[np.minimum(rank, k)] - up_to[np.minimum(rank - 1, k)]
-    best_first = gain[np.lexsort((-gain, pool))]
     return np.asarray(np.bincount(pool, weights=best_first * discount, minlength=n_pools), dtype=np.float64)
 
 
@@ -276,7 +282,8 @@ def ndcg_range(score: Floats, gold: Floats, pool: Ints, k: int, gains: Gains = "
     everything = rank_pools(np.where(missing, 0.0, score), gold, pool)
     gain = level_gains(gold, gains)
     order = np.argsort(pool, kind="stable")
-    ideal = ideal_dcg(gain[order], everything.pool, everything.rank, everything.n_pools, k)
+    best_first = gain[order][np.lexsort((-gain[order], everything.pool))]
+    ideal = ideal_dcg(best_first, everything.pool, everything.rank, everything.n_pools, k)
     codes, index = np.unique(pool, return_inverse=True)
     worst = _least_dcg(score, gain, index, codes.size, k)
     # The highest DCG is the least one of the negated gains.

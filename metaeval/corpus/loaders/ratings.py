@@ -109,7 +109,7 @@ def _ratings(name: str, given: Sequence[_Given], dimension: str) -> Ratings:
                 continue
             if gold is None:
                 gold = sum(one.rating.votes.values()) / len(one.rating.votes)
-            rating = replace(one.rating, gold=gold)
+            rating = one.rating if gold is one.rating.gold else replace(one.rating, gold=gold)
             if several:
                 rating = replace(rating, id=f"{rating.id}#{side}", fields={**rating.fields, "dimension": side})
             rows.append(rating)
@@ -128,20 +128,20 @@ def _from_lines(path: Path) -> Iterator[_Given]:
         optional = {name: row.optional_text(name) for name in ("system", "subset", "text", "pair")}
         fields = row.row("fields") if row.fields.get("fields") is not None else None
         votes = row.row("votes") if row.fields.get("votes") is not None else None
-        rating = Rating(
-            row.identifier("id"),
-            row.identifier("group"),
-            0.0,
-            **optional,
-            fields={name: fields.identifier(name) for name in fields.fields} if fields else {},
-            votes={name: _number(votes, name) for name in votes.fields} if votes else {},
-        )
-        gold = row.fields.get("gold")
+        own, group, gold = row.identifier("id"), row.identifier("group"), row.fields.get("gold")
         if isinstance(gold, dict):
             dimensions = row.row("gold")
             numbers = {name: _number(dimensions, name) for name in dimensions.fields}
         else:
             numbers = {} if gold is None and votes else {"": _number(row, "gold")}
+        rating = Rating(
+            own,
+            group,
+            numbers.get("", 0.0),
+            **optional,
+            fields={name: fields.identifier(name) for name in fields.fields} if fields else {},
+            votes={name: _number(votes, name) for name in votes.fields} if votes else {},
+        )
         said = list(gold.values()) if isinstance(gold, dict) else [gold]
         yield _Given(rating, numbers, dict(_scores(row, graded)), any(isinstance(one, str) for one in said))
 
