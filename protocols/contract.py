@@ -93,7 +93,8 @@ class Outcome:
     """What a protocol returns: scored + unscored + sum(excluded) = total, in rows of its `Judgements`.
 
     `unscored_rows` are the numbers of the rows that lack a score and would have counted; `excluded` counts rows that
-    the protocol cannot use, scored or not, by reason. `warnings` are whole sentences. `ceilings` holds, for each
+    the protocol cannot use, scored or not, by reason. `warnings` are whole sentences, and `notes` clauses on how the
+    metric's values were made. `ceilings` holds, for each
     measure that ties in the gold hold below 1, what a perfect metric of each kind reaches on this gold. `replicates`
     are what the estimates and their intervals are made of, without resamples where the method draws none; `influence`
     holds each measure's influence values where the method reads them.
@@ -105,6 +106,7 @@ class Outcome:
     unscored_rows: tuple[int, ...]
     excluded: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     ceilings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     replicates: Replicates = field(default_factory=dict, compare=False, repr=False)
     influence: Influences = field(default_factory=dict, compare=False, repr=False)

@@ -1,4 +1,4 @@
-"""How well a metric decides between the three levels, by thresholds chosen on other rows than those it is judged by.
+"""How well a metric decides between the gold's levels, by thresholds chosen on other rows than those it is judged by.
 
 Beyond the base paper. Thresholds are learnt by nested cross-validation that never splits a group; every row is decided
 by thresholds from other folds. What is resampled and compared are those decisions.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -35,17 +36,19 @@ MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Macro-F1, balanced accuracy, quadratic weighted kappa and accuracy of out-of-fold three-way decisions.
+    """Macro-F1, balanced accuracy, quadratic weighted kappa and accuracy of out-of-fold decisions.
 
-    options: folds, and the objective that thresholds maximise. Undefined, with a note, where a level has no scored
-    row or there are fewer groups than folds. Raises ValueError on an infinite score or a level not finite.
+    They are between the levels that the gold has, three or two. options: folds, and the objective that thresholds
+    maximise. Undefined, with a note, where a level has no scored row or there are fewer groups than folds. Raises
+    ValueError on an infinite score or a level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     known, missing = np.isin(judgements.gold, list(LEVELS)), np.isnan(judgements.score)
     used = judgements.rows(known & ~missing)
     groups = np.unique(used.group).size
-    qualities = {key: Qualities(groups, _why_undefined(used, options) or "undefined") for key in MEASURES}
-    decided = decide(used, options)
+    why = _why_undefined(used, options, _levels(judgements))
+    qualities = {key: Qualities(groups, why or "undefined") for key in MEASURES}
+    decided = used.rows(np.zeros(used.gold.size, dtype=np.bool_)) if why else decide(used, options)
     run = partial(replicates, decided, n_groups, options=options, keys=MEASURES)
     return outcome(
         *(judgements, used, known & missing, run, qualities, n_groups, resampling),
@@ -63,24 +66,26 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
     """The rows on the three levels, the level decided out of fold for each in place of its score.
 
-    No rows where nothing can be decided: a level is missing, or there are fewer groups than folds. Every row must
-    have a score.
+    It is one of those that the gold of the rows has. No rows where nothing can be decided: there is one level, or there
+    are fewer groups than folds. Every row must have a score.
     """
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
-    if _why_undefined(rows, options):
+    levels = _levels(rows)
+    if _why_undefined(rows, options, levels):
         return rows.rows(np.zeros(rows.gold.size, dtype=np.bool_))
     objective: Objective = "balanced-accuracy" if options.get("objective") == "balanced-accuracy" else "macro-f1"
-    predicted, _ = nested_decisions(
-        rows.score, rows.gold.astype(np.int64), rows.group, folds=_folds(options), objective=objective
-    )
-    return rows.with_score(predicted.astype(np.float64))
+    gold, number = np.searchsorted(levels, rows.gold), _number(levels)
+    predicted, _ = nested_decisions(rows.score, gold, rows.group, _folds(options), 0, objective, number)
+    return rows.with_score(levels[predicted])
 
 
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
     """The measures of decisions (`rows.score` holds levels) under every weighting."""
-    counts = decision_counts(rows.score.astype(np.int64), rows.gold.astype(np.int64), rows.group, n_groups)
+    levels = _levels(rows)
+    decided, gold = (np.searchsorted(levels, values) for values in (rows.score, rows.gold))
+    counts = decision_counts(decided, gold, rows.group, n_groups, _number(levels))
     return {key: replicate(resampled(counts, MEASURES[key]), draws) for key in keys}
 
 
@@ -88,19 +93,30 @@ def _folds(options: Mapping[str, str]) -> int:
     return int(options.get("folds", "5"))
 
 
-def _absent(judgements: Judgements) -> str:
-    return " or ".join(name for level, name in LEVELS.items() if not (judgements.gold == level).any())
+def _levels(judgements: Judgements) -> Floats:
+    """The levels that the gold has, ascending; all three where it has fewer than two."""
+    found = np.array(sorted(level for level in LEVELS if (judgements.gold == level).any()))
+    return found if found.size > 1 else np.array(sorted(LEVELS), dtype=np.float64)
+
+
+def _number(levels: Floats) -> Literal[2, 3]:
+    return 2 if levels.size == 2 else 3
+
+
+def _absent(judgements: Judgements, levels: Floats) -> str:
+    names = {level: name for level, name in LEVELS.items() if level in levels}
+    return " or ".join(name for level, name in names.items() if not (judgements.gold == level).any())
 
 
 def _blind(judgements: Judgements) -> str:
-    absent = _absent(judgements)
+    absent = _absent(judgements, _levels(judgements))
     return f"no row is {absent}" if absent else ""
 
 
-def _why_undefined(used: Judgements, options: Mapping[str, str]) -> str:
+def _why_undefined(used: Judgements, options: Mapping[str, str], levels: Floats) -> str:
     if not used.score.size:
         return NO_SCORES
-    absent = _absent(used)
+    absent = _absent(used, levels)
     if absent:
         return f"no scored {absent} pairs"
     groups = np.unique(used.group).size
@@ -111,11 +127,11 @@ _measure = partial(Measure, blind=_blind)
 
 PROTOCOL = Protocol(
     name="decision",
-    title="Three-way decisions, thresholds cross-validated",
+    title="Decisions between levels, thresholds cross-validated",
     about="how good the level is that the score is cut into, at thresholds from other groups of rows",
     measures=(
-        _measure("macro_f1", "Macro-F1", about="mean of the F1 of the three levels"),
-        _measure("balanced_accuracy", "Balanced accuracy", about="mean of the recall of the three levels"),
+        _measure("macro_f1", "Macro-F1", about="mean of the F1 of the levels"),
+        _measure("balanced_accuracy", "Balanced accuracy", about="mean of the recall of the levels"),
         _measure("kappa", "Quadratic kappa", about="Cohen's kappa with quadratic weights"),
         _measure("accuracy", "Accuracy", about="share of rows whose level is decided rightly"),
     ),

@@ -13,6 +13,7 @@ from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, replicate, value
 from metaeval.stats.text_pairs import (
     MOST_PAIRS,
+    TextPairs,
     accuracy_of_pools,
     calibrated_tie,
     consistent,
@@ -25,6 +26,7 @@ from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outco
 KEYS = ("consistency", "pairwise")
 TIED = {"lost": 0.0, "half": 0.5}
 ALONE = "alone in its input"
+TIES = "scores less than {} apart are tied in pairwise accuracy: the margin that is best for the metric on these rows"
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
@@ -40,71 +42,83 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     alone = _alone(judgements)
     missing = np.isnan(judgements.score) & ~alone
     used = judgements.rows(~missing & ~alone)
-    decided = decide(used, options)
     undefined = NO_SCORES if not used.score.size else _crowded(used)
+    pairs = _pairs(used)
+    tie = calibrated_tie(used.score, used.gold, pairs)
+    values = _values(used.with_score(used.score / tie), pairs, options)
     qualities = {
-        "consistency": Qualities(_groups(used, "consistency"), undefined or "no scored pair of unlike gold"),
-        "pairwise": Qualities(_groups(used, "pairwise"), undefined or "no scored pair"),
+        "consistency": Qualities(_groups(values["consistency"]), undefined or "no scored pair of unlike gold"),
+        "pairwise": Qualities(_groups(values["pairwise"]), undefined or "no scored pair"),
     }
     if missing.any() and not undefined:
         bounds = _bounds(judgements, n_groups, options)
         qualities["consistency"] = replace(qualities["consistency"], bounds=bounds)
-    return outcome(
-        *(judgements, used, missing, partial(replicates, decided, n_groups, options=options, keys=KEYS)),
-        *(qualities, n_groups, resampling),
+    found = outcome(
+        *(judgements, used, missing, partial(_replicated, values, n_groups), qualities, n_groups, resampling),
         excluded={ALONE: int(alone.sum())},
-        influence=partial(influence, decided, n_groups, options, KEYS),
+        influence=partial(_moved, values, n_groups),
     )
+    known = found.estimates["pairwise"].value is not None
+    return replace(found, notes=(TIES.format(f"{tie:.3g}"),)) if known else found
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
     """The rows with scores in units of the difference below which they tie, which then is 1."""
-    if _crowded(rows):
-        return rows
-    return rows.with_score(rows.score / calibrated_tie(rows.score, rows.gold, text_pairs(rows.pool)))
+    return rows.with_score(rows.score / calibrated_tie(rows.score, rows.gold, _pairs(rows)))
 
 
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
     """The measures under every weighting, of rows that `decide` gave."""
-    found = {}
-    for key in keys:
-        values, group = _values(rows, key, options)
-        found[key] = replicate(pool_mean(values, group, n_groups), draws)
-    return found
+    found = _replicated(_values(rows, _pairs(rows), options), n_groups, draws)
+    return {key: found[key] for key in keys}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """What each group contributes to the measures, of rows that `decide` gave."""
+    found = _moved(_values(rows, _pairs(rows), options), n_groups)
+    return {key: found[key] for key in keys}
+
+
+Averaged = tuple[Floats, Ints]
+"""What a measure is the mean of, of each pair or pool (NaN: it does not count), and their groups."""
+
+
+def _replicated(values: Mapping[str, Averaged], n_groups: int, draws: Draws) -> Replicates:
+    return {key: replicate(pool_mean(*one, n_groups), draws) for key, one in values.items()}
+
+
+def _moved(values: Mapping[str, Averaged], n_groups: int) -> Influences:
     found: Influences = {}
-    for key in keys:
-        values, group = _values(rows, key, options)
-        run = partial(replicates, rows, n_groups, options=options, keys=[key])
-        found = {**found, **jackknifed(run, group[~np.isnan(values)], n_groups, lambda _: (0.0, 1.0))}
+    for key, averaged in values.items():
+        told, group = averaged
+        run = partial(_replicated, {key: averaged}, n_groups)
+        found = {**found, **jackknifed(run, group[~np.isnan(told)], n_groups, lambda _: (0.0, 1.0))}
     return found
 
 
-def _values(rows: Judgements, key: str, options: Mapping[str, str]) -> tuple[Floats, Ints]:
-    """What a measure is the mean of, of each pair or pool, and their groups."""
-    if _crowded(rows):
-        return np.empty(0), np.empty(0, dtype=np.int64)
-    pairs = text_pairs(rows.pool)
-    if key == "consistency":
-        return consistent(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")]), rows.group[pairs.one]
+def _pairs(rows: Judgements) -> TextPairs:
+    """The pairs of rows of one pool; none where they are too many."""
+    return text_pairs(rows.pool if not _crowded(rows) else rows.pool[:0])
+
+
+def _values(rows: Judgements, pairs: TextPairs, options: Mapping[str, str]) -> dict[str, Averaged]:
     _, first = np.unique(pairs.pool, return_index=True)
-    return accuracy_of_pools(rows.score, rows.gold, pairs, 1.0), rows.group[pairs.one[first]]
+    told = consistent(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")])
+    agreed = accuracy_of_pools(rows.score, rows.gold, pairs, 1.0)
+    return {"consistency": (told, rows.group[pairs.one]), "pairwise": (agreed, rows.group[pairs.one[first]])}
 
 
-def _groups(rows: Judgements, key: str) -> int:
-    values, group = _values(rows, key, {})
+def _groups(averaged: Averaged) -> int:
+    values, group = averaged
     return int(np.unique(group[~np.isnan(values)]).size)
 
 
 def _bounds(judgements: Judgements, n_groups: int, options: Mapping[str, str]) -> tuple[float, float] | None:
     """Consistency with every pair of an unscored row lost, and won."""
-    values, group = _values(judgements, "consistency", options)
-    pairs = text_pairs(judgements.pool)
+    pairs = _pairs(judgements)
+    values, group = _values(judgements, pairs, options)["consistency"]
     open_ = np.isnan(judgements.score[pairs.one] + judgements.score[pairs.other]) & ~np.isnan(values)
     if not (~np.isnan(values)).any():
         return None

@@ -356,6 +356,10 @@ def _notes(found: Mapping[str, Certificate], lacking: Mapping[str, str], config:
     notes = (
         Note("model", MODEL),
         Note(
+            "alike",
+            "correlation of the scores of two rows of one group and level; 0: rows tell as much as if drawn alone",
+        ),
+        Note(
             "holds",
             f"share of simulated intervals that hold the mean of all samples, aimed at {config.interval.level:g}"
             "; ± one Monte Carlo error",

@@ -71,7 +71,10 @@ def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
     frame = frame_of(panel, protocol)
     absent = [name for level, name in enumerate(LEVELS) if not (frame.gold == level).any()]
     if absent:
-        raise UserError(f"Decisions are between full, partial and none; {frame.name} has no {' and no '.join(absent)}.")
+        raise UserError(
+            f"These tables are of full, partial and none; {frame.name} has no {' and no '.join(absent)}. "
+            "'metaeval run -p decision' decides between two levels too."
+        )
     return frame, (protocol, options)
 
 

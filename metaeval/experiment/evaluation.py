@@ -236,6 +236,7 @@ def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, ob
         statuses=dict(sorted(statuses.items())),
         ledger=column.ledger,
         warnings=[*(frame.warnings if column.kind == "metric" else ()), *column.warnings, *outcome.warnings],
+        notes=list(outcome.notes),
         signature=signature({**frame.fields, **column.fields, **signed}),
     )
 

@@ -94,7 +94,7 @@ CONTROLS = "controls"
 
 READING = (
     *("ceiling", "perfect metric", "perfect detector", "published", "significance", "paper", "blank", "reading"),
-    *("finding", "warnings"),
+    *("finding", "notes", "warnings"),
 )
 """Labels of the footer's notes without which cells cannot be read; the others say how the numbers were made."""
 

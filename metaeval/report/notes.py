@@ -19,6 +19,7 @@ def footer(result: Result) -> tuple[Note, ...]:
     rows = in_blocks(result.rows)
     said = _grouped((warning, row) for row in rows for warning in row.warnings)
     ceiling, published = aside_notes(result)
+    notes_of = _grouped((note, row) for row in rows for note in row.notes)
     warnings = tuple(("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in said.items())
     notes = (
         Note("data", _data(result.data)),
@@ -36,6 +37,7 @@ def footer(result: Result) -> tuple[Note, ...]:
         Note("truncation", "", _truncation(rows, plural(result.unit))),
         Note("left out", _counts(result.data.dropped)),
         Note("evidence", _counts(result.data.evidence)),
+        Note("notes", "", tuple((", ".join(names), text) for text, names in notes_of.items())),
         Note("warnings", "", warnings),
     )
     return tuple(note for note in notes if note.text or note.items)

@@ -70,6 +70,7 @@ class Row(_Strict):
     scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `not_above` lists, for
     each measure, the controls that this metric was not shown to be above (`Significance.controls`). `ledger` is None
     for controls and imported scores. `clusters` holds the row's significance cluster for each measure, 1 the best.
+    `notes`: how the row's values were made, beyond the settings.
     """
 
     metric: str
@@ -84,6 +85,7 @@ class Row(_Strict):
     not_above: dict[str, list[str]] = Field(default_factory=dict)
     clusters: dict[str, int] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
     signature: str
 
     @model_validator(mode="after")
@@ -270,7 +272,11 @@ class Result(_Strict):
 
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""
-    data = result.model_dump(mode="json", by_alias=True, exclude=None if result.certificate else {"certificate"})
+    # What no protocol had anything to say of is left out.
+    empty: dict[str, Any] = {} if result.certificate else {"certificate": True}
+    if not any(row.notes for row in result.rows):
+        empty["rows"] = {"__all__": {"notes"}}
+    data = result.model_dump(mode="json", by_alias=True, exclude=empty)
     write_text(path, json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
 
 

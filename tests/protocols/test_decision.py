@@ -51,6 +51,19 @@ def test_agrees_with_scikit_learn_on_the_decisions(options: dict[str, str]) -> N
         assert outcome.estimates[key].value == pytest.approx(official(given.gold, decided.score), abs=1e-12)
 
 
+@pytest.mark.parametrize("levels", [(0.0, 2.0), (1.0, 2.0)])
+def test_gold_of_two_levels_is_decided_between_them(levels: tuple[float, float]) -> None:
+    given = sample()
+    given = given.rows(np.isin(given.gold, levels))
+    decided, outcome = decide(given, {}), evaluate(given, POINT, {})
+    assert set(decided.score) == set(levels)
+    for key, official in OFFICIAL.items():
+        assert outcome.estimates[key].value == pytest.approx(official(given.gold, decided.score), abs=1e-12)
+    # A level that the gold has and no scored row is missing, and is not left out.
+    silent = given.with_score(np.where(given.gold == levels[0], np.nan, given.score))
+    check_undefined(evaluate(silent, POINT, {}), f"no scored {'NONE' if levels[0] == 0 else 'PARTIAL'} pairs")
+
+
 def test_options_reach_the_decisions() -> None:
     given = sample()
     found = [
@@ -159,7 +172,7 @@ def test_a_comparison_leaves_out_what_the_table_leaves_out(stray: float) -> None
 def test_a_comparison_of_what_cannot_be_decided_says_so(lost: str) -> None:
     given = sample()
     if lost == "level":
-        given = dataclasses.replace(given, gold=np.where(given.gold == 1, 0.0, given.gold))
+        given = dataclasses.replace(given, gold=np.zeros(given.gold.size))
     else:
         given = given.with_group(given.group % 3)
     other = given.with_score(np.where(np.arange(240) < 20, np.nan, -given.score))

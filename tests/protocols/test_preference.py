@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.stats.text_pairs import accuracy_of_pools, calibrated_tie, text_pairs
 from protocols.contract import Judgements, Resampling
-from protocols.preference import PROTOCOL
+from protocols.preference import PROTOCOL, TIES
 
 
 def rows(score, gold, pool):
@@ -26,6 +26,16 @@ def written_out(score, gold, pool, tie):
         ]
         shares += [np.mean(agree)] if pairs else []
     return np.mean(shares)
+
+
+def test_the_calibrated_margin_is_said():
+    # Scores 0, 2, 6, 8 with one better text: best is that the first three tie, 6 apart at most, and the last does not.
+    given = rows([0, 2, 6, 8], [1, 1, 1, 4], [0, 0, 0, 0])
+    found = PROTOCOL.evaluate(given, Resampling(0), {})
+    margin = calibrated_tie(given.score, given.gold, text_pairs(given.pool))
+    assert 4 < margin <= 6
+    assert found.notes == (TIES.format(f"{margin:.3g}"),)
+    assert PROTOCOL.evaluate(given.rows(given.gold > 3), Resampling(0), {}).notes == ()
 
 
 def best_written_out(score, gold, pool):
