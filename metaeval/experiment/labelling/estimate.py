@@ -14,6 +14,7 @@ from metaeval.experiment.labelling.scores import Scored, data_of, filled, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json
 from metaeval.labelling.claims import TITLES
+from metaeval.labelling.estimation import aligned_parts, estimated, wald
 from metaeval.labelling.items import Items, items_of
 from metaeval.labelling.labels import Labels, agreement, check_sample, judged, labels_of
 from metaeval.labelling.measures import LABELS, RECALL, Rows, citation_rows, claim_rows
@@ -22,7 +23,7 @@ from metaeval.report.grid import plain
 from metaeval.report.notebook import Recorded
 from metaeval.report.sheet import Record, Scalar
 from metaeval.signature import signature, versions
-from metaeval.stats.prediction_powered import Estimand, Share, difference, labels_saved, ppi_mean, share, with_zeros
+from metaeval.stats.prediction_powered import Estimand, Share, difference, labels_saved
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def estimate(
             check_sample(items, found, {column.name: sides[-1].score})
     three = any(side.labels.three for side in sides)
     rows = [claim_rows(side) if side.items.claims else citation_rows(side, three) for side in sides]
-    shares = [{name: _both(one, of, level) for name, one in own.items()} for own in rows]
+    shares = [{name: estimated(one, of, level) for name, one in own.items()} for own in rows]
     every = [
         _estimate(side, name, own[name], *pair, of, level)
         for side, own, made in zip(sides, rows, shares, strict=True)
@@ -134,7 +135,7 @@ def estimate(
     differences = []
     if len(sides) == 2:
         for name in shares[0].keys() & shares[1].keys():
-            aligned = _aligned(sides, [made[name] for made in shares], of)
+            aligned = aligned_parts(sides, [made[name] for made in shares], of)
             differences.append(_difference(sides, name, aligned, level))
         differences.sort(key=lambda one: list(LABELS).index(one.measure))
     return Estimates(tuple(every), tuple(differences), _data(sides), *_said(sides, of, level, rows))
@@ -172,19 +173,6 @@ def _parts(labels: Labels) -> tuple[Mapping[str, Any], ...]:
     return labels.levels, labels.probability, labels.stratum
 
 
-def _both(rows: Rows, estimand: Estimand, level: float) -> tuple[Share, Share]:
-    given = rows.label, rows.score, rows.sample, rows.cluster, estimand, level
-    try:
-        found = share(*given, size=rows.size), share(*given, use_scores=False, size=rows.size)
-    except ValueError as error:
-        raise UserError(f"Too few labels: {error}.") from error
-    if rows.settled is None or not rows.settled.any():
-        return found
-    asked = np.bincount(rows.cluster, rows.size, rows.settled.size).astype(np.float64)
-    one, alone = (with_zeros(each, asked, rows.settled, estimand, level) for each in found)
-    return one, alone
-
-
 def _estimate(
     side: Scored, name: str, rows: Rows, found: Share, alone: Share, estimand: Estimand, level: float
 ) -> Estimate:
@@ -202,44 +190,8 @@ def _estimate(
         saved=labels_saved(rows.label.size, found, alone, rows.score.size if estimand == "set" else None),
         labels=int(rows.label.size),
         items=int(rows.score.size),
-        wald=_wald(rows, level) if independent else None,
+        wald=wald(rows, level) if independent else None,
     )
-
-
-def _wald(rows: Rows, level: float) -> tuple[float, float, float] | None:
-    """PPI++ as ppi-python computes it, with scores moved into 0 .. 1; None where every item is labelled."""
-    rest = np.ones(rows.score.size, dtype=bool)
-    rest[rows.sample.rows] = False
-    spread = np.ptp(rows.score)
-    if not rest.any() or spread == 0:
-        return None
-    guess = (rows.score - rows.score.min()) / spread
-    if np.corrcoef(guess[rows.sample.rows], rows.label)[0, 1] < 0 if np.ptp(rows.label) > 0 else False:
-        guess = 1 - guess
-    found = ppi_mean(rows.label, guess[rows.sample.rows], guess[rest], 1 / rows.sample.probability, level=level)
-    return found.value, found.low, found.high
-
-
-def _aligned(sides: Sequence[Scored], found: Sequence[tuple[Share, Share]], estimand: Estimand) -> list[list[Share]]:
-    """Both files' shares with parts under common codes: answers to one question are drawn, and err, together.
-
-    Where items were drawn apart in each file, no unit of the one is a unit of the other.
-    """
-    apart = estimand == "set" and any(side.judged.unit == "item" for side in sides)
-    names = [side.items.clusters for side in sides]
-    common = {name: number for number, name in enumerate(sorted({*names[0], *names[1]}))}
-    aligned = []
-    for number, (own, pair) in enumerate(zip(names, found, strict=True)):
-        made = []
-        for one in pair:
-            if apart:
-                parts = np.pad(one.parts, (number * found[0][0].parts.size, 0))
-            else:
-                parts = np.zeros(len(common))
-                parts[[common[name] for name in own[: one.parts.size]]] = one.parts
-            made.append(replace(one, parts=parts))
-        aligned.append(made)
-    return aligned
 
 
 def _difference(sides: Sequence[Scored], name: str, pairs: Sequence[Sequence[Share]], level: float) -> Estimate:
