@@ -164,6 +164,14 @@ def punkt_data(monkeypatch):
     return folder
 
 
+@pytest.fixture(autouse=True, scope="module")
+def not_the_users_cache(tmp_path_factory):
+    """Nothing is read from the user's cache or left there: each model of a test would stay in its list of hashes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("METAEVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def own_environment(monkeypatch, tmp_path):
     """No key, no proxy, a cache of its own: nothing of the user's is read or written."""

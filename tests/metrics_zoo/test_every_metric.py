@@ -15,14 +15,6 @@ SERVED = f"{sys.executable} -m metaeval metrics serve overlap"
 HERE = Path(__file__).parent
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    """No reply of an earlier run is served."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("METAEVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(scope="module")
 def options(request, load_module, tmp_path_factory):
     """Options by metric: tiny models for the published ones, a judge on loopback that counts shared words."""
