@@ -16,6 +16,7 @@ from metaeval.config import ExecutorConfig
 from metaeval.errors import UserError
 from metaeval.files import sha256_json, write_text
 from metaeval.reading import read_object, read_text
+from metaeval.scoring.backends.models import pick_device
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import Context, Done, Execute, Task
 
@@ -41,7 +42,8 @@ def tokens_of(sources: Iterable[str], statements: Iterable[str]) -> int:
 
 def device_of(metric: Metric) -> str:
     """The model of the device that a metric computes on, in words."""
-    device = str(getattr(metric, "device", "cpu"))
+    asked = getattr(metric.options, "device", "cpu")
+    device = asked if asked == "cpu" else pick_device(asked)
     if device.startswith("cuda"):
         import torch
 

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 from transformers import masking_utils  # noqa: E402
 
 from metaeval.experiment.metrics import load_metric  # noqa: E402
+from metaeval.experiment.pace import device_of  # noqa: E402
 from metaeval.scoring.engine import context_of  # noqa: E402
 from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options  # noqa: E402
 
@@ -75,6 +76,7 @@ def taken(monkeypatch):
 def test_a_device_is_asked_for_results_alone(names, options, looked, taken):
     config = chosen(names, {name: {**own, "device": "meta"} for name, own in options.items()}, batch_tokens=4096)
     metric = load_metric(names[0], config)
+    assert device_of(metric).startswith("meta: ")
     sources, statements = zip(*PAIRS, strict=True)
     context = context_of(PAIRS)
     metric.prepare(context.sources, context.statements)
