@@ -92,11 +92,15 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     corpus = metaeval.data.convert("mini", tmp_path / "mini.jsonl")
     assert metaeval.data.validate(tmp_path / "mini.jsonl") == []
     assert metaeval.data.verify("wice", tmp_path)[0]["status"] == "missing"
-    assert metaeval.data.audit("mini", [100]).data.name == corpus.name
+    audit, verified = metaeval.data.audit("mini", [100]), metaeval.metrics.verify("overlap")
+    assert audit.data.name == corpus.name
+    assert is_html(audit._repr_html_())
+    assert (verified.agrees, repr(verified)) == (True, "<Verified: overlap agrees, 13 pairs>")
+    assert len(repr(audit)) < 4000
+    assert len(repr(metaeval.metrics.doctor())) < 200
 
     assert {"overlap", "worker"} <= set(metaeval.metrics.list().to_frame().name)
     assert dict(metaeval.metrics.show("overlap", content_only=False))["state"] == "ready"
-    assert metaeval.metrics.verify("overlap").agrees
 
     latex, text = (metaeval.table(ran[0], form) for form in ("latex", "terminal"))
     assert "overlap &" in latex

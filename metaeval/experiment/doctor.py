@@ -206,6 +206,11 @@ class Diagnosis:
     metrics: list[MetricCheck]
     traps: list[TrapHere]
 
+    def __repr__(self) -> str:
+        ready = sum(one.state == State.READY for one in self.metrics)
+        counted = f"{ready} of {len(self.metrics)} metrics ready"
+        return f"<Diagnosis: metaeval {self.metaeval} on Python {self.python}, {counted}>"
+
 
 def examine() -> Diagnosis:
     """Look at the machine and every registered metric. Downloads nothing; torch is imported to see its devices."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, plain, share
-from metaeval.report.html_report import Picture, Section, page_of
+from metaeval.report.html_report import Picture, Section, page_of, table_of
 from metaeval.report.markdown import escape
 from metaeval.report.measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
@@ -110,6 +110,12 @@ class Audit:
     giveaways: Sequence[Giveaway]
     duplicates: Duplicates
     votes: Votes | None
+
+    def __repr__(self) -> str:
+        return "\n".join([f"<Audit of {self.data.name}, {self.data.split}>", *findings(self)])
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<div>{table_of(grid)}</div>" for grid in grids(self))
 
 
 def as_json(found: Audit) -> str:

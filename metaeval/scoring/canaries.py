@@ -115,6 +115,10 @@ class Verified:
     single: list[PairScore] | None
     published: list[tuple[Published, float | None]]
 
+    def __repr__(self) -> str:
+        verdict = "agrees" if self.agrees else "does NOT agree"
+        return f"<Verified: {self.metric.card.name} {verdict}, {len(self.batched)} pairs>"
+
     @property
     def batch_difference(self) -> float | None:
         """The largest difference of a pair in a batch from the same pair alone; infinite where one has no score."""
