@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from metaeval.citation.table import Line, claims_of, counts, unjudged
+from metaeval.citation.table import Line, claims_of, counts, sentence_rows, unjudged
 
 LINES = [
     Line(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=2, start=4, end=7, joint=True,
@@ -41,3 +41,13 @@ def test_marks_behind_the_full_stop_are_told_by_the_sentences_that_open_on_them(
     # The two numbers of one bracket, "[1, 4]", open one sentence.
     table = [opening, dataclasses.replace(opening, citation=4), other]
     assert counts(table)["sentences that open on a mark"] == 1
+
+
+def test_a_sentence_counts_what_holds_and_what_was_not_judged():
+    keys = ("answer", "sentence", "claims", "claims_supported", "claims_unjudged")
+    keys += ("citations", "citations_precise", "citations_unjudged")
+    assert [tuple(row[key] for key in keys) for row in sentence_rows(LINES)] == [
+        ("a", 1, 1, 1, 0, 2, 1, 0),
+        ("a", 2, 1, 0, 0, 0, 0, 0),
+        ("b", 1, 1, 0, 1, 1, 0, 1),
+    ]

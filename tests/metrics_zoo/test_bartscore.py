@@ -211,6 +211,13 @@ def test_each_source_is_encoded_once_and_nothing_is_padded(tiny):
     assert ours.texts.calls == 11
 
 
+def test_parts_hold_up_to_the_budget_and_a_larger_item_alone():
+    pytest.importorskip("torch", reason="needs the extra 'models'")
+    from metaeval.scoring.backends.likelihood import _parts
+
+    assert list(_parts([3, 3, 5, 9, 1, 2], lambda item: item, 6)) == [[3, 3], [5], [9], [1, 2]]
+
+
 def test_a_source_of_more_statements_than_a_batch_holds_is_still_encoded_once(tiny):
     pairs = [(TRIAL, f"Statement {number} of many.") for number in range(40)]
     folder = tiny.folder("bart")

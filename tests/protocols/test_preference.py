@@ -72,6 +72,10 @@ def test_ties_are_calibrated_as_in_the_official_examples(metric, human, best, lo
     assert found == pytest.approx(best, abs=1e-12)
 
 
+def test_without_a_pair_any_difference_would_do_and_the_tie_is_1():
+    assert calibrated_tie(np.array([0.3, 0.7]), np.array([1.0, 2.0]), text_pairs(np.array([0, 1]))) == 1
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_pairwise_accuracy_is_the_best_of_all_thresholds(seed):
     rng = np.random.default_rng(seed)

@@ -34,6 +34,14 @@ def test_answers_come_back_to_the_last_bit(store):
     assert store.find(ONE, KEYS) == answers
 
 
+@pytest.mark.parametrize("bad", [(float("inf"), "ok", 3, 0), (None, "ok", 3, 0), (0.5, "lost", 3, 0)])
+def test_a_row_that_no_metric_can_have_answered_adds_nothing(store, bad):
+    with pytest.raises(ValueError, match="no metric can have answered"):
+        store.add(ONE, [(KEYS[0], 0.5, "ok", 3, 0), (KEYS[1], *bad)])
+    assert store.find(ONE, KEYS) == {}
+    assert store.add(ONE, [(KEYS[0], 0.5, "ok", 3, 0)]) == 1
+
+
 def test_another_identity_finds_nothing(store):
     store.put(ONE, [(KEYS[0], PairScore(0.5))])
     assert store.find(TWO, KEYS) == {}

@@ -145,6 +145,13 @@ def test_one_unit_is_refused():
         share(np.ones(3), np.zeros(9), sample, np.zeros(9, dtype=np.int64))
 
 
+def test_two_units_are_enough():
+    # 2 of 8 items, of which one is 1: one degree of freedom, whose t quantile leaves nothing out but the ends.
+    found = share(np.array([1.0, 0]), np.zeros(8), every(2, 8), np.arange(8))
+    assert found.df == 1
+    assert 0 < found.low < 0.5 < found.high < 1
+
+
 def test_labels_saved_stop_at_the_set():
     alone, found = (Share(0.5, 0, 1, variance, 0, 9, np.zeros(1)) for variance in (0.04, 0.01))
     assert labels_saved(50, found, alone) == pytest.approx(150)  # a quarter of the variance: 200 labels

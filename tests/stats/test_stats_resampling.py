@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from metaeval.stats import resampling as draws_module
-from metaeval.stats.arrays import column_sum, ratio
+from metaeval.stats.arrays import column_sum, group_ends, ratio, varies, varies_without
 from metaeval.stats.classification import roc_auc
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import (
@@ -40,6 +40,15 @@ def test_a_resample_draws_as_many_groups_as_there_are() -> None:
     assert (weights.sum(axis=1) == 50).all()
     # A group is left out with chance (1 - 1/50)**50 = .364; 10,000 draws give a standard error below .005.
     assert np.mean(weights[1:] == 0) == pytest.approx(0.364, abs=0.02)
+
+
+@pytest.mark.parametrize("values", [[1, 2, 2, 2], [2, 2, 2, 1], [1, 1, 1, 1], [2, 1, 2, 2], [2, 2, 3, 2], [1, 2, 2, 3]])
+def test_without_a_group_the_rest_varies_or_does_not(values: list[float]) -> None:
+    # The first and last row are groups of their own, those between them one group.
+    ends = group_ends(np.array(values, dtype=float), np.array([0, 1, 1, 2]), 3)
+    rest = [values[1:], [values[0], values[3]], values[:3]]
+    assert varies_without(ends).tolist() == [len(set(some)) > 1 for some in rest]
+    assert varies(ends, ~np.eye(3, dtype=bool)).tolist() == varies_without(ends).tolist()
 
 
 def test_draws_depend_on_groups_number_and_seed_alone() -> None:
