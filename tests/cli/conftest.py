@@ -38,6 +38,18 @@ def one_command_tree():
         yield
 
 
+@pytest.fixture(autouse=True)
+def svg_alone(monkeypatch):
+    """Figures are written as SVG alone; one function writes them all. See `every_format`."""
+    monkeypatch.setattr("metaeval.report.figures.drawing.FORMATS", ("svg",))
+
+
+@pytest.fixture
+def every_format(monkeypatch, svg_alone):
+    """Figures are written as PNG, PDF and SVG, as they are for users."""
+    monkeypatch.setattr("metaeval.report.figures.drawing.FORMATS", ("png", "pdf", "svg"))
+
+
 @pytest.fixture
 def cli(tmp_path, monkeypatch, capsys) -> Callable[..., Ended]:
     """Run `metaeval ARGS...`; an exception that leaves `main`, a traceback to the user, fails the test."""

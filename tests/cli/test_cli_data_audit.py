@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
 
+
+@pytest.mark.usefixtures("every_format")
 def test_an_audit_prints_tables_and_writes_a_page_and_a_figure(cli, tmp_path):
     ended = cli("data", "audit", "mini", "--sizes", "100", "--set", "interval.resamples=20")
 

@@ -12,12 +12,6 @@ SHARED = Path(__file__).parents[3] / "shared" / "data"
 PICTURES = {".png", ".pdf", ".svg"}
 
 
-@pytest.fixture
-def svg_alone(monkeypatch):
-    """Figures are written as SVG alone: that files are of three kinds is held of one figure."""
-    monkeypatch.setattr("metaeval.report.figures.drawing.FORMATS", ("svg",))
-
-
 def test_tables_without_anything_are_of_the_shipped_corpus(cli):
     ended = cli("tables", "-m", "overlap,rouge", *QUICK)
 
@@ -71,7 +65,6 @@ def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli):
     }
 
 
-@pytest.mark.usefixtures("svg_alone")
 def test_figures_are_drawn_from_the_tables_files_where_they_are(cli):
     settings = ("-m", "overlap,rouge", "-p", "retrieval", *QUICK)
     assert cli("tables", *settings, "-q").code == 0
@@ -83,7 +76,6 @@ def test_figures_are_drawn_from_the_tables_files_where_they_are(cli):
     assert list(Path("results/latest").glob("figure-3-ndcg-*"))
 
 
-@pytest.mark.usefixtures("svg_alone")
 def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli):
     assert cli("run", "-m", "overlap,rouge", "-q", *QUICK).code == 0
     Path("results/scores.sqlite").write_bytes(b"not a store any more")
@@ -96,6 +88,7 @@ def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli):
     assert drawn == {"figure-forest", *(f"figure-{kind}-mini-all-chunk" for kind in kinds)}
 
 
+@pytest.mark.usefixtures("every_format")
 def test_a_sentence_is_drawn_with_its_claims(cli):
     pytest.importorskip("spacy")
     ended = cli("figures", "--sentence", "Cups can be made of glass[1] or plastic[2][3].")
@@ -108,7 +101,6 @@ def test_a_sentence_is_drawn_with_its_claims(cli):
     assert "has no citation such as [1]" in refused.err
 
 
-@pytest.mark.usefixtures("svg_alone")
 @pytest.mark.parametrize("command", ["tables", "figures"])
 def test_without_a_data_set_the_others_are_written_and_the_exit_code_is_1(cli, command):
     Path("both.yaml").write_text("datasets: [mini, {dataset: wice, data: elsewhere}]\nmetrics: [overlap]\n")
@@ -124,7 +116,6 @@ RANKED = ("--set", "chunk.size=7")
 """Pages of the small corpus are cut into chunks: a statement has candidates of several levels."""
 
 
-@pytest.mark.usefixtures("svg_alone")
 @pytest.mark.parametrize("command", ["tables", "figures"])
 def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figure(cli, write_corpus, command):
     write_corpus()
@@ -150,7 +141,6 @@ def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figur
         assert "retrieval on jsonl: the candidates" in " ".join((latest / "table-retrieval.md").read_text().split())
 
 
-@pytest.mark.usefixtures("svg_alone")
 def test_tables_that_failed_do_not_keep_figures_from_running(cli, write_corpus):
     settings = ("-d", "jsonl", "--data", "small.jsonl", "-m", "overlap", "-p", "retrieval", *RANKED, *QUICK)
     assert cli("tables", *settings).code == 2
@@ -160,7 +150,6 @@ def test_tables_that_failed_do_not_keep_figures_from_running(cli, write_corpus):
     assert list(Path("results/latest").glob("figure-3-ndcg-*.svg"))
 
 
-@pytest.mark.usefixtures("svg_alone")
 def test_figures_run_what_is_not_there_and_measure_speed_on_request(cli):
     ended = cli("figures", "-m", "overlap,rouge", "-p", "correlation", "--cost", *QUICK)
 
@@ -172,7 +161,6 @@ def test_figures_run_what_is_not_there_and_measure_speed_on_request(cli):
     assert Path("results/latest/figure-forest.svg").is_file()
 
 
-@pytest.mark.usefixtures("svg_alone")
 def test_the_multiverse_writes_its_report_beside_every_outlook(cli):
     axes = ("-a", "chunk.size=60,150", "--axes", "unit=chunk", "-a", "pool=own", "-a", "evidence.rule=complete")
 
