@@ -316,7 +316,7 @@ def _line(one: Variant) -> Line:
 def claim_sentence(tried: Tried) -> str:
     """What came out, in one sentence."""
     giving, own = tried.giving, tried.own
-    digits = max(tried.claim.digits, 3)
+    digits = max(tried.claim.digits + 1, 4)  # a value that another rounding would give is told from the claim
     said = f"{len(tried.variants):,} variants were tried, and {len(giving):,} give {tried.claim.text}"
     if not own:
         return f"{said}; the scores are not of the rows that the protocol judges, or it has no such measure."
