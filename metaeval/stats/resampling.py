@@ -95,11 +95,12 @@ def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
 
     def make(number: int) -> Tile:
         generator = np.random.default_rng([seed, _BOOTSTRAP, number])
-        # One resample after another: all of a tile would take 2 KB a group at a time.
-        counts = np.zeros((TILE, n_groups), dtype=np.min_scalar_type(n_groups))
-        for own in counts if n_groups else ():
-            own[:] = np.bincount(generator.integers(n_groups, size=n_groups), minlength=n_groups)
-        return _tile(counts.T, number, resamples + 1, first=1)
+        # One resample after another, in few bytes: those of a tile would take 2 KB a group at a time.
+        drawn = (
+            np.bincount(generator.integers(max(n_groups, 1), size=n_groups), minlength=n_groups) for _ in range(TILE)
+        )
+        counts = np.stack([own.astype(np.min_scalar_type(int(own.max(initial=0)))) for own in drawn], axis=1)
+        return _tile(counts, number, resamples + 1, first=1)
 
     return Draws(resamples + 1, n_groups, make)
 

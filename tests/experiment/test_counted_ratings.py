@@ -78,6 +78,18 @@ def test_they_have_the_numbers_of_ratings_in_memory(
                 assert one.effective == pytest.approx(other.effective)
 
 
+def test_missing_scores_at_even_distances_leave_files_that_fit_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every 50th row has no score: a sample of every 50th row would know none.
+    monkeypatch.setattr(counted_ratings, "IN_MEMORY", 300)
+    monkeypatch.setattr(counted_ratings, "SAMPLE", 60)
+    given = counted_ratings.read_counted(write(tmp_path / "rows.parquet", columns()), tmp_path, {})
+    files = counted_ratings._deal(given, "mine", tmp_path)
+    assert len(files) > 5
+    assert max(path.stat().st_size for path, _ in files) < 3 * 300 * 13
+
+
 def test_results_are_written_without_rows(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.parquet", columns(200))
     found = evaluated(path)
