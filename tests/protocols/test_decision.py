@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa_score, f1_score
 
+from metaeval.corpus.loading import load_dataset
+from metaeval.registry import find
 from metaeval.stats.resampling import bootstrap
 from protocols.comparison import compare
 from protocols.contract import Estimate, Judgements, Outcome, Resampling
@@ -62,6 +65,25 @@ def test_gold_of_two_levels_is_decided_between_them(levels: tuple[float, float])
     # A level that the gold has and no scored row is missing, and is not left out.
     silent = given.with_score(np.where(given.gold == levels[0], np.nan, given.score))
     check_undefined(evaluate(silent, POINT, {}), f"no scored {'NONE' if levels[0] == 0 else 'PARTIAL'} pairs")
+
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+def test_real_votes_of_two_kinds_are_decided_between() -> None:
+    ratings = load_dataset(find("dataset", "xsum_hallucination"), "all", DATA)
+    told = [row for row in ratings.rows if "wid_0" in row.votes]
+    gold = 2.0 * np.array([row.votes["wid_0"] for row in told])
+    score = np.array([ratings.scores["Entailment"][row.id] for row in told])
+    group = np.unique([row.group for row in told], return_inverse=True)[1].astype(np.int64)
+    given = Judgements(gold, score, group, group)
+    found = evaluate(given, Resampling(), {}).estimates
+    decided = decide(given, {}).score
+    assert set(gold) == set(decided) == {0.0, 2.0}
+    for key, official in OFFICIAL.items():
+        assert found[key].value == pytest.approx(official(gold, decided), abs=1e-12)
+        assert found[key].low < found[key].value < found[key].high
 
 
 def test_options_reach_the_decisions() -> None:
