@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from metaeval.cli import options as opt
 from metaeval.cli.output import say, say_text, say_written, show_card, show_grids, show_records
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-
-if TYPE_CHECKING:
-    pass
 
 app = opt.group("Data sets: show, fetch, verify, convert, validate, audit.", "metaeval data show wice")
 

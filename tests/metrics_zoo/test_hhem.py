@@ -48,18 +48,23 @@ def published(tiny, tmp_path_factory):
     return path, model
 
 
-@pytest.fixture(scope="module")
-def defined(published):
+def definition(published, pairs):
     """The definition, pair by pair: the filled prompt as one string, softmax at its first token, class 1."""
     from transformers import T5Tokenizer
 
     path, model = published
     tokenizer = T5Tokenizer.from_pretrained(path)
     values = []
-    for pair in PAIRS:
+    for pair in pairs:
         with torch.inference_mode():
             logits = model(**tokenizer(PROMPT.format(*pair), return_tensors="pt")).logits[0, 0]
         values.append(float(logits.double().softmax(0)[1]))
+    return values
+
+
+@pytest.fixture(scope="module")
+def defined(published):
+    values = definition(published, PAIRS)
     assert max(values) - min(values) > 0.01
     return values
 
@@ -81,8 +86,12 @@ def test_the_opening_pad_is_read_and_without_it_scores_differ(published, defined
 
 
 def test_source_and_statement_are_not_interchangeable(published, defined):
-    found = score_pairs(metric(published[0]), [(statement, source) for source, statement in PAIRS[:3]]).answers
-    assert max(abs(answer.score - value) for answer, value in zip(found, defined, strict=False)) > 1e-3
+    turned = [(statement, source) for source, statement in PAIRS[:3]]
+    expected = definition(published, turned)
+    found = score_pairs(metric(published[0]), turned).answers
+    assert [answer.score for answer in found] == pytest.approx(expected, abs=1e-5)
+    # 10 tolerances: read the other way round, no pair would pass
+    assert min(abs(one - other) for one, other in zip(expected, defined[:3], strict=True)) > 1e-4
 
 
 def test_the_shapes_tell_the_configuration(published):
