@@ -14,7 +14,7 @@ import re
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -155,6 +155,18 @@ def sha256_file(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def marks_of(path: Path) -> list[int]:
+    """What changes when a file does, or when another one takes its place: size, times, inode."""
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+
+
+def check_unchanged(path: Path, marks: Sequence[int]) -> None:
+    """Raise `UserError` where a file has not the marks that it had when a command began to read it."""
+    if not path.is_file() or marks_of(path) != list(marks):
+        raise UserError(f"{path} was changed while it was read: run the same command again. Finished scores are kept.")
 
 
 def canonical_json(value: Any) -> str:

@@ -2,9 +2,9 @@
 
 A file of more than `MOST_IN_MEMORY` rows has a column `group`, a column `gold` with up to eight values, and the scores
 of each metric in a numeric column of its own, or in a score file that has its rows in its order; null is a missing
-score. It is read in batches. Rows are dealt to files
-by their score, so that each holds those between two scores and fits in memory; in order, they are what
-`metaeval.stats.stream` counts. No row is kept: memory grows with the number of groups alone.
+score. It is read in batches. Rows are dealt to files by their score, so that each holds those between two scores and
+fits in memory; in order, they are what `metaeval.stats.stream` counts. No row is kept: memory grows with the number of
+groups alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from metaeval.corpus.loaders.ratings import LEVELS
 from metaeval.errors import UserError, shown
 from metaeval.experiment.columns import direction_of, score_path
 from metaeval.experiment.evaluation import column_of, named_protocols, resampling_of
-from metaeval.files import sha256_file
+from metaeval.files import check_unchanged, marks_of, sha256_file
 from metaeval.own_tables import RATING_ROLES, Table, text_of
 from metaeval.reading import parquet_batches, parquet_schema, parquet_size
 from metaeval.report import result as results
@@ -118,16 +118,18 @@ def evaluate_counted(config: RunConfig, path: Path) -> tuple[list[results.Result
     left_out = {name: NEEDS_ROWS for name in protocols if name not in COUNTED}
     if len(left_out) == len(protocols):
         raise UserError(f"No protocol asked for can be counted from disk: ask for {' or '.join(COUNTED)}.")
-    resampling = resampling_of(config)
+    resampling, marks = resampling_of(config), marks_of(path)
     with TemporaryDirectory(prefix="metaeval-") as folder:
         _check_space(path, Path(folder), len(config.metrics))
         mapped = {role: heading for role, heading in config.columns.items() if role in ("group", "gold", "id")}
         given = read_counted(path, Path(folder), {**mapped, **config.dataset_options}, config.metrics)
         found = {metric: _estimates(given, metric, Path(folder), resampling) for metric in given.metrics}
+    fingerprint = sha256_file(path)
+    check_unchanged(path, marks)  # it was read several times
     data = results.Data(
         name=path.stem,
         split="all",
-        fingerprint=sha256_file(path),
+        fingerprint=fingerprint,
         statements=given.rows,
         documents=0,
         citations=0,

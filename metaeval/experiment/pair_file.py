@@ -7,17 +7,20 @@ that the blocks, and with them the scores, are the same under every executor, nu
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.corpus.loading import check_options
 from metaeval.errors import UserError, shown
 from metaeval.experiment.metrics import MetricProgress, load_metric
 from metaeval.experiment.prepared_run import check_rated, find_dataset
-from metaeval.files import sha256_file
+from metaeval.files import check_unchanged, marks_of, sha256_file
 from metaeval.own_tables import RATING_ROLES, TABLES, TEXT_ROLES, Table, read_table, text_of
 from metaeval.reading import parquet_batches, parquet_schema
 from metaeval.scoring.contract import Combination, Metric
@@ -48,30 +51,33 @@ class Window:
 class PairFile:
     """A table of pairs. columns: the heading of each role that has one. starts: the row of each window, from 0.
 
-    fingerprint: SHA-256 of the file.
+    fingerprint: SHA-256 of the file. marks: of the file when it was first read.
     """
 
     path: Path
     columns: Mapping[str, str]
     fingerprint: str
+    marks: Sequence[int]
     rows: int
     starts: tuple[int, ...]
 
     def windows(self) -> Iterator[Window]:
-        """The windows, one in memory at a time where the last one is let go before the next is asked for."""
+        """The windows, one in memory at a time where the last one is let go before the next is asked for.
+
+        Raises `UserError` where the file has changed since it was first read.
+        """
+        check_unchanged(self.path, self.marks)
         window = Window(-1)
         for begins, own, *texts in _placed(self.path, self.columns):
             if begins:
+                check_unchanged(self.path, self.marks)
                 if window.texts:
                     yield window
                 window = Window(window.number + 1)
             window.ids.append(own)
             window.texts.append((texts[0], texts[1]))
+        check_unchanged(self.path, self.marks)
         yield window
-
-    def window(self, number: int) -> Window | None:
-        """One window; None where there are fewer."""
-        return next((window for window in self.windows() if window.number == number), None)
 
     def shifted(self, progress: MetricProgress | None, number: int) -> MetricProgress | None:
         """Progress of the whole table, from that of a window's unique pairs."""
@@ -89,7 +95,7 @@ def pair_file(config: RunConfig) -> PairFile | None:
     """The run's table of pairs; None where its data are of another kind.
 
     The whole file is read once, so that nothing is scored before it is known to be sound. Raises `UserError` for
-    another file, a column less, a row without a text (with its number), and an id that a window has twice.
+    another file, a column less, a row without a text (with its number), and an id that two rows have.
     """
     path = config.data
     if config.dataset != "ratings":
@@ -98,26 +104,37 @@ def pair_file(config: RunConfig) -> PairFile | None:
     if path is None or not path.is_file():
         lacking = "none is given" if path is None else f"{path} is none"
         raise UserError(
-            f"Ratings are scored from a table with the columns source and statement, and {lacking}: --data TABLE."
+            f"Ratings are scored from a table with the columns source and statement, and {lacking}: "
+            "add --data TABLE (in Python: data=TABLE)."
         )
     if path.suffix.lower() not in (*TABLES, ".parquet"):
         raise UserError(
             f"{path}: pairs to score stand in a table (.parquet, .csv, .tsv or .xlsx) with the columns source and "
             "statement."
         )
+    marks = marks_of(path)
     given = {**check_options(find_dataset(config.dataset, config)[0], config.dataset_options), **config.columns}
     columns = _headings(path).find(ROLES, {role: given[role] for role in ROLES if given.get(role)}, TEXT_ROLES)
-    starts, rows = [], 0
-    seen: dict[str, int] = {}
-    for rows, (begins, own, *_) in enumerate(_placed(path, columns), start=1):
+    starts, hashes = list[int](), array("q")
+    for row, (begins, own, *_) in enumerate(_placed(path, columns)):
         if begins:
-            starts.append(rows - 1)
-            seen = {}
-        if "id" in columns and (first := seen.setdefault(own, rows)) != rows:
-            raise UserError(f"{path} row {rows}: id {shown(own)} is that of row {first}; keep one row for each pair.")
-    if not rows:
+            starts.append(row)
+        hashes.append(hash(own))
+    if not hashes:
         raise UserError(f"{path} holds no rows.")
-    return PairFile(path, columns, sha256_file(path), rows, tuple(starts))
+    _check_ids(path, columns, hashes)
+    return PairFile(path, columns, sha256_file(path), marks, len(hashes), tuple(starts))
+
+
+def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> None:
+    """Refuse an id that two rows have. hashes: of the ids, which may be more than memory holds; they are sorted."""
+    found = np.frombuffer(hashes, dtype=np.int64)
+    found.sort()
+    twice = set(found[1:][found[1:] == found[:-1]].tolist())
+    seen: dict[str, int] = {}
+    for row, (_, own, *_) in enumerate(_placed(path, columns) if twice else (), start=1):
+        if hash(own) in twice and (first := seen.setdefault(own, row)) != row:
+            raise UserError(f"{path} row {row}: id {shown(own)} is that of row {first}; keep one row for each pair.")
 
 
 def check_windows(table: PairFile, names: Sequence[str], config: RunConfig) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,7 +21,7 @@ from metaeval.cache import cache_folder
 from metaeval.corpus.dataset import SourceFile
 from metaeval.corpus.loading import download
 from metaeval.errors import UserError, shown
-from metaeval.files import sha256_file, sha256_json, write_text
+from metaeval.files import marks_of, sha256_file, sha256_json, write_text
 from metaeval.reading import read_object
 
 _WEIGHTS = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")
@@ -222,8 +221,8 @@ def _sha256(path: Path) -> str:
     real = path.resolve()
     if not path.name.endswith(_WEIGHTS):
         return sha256_file(real)
-    stat = real.stat()
-    seen = [*_marks(stat), _sample(real, stat.st_size)]
+    size, *marks = marks_of(real)
+    seen = [size, *marks, _sample(real, size)]
     try:
         known = read_object(_hashes_path())
         remembered = known.get(str(real), {})
@@ -234,10 +233,6 @@ def _sha256(path: Path) -> str:
     found = sha256_file(real)
     _remember(str(real), {"seen": seen, "sha256": found})
     return found
-
-
-def _marks(stat: os.stat_result) -> list[int]:
-    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
 
 
 def _sample(path: Path, size: int) -> str:
