@@ -329,7 +329,10 @@ def stores(replies: Place | None, **settings: Any) -> Iterator[Database]:
         kinds[replies_path(named)] = ReplyStore
     for path, kind in kinds.items():
         if not path.is_file():
-            raise UserError(f"There is no {kind.kind.lower()} {path}: name the file with --store or --replies.")
+            raise UserError(
+                f"There is no {kind.kind.lower()} {path}: name the file with --store or --replies "
+                "(in Python: store= or replies=)."
+            )
     for path, kind in kinds.items():
         with kind(path) as opened:
             yield opened
