@@ -37,7 +37,7 @@ def status(folder: Folder) -> None:
         note = state.note
         done = note.blocks - len(state.missing)
         failed = f", {state.failed:,} failed" if state.failed else ""
-        window = f", window {note.window.number} of {note.window.of}" if note.window else ""
+        window = f", {note.window}" if note.window else ""
         place = f"{state.place.parent.name}/{state.place.name}{window}"
         say(
             f"{note.metric} ({place}): {done:,} of {note.blocks:,} blocks, "

@@ -53,7 +53,7 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
 
 def _window_number(place: Path) -> int:
     window = read_note(place).window
-    return window.number if window else 0
+    return min(window.numbers) if window else 0
 
 
 def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[Row]]:

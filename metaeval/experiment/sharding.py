@@ -122,7 +122,7 @@ def _parts(config: RunConfig, names: Sequence[str], progress: MetricProgress | N
     check_windows(table, names, config)
     count = len(table.starts)
     for window in table.windows():
-        note = WindowNote(table=table.fingerprint, number=window.number, of=count) if count > 1 else None
+        note = WindowNote(table=table.fingerprint, numbers=[window.number], of=count) if count > 1 else None
         part = _Part(None, window.texts, note, table.shifted(progress, window.number))
         del window
         yield part
@@ -205,7 +205,7 @@ def _export_group(
                 if progress:
                     progress(label, scored, total)
     for name, place in zip(group, places, strict=True) if not notice.given else ():
-        window = f"window {job.window.number} of {job.window.of}, " if job.window else ""
+        window = f"{job.window}, " if job.window else ""
         count = f"{len(own):,} of {len(job.plan.blocks):,} blocks"
         yield f"{place}: {name}, {window}shard {shard.index} of {shard.count}: {count}"
 
@@ -277,7 +277,7 @@ def unbegun_windows(states: Sequence[PlanState]) -> list[Unbegun]:
             found.setdefault((state.place.parent.name, state.note.window.table), []).append(state.note)
     lacking = []
     for notes in found.values():
-        begun = {note.window.number for note in notes if note.window}
+        begun = {number for note in notes if note.window for number in note.window.numbers}
         of = next(note.window.of for note in notes if note.window)
         if left := [number for number in range(of) if number not in begun]:
             lacking.append(Unbegun(notes[0].metric, left, of, notes[0].shards))
@@ -324,7 +324,7 @@ def verify_shards(
     seed: int,
     progress: MetricProgress | None = None,
 ) -> Iterator[Checked]:
-    """Score `count` random blocks of each plan again, and hold them against the parts.
+    """Score `count` random blocks of each plan again, and hold them against the parts. A table is read once a metric.
 
     settings, overrides: as of `load_run`, in place of those that plan.json holds. Where the tasks were executed is not
     taken from it. Raises `UserError` where the data, the metric or the plan are not to be had here as they were.
@@ -334,6 +334,7 @@ def verify_shards(
             f"The settings are those of the shards, and --set {others[0]} would make others: only the "
             "executor's can be set, as executor.workers=2."
         )
+    jobs: dict[str, tuple[RunConfig, dict[Path, PlanNote]]] = {}
     for place in plans(folder):
         note = read_note(place)
         noted = {**note.run, "metrics": (note.metric,)}
@@ -341,42 +342,51 @@ def verify_shards(
         if not settings.get("trust_config"):
             check_file(place, {key: value for key, value in noted.items() if key not in settings})
         config = changed_run(noted, settings, overrides, str(place))
-        yield _verify_plan(place, note, config, count, seed, progress)
+        jobs.setdefault(config.model_dump_json(), (config, {}))[1][place] = note
+    for config, notes in jobs.values():
+        for part in _parts(config, config.metrics):
+            number = part.window.numbers[0] if part.window else None
+            for place, note in list(notes.items()):
+                if note.window is None or number in note.window.numbers:
+                    del notes[place]
+                    yield _verify_plan(place, note, part, config, count, seed, progress)
+            del part  # before the next window is read
+        for place, note in notes.items():
+            raise _made_of_others(place, note)
 
 
-def _part_of(note: PlanNote, config: RunConfig) -> _Part:
-    """What a plan was made of; of a table that has changed, whatever stands in its place."""
-    number = note.window.number if note.window else 0
-    found = None
-    for found in _parts(config, [note.metric]):
-        if found.window is None or found.window.number == number:
-            break
-    assert found
-    return found
+def _made_of_others(place: Path, note: PlanNote) -> UserError:
+    return UserError(
+        f"{place} is not what this machine makes of {note.metric!r}: the data, the code or the model's files are "
+        "others here."
+    )
 
 
 def _verify_plan(
-    place: Path, note: PlanNote, config: RunConfig, count: int, seed: int, progress: MetricProgress | None
+    place: Path,
+    note: PlanNote,
+    part: _Part,
+    config: RunConfig,
+    count: int,
+    seed: int,
+    progress: MetricProgress | None,
 ) -> Checked:
     metric = load_metric(note.metric, config)
     with plug_in(note.metric):
-        job, device = _sharded([metric], _part_of(note, config)), device_of(metric)
+        job, device = _sharded([metric], part), device_of(metric)
     if plan_folder(place.parents[1], job.identities[0], job.plan) != place:
-        raise UserError(
-            f"{place} is not what this machine makes of {note.metric!r}: the data, the code or the model's files are "
-            "others here."
-        )
+        raise _made_of_others(place, note)
     ids = {block.number: block.id for block in job.plan.blocks}
     known = {}
     if not (parts := part_notes(place)):
         raise UserError(
             f"{place} ({note.metric}) has no part yet, so there is nothing to compare: score a shard first."
         )
-    for path, part in parts.items():
-        for block, rows in read_part(path, part):
+    for path, scored in parts.items():
+        for block, rows in read_part(path, scored):
             if ids.get(block.number) != block.id:
                 raise UserError(f"{path} holds a block that its plan does not have: delete it, and score it again.")
-            known[block.number] = part.device, rows
+            known[block.number] = scored.device, rows
     chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
     differing, largest, pairs = 0, 0.0, 0
     with worker_pool(config) as pool, plug_in(note.metric):

@@ -45,11 +45,17 @@ class _File(BaseModel):
 
 
 class WindowNote(_File):
-    """The rows of a table that a plan is of: window `number`, from 0, of so many. table: SHA-256 of the file."""
+    """The rows of a table that a plan is of: windows, from 0, of so many; several where they hold the same pairs.
+
+    table: SHA-256 of the file.
+    """
 
     table: str
-    number: int = Field(ge=0)
+    numbers: list[int] = Field(min_length=1)
     of: int = Field(ge=1)
+
+    def __str__(self) -> str:
+        return f"window {' and '.join(map(str, self.numbers))} of {self.of}"
 
 
 class PlanNote(_File):
@@ -96,7 +102,12 @@ def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
 
 
 def write_note(place: Path, note: PlanNote) -> None:
-    """Write plan.json; every task of a plan writes the same."""
+    """Write plan.json; every task of a plan writes the same. Windows of the table that it names already stay in it."""
+    if note.window and (place / NOTE).is_file():
+        known = read_note(place).window
+        if known and known.table == note.window.table:
+            numbers = sorted({*known.numbers, *note.window.numbers})
+            note = note.model_copy(update={"window": note.window.model_copy(update={"numbers": numbers})})
     values = note.model_dump(exclude={"window"} if note.window is None else None)
     write_text(place / NOTE, json.dumps(values, indent=1, sort_keys=True) + "\n")
 

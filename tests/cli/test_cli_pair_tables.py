@@ -17,6 +17,7 @@ import pytest
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
+from metaeval.errors import UserError  # noqa: E402
 from metaeval.experiment import counted_ratings, pair_file  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metaeval.scoring.scorefile import read_scores  # noqa: E402
@@ -144,11 +145,59 @@ def test_workers_give_the_same_files(executor, cli):
 def test_windows_that_no_task_has_begun_are_left(cli):
     write(made())
     score(cli, "--shard", "0/1", metrics="overlap", out="shards")
-    note = next(path for path in Path("shards").rglob("plan.json") if '"number": 1' in path.read_text())
+    note = next(
+        path for path in Path("shards").rglob("plan.json") if json.loads(path.read_text())["window"]["numbers"] == [1]
+    )
     shutil.rmtree(note.parent)
     status = cli("shards", "status", "shards")
     assert status.code == 1
     assert "overlap: 1 of 3 windows are not begun: --array=0-0" in status.out
+
+
+def test_windows_of_the_same_pairs_are_one_plan(cli):
+    half = made(WINDOW)
+    write({name: [*half[name], *half[name]] for name in ("source", "statement")})
+    score(cli, "--shard", "0/1", metrics="overlap", out="shards")
+    status = cli("shards", "status", "shards")
+    assert status.code == 0
+    assert "window 0 and 1 of 2" in status.out
+    assert f"overlap: {WINDOW} scores" in cli("shards", "merge", "shards").out
+    verified = cli("shards", "verify", "shards", "-q")
+    assert (verified.code, verified.out.count("all equal")) == (0, 1)
+
+
+def test_shards_of_another_table_are_not_verified(cli):
+    write(made())
+    score(cli, "--shard", "0/1", metrics="overlap", out="shards")
+    write(made(WINDOW + 1))
+    verified = cli("shards", "verify", "shards", "-q")
+    assert verified.code == 2
+    assert "is not what this machine makes of 'overlap'" in verified.err
+
+
+def test_a_table_that_changes_while_it_is_scored_is_refused(cli):
+    from metaeval.config import RunConfig
+
+    write(made())
+    Path("swap.py").write_text(
+        "import shutil\nfrom pathlib import Path\nfrom toys import Company\n\n"
+        "class Swap(Company):\n"
+        "    def score(self, sources, statements):\n"
+        "        if Path('other.parquet').exists():\n"
+        "            shutil.move('other.parquet', 'pairs.parquet')\n"
+        "        return super().score(sources, statements)\n"
+    )
+    write(made(), "other.parquet")
+    ended = cli("score", "-m", "swap:Swap", *DATA, "-o", "out", "-q")
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+    assert "pairs.parquet was changed while it was read: run the same command again" in ended.err
+    assert not Path("out/swap.Swap.jsonl").exists()
+    assert stored("results/scores.sqlite")
+    score(cli, metrics="swap:Swap")
+    table = pair_file.pair_file(RunConfig(dataset="ratings", data=Path("pairs.parquet")))
+    Path("pairs.parquet").unlink()
+    with pytest.raises(UserError, match="was changed"):
+        list(table.windows())
 
 
 @pytest.mark.slow
@@ -188,6 +237,7 @@ def last(columns, name, value):
 FAULTS = {
     "row 66: source is blank": last(made(), "source", None),
     'row 66: id "r62" is that of row 63': last(made(), "id", "r62"),
+    'row 66: id "r2" is that of row 3': last(made(), "id", "r2"),
     "row 1: statement is 3; it must be a text": made(statement=[3] * ROWS),
     "has no column for the statement": without(made(), "statement"),
 }
