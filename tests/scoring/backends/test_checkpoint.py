@@ -115,7 +115,7 @@ def test_a_file_system_without_a_time_of_its_own_is_not_trusted_either(tmp_path,
     from metaeval.scoring.backends import checkpoint
 
     # As on a file system that keeps neither the inode's number nor its time of change.
-    monkeypatch.setattr(checkpoint, "_marks", lambda stat: [stat.st_size, stat.st_mtime_ns])
+    monkeypatch.setattr(checkpoint, "marks_of", lambda path: [path.stat().st_size, path.stat().st_mtime_ns])
     weights = bytearray(1_000_000)
     path = folder(tmp_path / "a")
     (path / "model.safetensors").write_bytes(weights)
