@@ -46,7 +46,7 @@ def few_of(interval: Interval, groups: int) -> str:
     if interval.method not in ("t", "bootstrap-t") or not interval.resamples or groups >= FEW_GROUPS:
         return ""
     often = f"below {FEW_GROUPS}, intervals hold the true value less often than they say"
-    return f"{count(groups, 'group')}; {often}, and below {interval.fewest:g} effective ones there is none"
+    return f"{often}, and below {interval.fewest:g} effective ones there is none"
 
 
 def _made_otherwise(result: Result, column: Column) -> bool:

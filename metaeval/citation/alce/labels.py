@@ -226,10 +226,8 @@ def agreement(labels: Labels, n_groups: int, resampling: Resampling) -> list[Agr
     for name, said in labels.raters.items():
         both = said != MISSING
         human, own = labels.human[both], said[both]
-        counts, rows = (
-            decision_counts(own, human, labels.group[both], n_groups, 2),
-            np.bincount(labels.group[both], minlength=n_groups),
-        )
+        counts = decision_counts(own, human, labels.group[both], n_groups, 2)
+        rows = np.bincount(labels.group[both], minlength=n_groups)
         accuracy, kappa = (
             interval_by(partial(replicate, resampled(counts, measure)), rows, resampling, ends)[0]
             for measure, ends in ((agreed, SHARES), (cohen_kappa, SIGNED))
