@@ -137,7 +137,7 @@ def decide(
         str | None, typer.Option(help="Unit of that data set (default: --unit).", metavar="UNIT")
     ] = None,
 ) -> None:
-    """Evaluate scores as three-way decisions.
+    """Evaluate scores as decisions between the levels.
 
     Thresholds come from the other folds of the data (--set
     protocol_options.decision.folds=10, ...objective=balanced-accuracy).
@@ -168,7 +168,7 @@ def decide(
     result = decision_table(panel, frame, protocol)
     sheets = decision_sheets(panel, frame, protocol[1], found)
     with scoring_progress(given.quiet) as progress:
-        chances = own_level_columns(panel, progress)
+        chances = own_level_columns(panel, frame, progress)
     if chances:
         sheets.append(own_levels_sheet(panel, frame, protocol[1], chances))
     folder = sheet_folder(run.results, "decide", sheets)

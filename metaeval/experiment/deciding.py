@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 
@@ -50,11 +50,12 @@ SEED = 0
 class Decided:
     """One metric's out-of-fold decisions on its scored rows.
 
-    thresholds: (folds, 2), the scores from which partial and full are decided. counts: (3, 3), gold down, decided
-    across, from none to full. calibrations: by target.
+    levels: (K,), those of the gold, three or two, ascending. thresholds: (folds, K - 1), the scores from which all but
+    the lowest are decided. counts: (K, K), gold down, decided across, in the levels' order. calibrations: by target.
     """
 
     metric: str
+    levels: Ints
     thresholds: Floats
     counts: Ints
     calibrations: Mapping[str, Calibration]
@@ -63,19 +64,25 @@ class Decided:
 def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
     """The rows to decide, and the decision protocol with the run's options.
 
-    Raises `UserError` for data without the three levels.
+    Raises `UserError` for data of fewer than two levels.
     """
     ((protocol, options),) = find_protocols(panel.config)
     if isinstance(panel.source, RatedSet):
         raise UserError(f"Decisions are between full, partial and none, and {panel.source.name} holds ratings.")
     frame = frame_of(panel, protocol)
-    absent = [name for level, name in enumerate(LEVELS) if not (frame.gold == level).any()]
-    if absent:
+    present = levels_of(frame)
+    if present.size < 2:
+        absent = [name for level, name in enumerate(LEVELS) if level not in present]
         raise UserError(
-            f"These tables are of full, partial and none; {frame.name} has no {' and no '.join(absent)}. "
-            "'metaeval run -p decision' decides between two levels too."
+            f"Decisions are between two or three of full, partial and none; {frame.name} has no "
+            f"{' and no '.join(absent)}."
         )
     return frame, (protocol, options)
+
+
+def levels_of(frame: Frame) -> Ints:
+    """The levels that the gold of the rows has, ascending."""
+    return np.unique(frame.gold).astype(np.int64)
 
 
 def decision_table(panel: Panel, frame: Frame, asked: Asked) -> Result:
@@ -93,22 +100,23 @@ def decided(frame: Frame, column: Column, options: Mapping[str, str]) -> Decided
     Raises `UserError` where a level has no scored row, or there are fewer groups than folds.
     """
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
-    rows = scored_rows(frame, column, folds)
-    gold = rows.gold.astype(np.int64)
-    predicted, thresholds = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective)
-    counts = decision_counts(predicted, gold, np.zeros(gold.size, dtype=np.int64), 1)[0]
+    rows, levels = scored_rows(frame, column, folds), levels_of(frame)
+    gold = np.searchsorted(levels, rows.gold)
+    predicted, thresholds = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, number_of(levels))
+    counts = decision_counts(predicted, gold, np.zeros(gold.size, dtype=np.int64), 1, levels.size)[0]
     calibrations = {
         target: calibration(rows.score, rows.gold >= least, rows.group, folds, SEED)
         for target, least in TARGETS.items()
+        if least in levels[1:]
     }
-    return Decided(column.name, thresholds, counts.astype(np.int64), calibrations)
+    return Decided(column.name, levels, thresholds, counts.astype(np.int64), calibrations)
 
 
 def scored_rows(frame: Frame, column: Column, folds: int) -> Judgements:
     """The rows that a metric scored; `UserError` where there is none at some level, or in fewer groups than folds."""
     rows = judged(frame, column)
     rows = rows.rows(~np.isnan(rows.score))
-    absent = [name for level, name in enumerate(LEVELS) if not (rows.gold == level).any()]
+    absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
     if absent:
         raise UserError(f"Metric {column.name!r} scored no row of {frame.name} that is {' or '.join(absent)}.")
     groups = np.unique(rows.group).size
@@ -153,23 +161,37 @@ def transfers(
 ) -> list[Transfer]:
     """One metric's thresholds from the source's rows, applied to the target's.
 
-    The interval takes the learnt thresholds as given: it is of the target's groups alone. Raises `UserError` where a
-    level has no scored row in either, or the target has fewer groups than folds.
+    The interval takes the learnt thresholds as given: it is of the target's groups alone. Raises `UserError` where the
+    two have other levels, a level has no scored row in either, or the target has fewer groups than folds.
     """
+    levels = levels_of(source[0])
+    if not np.array_equal(levels, levels_of(target[0])):
+        held = [f"{frame.name} has {_listed(levels_of(frame))}" for frame, _ in (source, target)]
+        raise UserError(f"Thresholds cannot be carried over between other levels: {', and '.join(held)}.")
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     learnt, rows = scored_rows(*source, folds=1), scored_rows(*target, folds=folds)
-    thresholds = best_thresholds(learnt.score, learnt.gold.astype(np.int64), None, objective)
-    gold = rows.gold.astype(np.int64)
-    own, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective)
+    gold, learnt_gold = (np.searchsorted(levels, one.gold) for one in (rows, learnt))
+    thresholds = best_thresholds(learnt.score, learnt_gold, None, objective, number_of(levels))
+    own, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, number_of(levels))
     codes, group = np.unique(rows.group, return_inverse=True)
     given = gold, group.astype(np.int64), int(codes.size)
     found = []
     carried = decide(rows.score, thresholds)
+    begins = dict(zip(levels[1:].tolist(), map(_finite, thresholds), strict=True))
     for key in MEASURES:
         numbers = held_apart(key, own, carried, given, resampling)
-        cuts = (_finite(thresholds[0]), _finite(thresholds[1]))
-        found.append(Transfer(target[1].name, key, *numbers, *cuts, int(gold.size)))
+        found.append(Transfer(target[1].name, key, *numbers, begins.get(1), begins.get(2), int(gold.size)))
     return found
+
+
+def number_of(levels: Ints) -> Literal[2, 3]:
+    """How many levels there are."""
+    return 2 if levels.size == 2 else 3
+
+
+def _listed(levels: Ints) -> str:
+    names = [LEVELS[level] for level in reversed(levels.tolist())]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def held_apart(
@@ -177,10 +199,12 @@ def held_apart(
 ) -> tuple[float | None, float | None, float | None, float | None, float | None]:
     """A measure of two ways to decide the same rows: of one, of the other, one less the other, and its interval.
 
-    key: of `MEASURES`. one, other: decided levels. rows: gold levels, group codes, number of groups.
+    key: of `MEASURES`. one, other: decided levels. rows: gold levels (none without a row), group codes, number of
+    groups.
     """
     _, measure = MEASURES[key]
-    both = [resampled(decision_counts(levels, *rows), measure) for levels in (one, other)]
+    n_levels = int(rows[0].max()) + 1
+    both = [resampled(decision_counts(levels, *rows, n_levels), measure) for levels in (one, other)]
 
     def run(draws: Draws) -> Floats:
         first, second = (replicate(prepared, draws) for prepared in both)
@@ -246,14 +270,13 @@ def decision_sheets(panel: Panel, frame: Frame, options: Mapping[str, str], foun
 def _thresholds(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
     records: list[Record] = []
     lines, never = [], []
+    names = [LEVELS[level] for level in found[0].levels[1:]]
     for one in found:
         for fold, cuts in enumerate(one.thresholds, start=1):
-            low, high = (known(cut) if np.isfinite(cut) else None for cut in cuts)
-            records.append(
-                {"metric": one.metric, "fold": fold, "partial_from": low, "full_from": high, "note": _never(cuts)}
-            )
+            begins = {f"{name}_from": _finite(cut) for name, cut in zip(names, cuts, strict=True)}
+            records.append({"metric": one.metric, "fold": fold, **begins, "note": _never(cuts, one.levels)})
         lines.append(Line(plain(one.metric), tuple(_spread(cuts) for cuts in one.thresholds.T)))
-        said = [text for text in map(_never, one.thresholds) if text]
+        said = [text for cuts in one.thresholds if (text := _never(cuts, one.levels))]
         if said:
             never.append((plain(one.metric), f"{'; '.join(dict.fromkeys(said))} ({len(said)} folds)"))
     notes = [Note("reading", "score from which a level is decided: mean over the folds, least to most")]
@@ -261,18 +284,16 @@ def _thresholds(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]
         "decision-thresholds",
         "Thresholds, learnt on the other folds",
         chosen,
-        ("metric", ("partial from", "full from"), [Block("", tuple(lines))]),
+        ("metric", tuple(f"{name} from" for name in names), [Block("", tuple(lines))]),
         records,
         notes=[*notes, *([Note("never decided", "", tuple(never))] if never else [])],
     )
 
 
-def _never(cuts: Floats) -> str:
-    """The levels that two thresholds never decide, as words."""
-    low, high = cuts
-    missing = [
-        name for name, absent in zip(LEVELS, (low == -np.inf, low == high, high == np.inf), strict=True) if absent
-    ]
+def _never(cuts: Floats, levels: Ints) -> str:
+    """The levels that thresholds never decide, as words."""
+    ends = np.concatenate(([-np.inf], cuts, [np.inf]))
+    missing = [LEVELS[level] for level in levels[ends[:-1] == ends[1:]]]
     return f"never {', '.join(missing)}" if missing else ""
 
 
@@ -289,21 +310,21 @@ _RATES = {"precision": level_precision, "recall": level_recall, "f1": level_f1}
 def _levels(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
     records: list[Record] = []
     blocks = []
+    across = tuple(LEVELS[level] for level in reversed(found[0].levels))
     for one in found:
         lines = []
         scored = [rates(one.counts.astype(np.float64)) for rates in _RATES.values()]
-        for level in reversed(range(len(LEVELS))):
-            counts = one.counts[level][::-1].tolist()
+        for place, name in zip(reversed(range(len(across))), across, strict=True):
+            counts = one.counts[place][::-1].tolist()
             total = sum(counts)
-            rates = [known(values[level]) for values in scored]
+            rates = [known(values[place]) for values in scored]
             numbers = [Cell(f"{count:,}") for count in counts]
             shares = [Cell(f"{100 * count / total:.1f}") for count in counts]
-            lines.append(Line(LEVELS[level], (*numbers, *shares, *map(cell, rates))))
-            decided = dict(zip((f"decided_{name}" for name in reversed(LEVELS)), counts, strict=True))
+            lines.append(Line(name, (*numbers, *shares, *map(cell, rates))))
+            decided = dict(zip((f"decided_{each}" for each in across), counts, strict=True))
             rated = dict(zip(_RATES, rates, strict=True))
-            records.append({"metric": one.metric, "level": LEVELS[level], **decided, "rows": total, **rated})
+            records.append({"metric": one.metric, "level": name, **decided, "rows": total, **rated})
         blocks.append(Block(plain(one.metric), tuple(lines)))
-    across = tuple(reversed(LEVELS))
     return sheet(
         "decision-levels",
         "What was decided at each human level",
@@ -313,14 +334,14 @@ def _levels(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) ->
         notes=[Note("precision", "undefined (–) for a level that is never decided")]
         if any(not one.counts.sum(axis=0).all() for one in found)
         else [],
-        groups=[Group("rows decided", 3), Group("% of the level", 3), Group("", 3)],
+        groups=[Group("decided", len(across)), Group("% of level", len(across)), Group("", 3)],
     )
 
 
 def _calibrations(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
     records: list[Record] = []
     blocks = []
-    for target in TARGETS:
+    for target in found[0].calibrations:
         lines = []
         for one in found:
             of = one.calibrations[target]
@@ -378,7 +399,8 @@ def write_pictures(found: Sequence[Decided], folder: Path) -> list[Path]:
     written: list[Path] = []
     for one in found:
         name = safe_name(one.metric)
-        written += save_figure(confusion_map(one.counts.tolist(), LEVELS, one.metric), folder / f"confusion-{name}")
+        levels = [LEVELS[level] for level in one.levels]
+        written += save_figure(confusion_map(one.counts.tolist(), levels, one.metric), folder / f"confusion-{name}")
         for target, of in one.calibrations.items():
             note = f"chance of {target}; expected calibration error {of.error:.3f}"
             bins = of.stated.tolist(), of.found.tolist(), of.rows.tolist()

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from metaeval.experiment.columns import FILE_PREFIX, Column, scored_columns
-from metaeval.experiment.deciding import MEASURES, SEED, TARGETS, held_apart, scored_rows
+from metaeval.experiment.deciding import LEVELS, MEASURES, SEED, TARGETS, held_apart, levels_of, scored_rows
 from metaeval.experiment.metric_scores import Panel, judged, make_sheet
 from metaeval.experiment.metrics import MetricProgress, load_metric
 from metaeval.experiment.prepared_run import Frame, RatedSet
@@ -30,10 +30,13 @@ class Chances:
     full: Column
 
 
-def own_level_columns(panel: Panel, progress: MetricProgress | None = None) -> list[Chances]:
-    """The probabilities of those metrics that declare them, scored as any metric with these options is."""
+def own_level_columns(panel: Panel, frame: Frame, progress: MetricProgress | None = None) -> list[Chances]:
+    """The probabilities of those metrics that declare them, scored as any metric with these options is.
+
+    None where the gold has not all of their three levels.
+    """
     source, config = panel.source, panel.config
-    if isinstance(source, RatedSet):
+    if isinstance(source, RatedSet) or levels_of(frame).size < len(LEVELS):
         return []
     declared = {
         name: options

@@ -1,5 +1,7 @@
 """Decisions of one metric: the decision protocol's own, what follows from their counts, and thresholds that travel."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from metaeval.experiment.deciding import (
     scored_rows,
     transfers,
 )
-from metaeval.experiment.metric_scores import load_panel
+from metaeval.experiment.metric_scores import judged, load_panel
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.classification import level_f1, level_precision, level_recall
 from metaeval.stats.decisions import best_thresholds, decide
@@ -109,6 +111,34 @@ def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame
     (never,) = (note for note in thresholds.grid.footer if note.label == "never decided")
     assert never.items == (("full or not", "never partial (5 folds)"),)
     assert [record["precision"] for record in levels.records] == [1.0, None, pytest.approx(827 / 930)]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "low", "high"), [(1, "none", "full"), (2, "none", "partial"), (0, "partial", "full")]
+)
+def test_two_levels_are_decided_as_the_protocol_decides_them(panel, frame, left_out, low, high):
+    kept = frame.gold != left_out
+    columns = {name: getattr(frame, name)[kept] for name in ("gold", "numbers", "group", "pool")}
+    two = dataclasses.replace(frame, **columns)
+    column = panel.columns[0]
+    rows = judged(two, column)
+    outcome = registry.find("protocol", "decision").evaluate(rows, Resampling(n=0), OPTIONS)
+
+    found = decided(two, column, OPTIONS)
+    thresholds, levels, calibration, _ = decision_sheets(panel, two, OPTIONS, [found])
+
+    assert level_f1(found.counts * 1.0).mean() == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
+    assert [record[f"{high}_from"] for record in thresholds.records] == found.thresholds[:, 0].tolist()
+    shown = [(record["level"], record["rows"]) for record in levels.records]
+    assert shown == [(name, np.sum(rows.gold == ("none", "partial", "full").index(name))) for name in (high, low)]
+    assert [record["target"] for record in calibration.records] == ["full or partial" if high == "partial" else "full"]
+    carried = {one.measure: one for one in transfers((two, column), (two, column), OPTIONS, Resampling(n=60))}
+    assert carried["macro_f1"].own == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
+    assert (carried["macro_f1"].partial_from is None) == (high == "full")
+    with pytest.raises(
+        UserError, match=f"between other levels: mini has full, partial and none, and mini has {high} and {low}"
+    ):
+        transfers((frame, column), (two, column), OPTIONS, Resampling(n=60))
 
 
 def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):

@@ -26,7 +26,7 @@ def panel(tmp_path_factory):
 
 def test_both_probabilities_of_the_metrics_that_declare_them_are_held_against_what_is_learnt(panel):
     frame, (_, options) = prepare_decisions(panel)
-    (one,) = own_level_columns(panel)
+    (one,) = own_level_columns(panel, frame)
     supports = [judge(pair.source, pair.statement) for pair in metaeval.pairs(dataset="mini")]
     assert one.some.score.tolist() == [support.some for support in supports]
     assert one.full.score.tolist() == [support.full for support in supports]
@@ -46,14 +46,15 @@ def test_both_probabilities_of_the_metrics_that_declare_them_are_held_against_wh
 
 def test_the_sheet_has_a_line_for_each_measure(panel):
     frame, (_, options) = prepare_decisions(panel)
-    sheet = own_levels_sheet(panel, frame, options, own_level_columns(panel))
+    sheet = own_levels_sheet(panel, frame, options, own_level_columns(panel, frame))
     assert [record["metric"] for record in sheet.records] == ["support-mini"] * 5
     assert len(sheet.grid.blocks) == 5
 
 
 def test_a_metric_without_probabilities_of_the_levels_has_none(tmp_path):
     settings = {"metrics": "overlap", "protocols": "decision", "results": tmp_path}
-    assert own_level_columns(load_panel(load_run(None, settings), True, 1)) == []
+    panel = load_panel(load_run(None, settings), True, 1)
+    assert own_level_columns(panel, prepare_decisions(panel)[0]) == []
 
 
 def test_declared_options_are_options_of_the_metric():
