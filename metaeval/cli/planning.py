@@ -71,7 +71,7 @@ def power(
     finish(given, panel, "power", sheet)
 
 
-@opt.takes("names", "config dataset split data unit pool results store budget set quiet")
+@opt.takes("names", "config dataset split data columns unit pool results store budget set quiet")
 def certify(
     given: opt.Given,
     protocol: Annotated[
