@@ -7,6 +7,7 @@ are those of `metaeval.analyses`. `metaeval metrics serve` speaks over standard 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
@@ -18,6 +19,7 @@ from metaeval.config_files import variants
 from metaeval.declared import option_docs
 from metaeval.errors import Problem, UserError, unknown
 from metaeval.files import canonical_json
+from metaeval.reading import MalformedError, parse_yaml
 from metaeval.report.notebook import Card, Records, Text
 
 if TYPE_CHECKING:
@@ -227,7 +229,10 @@ class shards:  # noqa: N801
 
     @staticmethod
     def status(folder: Place) -> Sequence[PlanState]:
-        """How far the shards of each metric's plan are; `.missing` are the blocks that no part has."""
+        """How far the shards of each metric's plan are; `.complete` says whether that is all.
+
+        `.missing` are the blocks that no part has, and `.unbegun` the windows of its table that no task has begun.
+        """
         from metaeval.experiment.sharding import shard_states
 
         return shard_states(Path(folder))
@@ -310,9 +315,21 @@ def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[str]:
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{name}.")
         else:
-            many = isinstance(value, Sequence) and not isinstance(value, str)
-            text = ",".join(map(str, value)) if many else str(value) if isinstance(value, str | Path) else dumps(value)
-            yield f"{before}{name}={text}"
+            yield f"{before}{name}={_typed(value)}"
+
+
+def _typed(value: Any) -> str:
+    """A value as --set reads it; text that YAML would read as something else is in quotes."""
+    if isinstance(value, str | Path):
+        text = str(value)
+    elif isinstance(value, Sequence):
+        text = ",".join(map(str, value))
+    else:
+        return dumps(value)
+    with suppress(MalformedError):
+        if parse_yaml(text) == text:
+            return text
+    return dumps(text if isinstance(value, str | Path) else [*map(str, value)], ensure_ascii=False)
 
 
 def stores(replies: Place | None, **settings: Any) -> Iterator[Database]:

@@ -124,8 +124,8 @@ def test_jobs_and_shards_from_python(tmp_path, settings, ran):
     assert [*metaeval.results.rm("latest", results=folder).values()] == [17]
     assert metaeval.results.list(folder) == []
 
-    script = metaeval.slurm("overlap", "rouge", tasks=3, chunk={"size": 60}, out=tmp_path)
-    assert "--set metrics=overlap,rouge --set chunk.size=60 --out" in script
+    script = metaeval.slurm("overlap", "rouge", tasks=3, chunk={"size": 60}, out=tmp_path, data="a: b")
+    assert "--set metrics=overlap,rouge --set chunk.size=60 --set 'data=\"a: b\"' --out" in script
     assert [*export_shard(config, read_shard("0/1"), tmp_path / "shards")]
     (state,) = metaeval.shards.status(tmp_path / "shards")
     assert (state.missing, state.note.metric) == ([], "overlap")
