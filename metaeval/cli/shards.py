@@ -30,7 +30,7 @@ def status(folder: Folder) -> None:
     Example:
       metaeval shards status shards
     """
-    from metaeval.experiment.sharding import shard_states, unbegun_windows
+    from metaeval.experiment.sharding import shard_states
 
     states = shard_states(folder)
     for state in states:
@@ -45,10 +45,12 @@ def status(folder: Folder) -> None:
         )
         if state.missing:
             say(f"  left of {note.shards}: --array={state.array}")
-    left = unbegun_windows(states)
-    for one in left:
-        say(f"{one.metric}: {len(one.windows):,} of {one.of:,} windows are not begun: --array=0-{one.shards - 1}")
-    if left or any(state.missing for state in states):
+    tables = {(state.place.parent, state.note.window.table): state for state in states if state.note.window}
+    for state in tables.values():
+        if state.unbegun and state.note.window:
+            of = f"{len(state.unbegun):,} of {state.note.window.of:,}"
+            say(f"{state.note.metric}: {of} windows are not begun: --array=0-{state.note.shards - 1}")
+    if not all(state.complete for state in states):
         raise typer.Exit(1)
     say(f"Complete: metaeval shards merge {shlex.quote(str(folder))}")
 

@@ -235,16 +235,22 @@ def _plan_note(name: str, identity: Mapping[str, Any], job: _Sharded, shard: Sha
 class PlanState:
     """How far the shards of a metric's plan are.
 
-    missing: numbers of the blocks that no part has. rows: scored pairs; failed: how many of them have failed. devices:
-    models of device that scored.
+    missing: numbers of the blocks that no part has. unbegun: windows of its table of which no task has written a plan.
+    rows: scored pairs; failed: how many of them have failed. devices: models of device that scored.
     """
 
     place: Path
     note: PlanNote
     missing: Sequence[int]
+    unbegun: Sequence[int]
     rows: int
     failed: int
     devices: Sequence[str]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to score, in windows of its table that are to come neither."""
+        return not (self.missing or self.unbegun)
 
     @property
     def array(self) -> str:
@@ -259,40 +265,22 @@ class PlanState:
         return ",".join("-".join(map(str, span)) for span in spans)
 
 
-@dataclass(frozen=True)
-class Unbegun:
-    """Windows of a table of which no task has written a plan. shards: tasks that the others were cut for."""
-
-    metric: str
-    windows: Sequence[int]
-    of: int
-    shards: int
-
-
-def unbegun_windows(states: Sequence[PlanState]) -> list[Unbegun]:
-    """The windows that are to come, by metric and table."""
-    found: dict[tuple[str, str], list[PlanNote]] = {}
-    for state in states:
-        if state.note.window:
-            found.setdefault((state.place.parent.name, state.note.window.table), []).append(state.note)
-    lacking = []
-    for notes in found.values():
-        begun = {number for note in notes if note.window for number in note.window.numbers}
-        of = next(note.window.of for note in notes if note.window)
-        if left := [number for number in range(of) if number not in begun]:
-            lacking.append(Unbegun(notes[0].metric, left, of, notes[0].shards))
-    return lacking
-
-
 def shard_states(folder: Path) -> list[PlanState]:
     """How far each metric's plan in a folder of shards is."""
+    notes = {place: read_note(place) for place in plans(folder)}
+    begun: dict[tuple[str, str], set[int]] = {}
+    for place, note in notes.items():
+        if note.window:
+            begun.setdefault((place.parent.name, note.window.table), set()).update(note.window.numbers)
     found = []
-    for place in plans(folder):
-        note, parts = read_note(place), part_notes(place).values()
+    for place, note in notes.items():
+        parts = part_notes(place).values()
         blocks = {block.number: block for part in parts for block in part.blocks}
         missing = [number for number in range(note.blocks) if number not in blocks]
+        unbegun = set(range(note.window.of)) - begun[place.parent.name, note.window.table] if note.window else ()
         rows, failed = sum(one.rows for one in blocks.values()), sum(one.failed for one in blocks.values())
-        found.append(PlanState(place, note, missing, rows, failed, sorted({part.device for part in parts})))
+        devices = sorted({part.device for part in parts})
+        found.append(PlanState(place, note, missing, sorted(unbegun), rows, failed, devices))
     return found
 
 

@@ -17,6 +17,7 @@ import pytest
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
+import metaeval  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.experiment import counted_ratings, pair_file  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
@@ -151,7 +152,9 @@ def test_windows_that_no_task_has_begun_are_left(cli):
     shutil.rmtree(note.parent)
     status = cli("shards", "status", "shards")
     assert status.code == 1
-    assert "overlap: 1 of 3 windows are not begun: --array=0-0" in status.out
+    assert status.out.count("overlap: 1 of 3 windows are not begun: --array=0-0") == 1
+    found = metaeval.shards.status("shards")
+    assert [(one.missing, one.unbegun, one.complete) for one in found] == [([], [1], False)] * 2
 
 
 def test_windows_of_the_same_pairs_are_one_plan(cli):
