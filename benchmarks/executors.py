@@ -1,13 +1,13 @@
 """What executors cost beside the scoring.
 
-python benchmarks/executors.py [PAIRS] [EXECUTOR ...], of alone, local and ray: a metric that does next to nothing, two
+python -m benchmarks.executors [PAIRS] [EXECUTOR ...], of alone, local and ray: a metric that does next to nothing, two
 workers each.
 
-python benchmarks/executors.py overhead [BLOCKS] [ROUNDS]: blocks that take a second without a processor, of one worker,
+python -m benchmarks.executors overhead [BLOCKS] [ROUNDS]: blocks that take a second without a processor, of one worker,
 alone and by `ray` in turns, in one cluster. What a block takes beyond its second, and the CPU time of all processes
 beyond that, is the executor's; medians over the rounds. Nothing of the start is counted.
 
-python benchmarks/executors.py table PAIRS [EXECUTOR ...]: a Parquet table of pairs through `metaeval score`, into
+python -m benchmarks.executors table PAIRS [EXECUTOR ...]: a Parquet table of pairs through `metaeval score`, into
 shards; time, and CPU time and most memory of the driver and of the others.
 """
 
@@ -22,8 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ClassVar
 
-from pairs import write_table
-
+from benchmarks.pairs import write_table
 from metaeval.config import RunConfig
 from metaeval.experiment.metrics import score_metrics
 from metaeval.scoring.contract import Metric, MetricCard, PairScore
@@ -39,6 +38,7 @@ class Toy(Metric):
         return [PairScore(float(len(text))) for text in statements]
 
 
+TOY = "benchmarks.executors:Toy"
 SECOND = 1.0
 
 
@@ -94,7 +94,7 @@ def kind(words: str) -> str:
     """What a process is to the executor."""
     if "ray::_Actor" in words or "experiment.worker" in words:
         return "workers"
-    return "driver" if "executors.py" in words or "metaeval score" in words else "the cluster besides"
+    return "driver" if "benchmarks.executors" in words or "metaeval score" in words else "the cluster besides"
 
 
 def overhead(blocks: int = 20, rounds: int = 5) -> None:
@@ -114,7 +114,7 @@ def overhead(blocks: int = 20, rounds: int = 5) -> None:
                 if len(times) == 2 or done == total:
                     used.append(processes())
 
-            list(score_metrics(pairs, ["executors:Slow"], config, None, progress))
+            list(score_metrics(pairs, ["benchmarks.executors:Slow"], config, None, progress))
             count = len(times) - 2
             spent: dict[str, float] = {}
             for pid, (words, seconds) in used[-1].items():
@@ -136,7 +136,7 @@ def table(count: int, names: list[str]) -> None:
         write_table(Path(folder) / "pairs.parquet", count)
         for name in names:
             more = [f"--set=executor.{key}={value}" for key, value in EXECUTORS[name].items()]
-            given = f"-m metaeval score -m executors:Toy -d ratings --data {folder}/pairs.parquet -q --shard 0/1 -o"
+            given = f"-m metaeval score -m {TOY} -d ratings --data {folder}/pairs.parquet -q --shard 0/1 -o"
             began, found, most = time.monotonic(), {}, 0
             command = subprocess.Popen([sys.executable, *given.split(), f"{folder}/{name}", *more])
             while command.poll() is None:
@@ -168,7 +168,7 @@ def quick(count: int, names: list[str]) -> None:
             blocks.append(time.monotonic())
 
         began = time.monotonic()
-        ((_, _, found),) = score_metrics(pairs, ["executors:Toy"], config, None, progress)
+        ((_, _, found),) = score_metrics(pairs, [TOY], config, None, progress)
         took = time.monotonic() - began
         mine, children = (now - before for now, before in zip(cpu(), own, strict=True))
         assert all(answer.score is not None for answer in found.answers)
