@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.stats.arrays import STRIP_FLOATS, Floats, Ints, Weights, group_totals, ratio, weighted_sums
+from metaeval.stats.arrays import STRIP_FLOATS, Bools, Floats, Ints, Weights, group_totals, ratio, weighted_sums
 from metaeval.stats.resampling import Draws, Prepared
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
@@ -199,14 +199,8 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
     """
     if x.shape[1] > MOST_INPUTS:
         raise ValueError(f"a soft accuracy takes {MOST_INPUTS:,} inputs at most, got {x.shape[1]:,}")
-    one, other = np.triu_indices(x.shape[0], 1)
-    # Inputs that both have, of the pairs that share one; (N, P).
-    apart = [np.nan_to_num(values[one] - values[other]).T for values in (x, y)]
-    shared = (~np.isnan(x[one] - x[other])).T
-    use = shared.any(axis=0)
-    apart, signs = [values[:, use] for values in apart], _signs(x.shape[1])
-
-    apart_under = _apart_by_pair(x, y)
+    apart_under, (apart, use), signs = _apart_by_pair(x, y), _apart(x, y), _signs(x.shape[1])
+    apart = [values[:, use] for values in apart]
 
     def of(weight: Floats) -> float:
         return float(1 - apart_under(weight)[use].mean()) if use.any() else np.nan
@@ -238,16 +232,20 @@ def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
 
     NaN of two systems that share no input.
     """
-    one, other = np.triu_indices(x.shape[0], 1)
-    apart = [np.nan_to_num(values[one] - values[other]).T for values in (x, y)]
-    shared = (~np.isnan(x[one] - x[other])).T.any(axis=0)
-    signs = _signs(x.shape[1])
+    (apart, shared), signs = _apart(x, y), _signs(x.shape[1])
 
     def of(weight: Floats) -> Floats:
         mine, theirs = (_p_values(signs, values, weight) for values in apart)
         return np.where(shared, np.abs(mine - theirs), np.nan)
 
     return of
+
+
+def _apart(x: Floats, y: Floats) -> tuple[list[Floats], Bools]:
+    """Of each two systems the difference on each input under x and under y, (N, P) each, and whether they share one."""
+    one, other = np.triu_indices(x.shape[0], 1)
+    shared = np.asarray((~np.isnan(x[one] - x[other])).any(axis=1))
+    return [np.nan_to_num(values[one] - values[other]).T for values in (x, y)], shared
 
 
 def _p_values(signs: Floats, apart: Floats, weight: Floats) -> Floats:
