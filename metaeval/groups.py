@@ -251,8 +251,6 @@ class shards:  # noqa: N801
         """Score random blocks again here, and compare; `.agrees` says the verdict of each metric."""
         from metaeval.experiment.sharding import verify_shards
 
-        if blocks < 1:
-            raise UserError(f"blocks is {blocks}; it should be 1 or more.")
         return [*verify_shards(Path(folder), settings, (), blocks, seed, None)]
 
 

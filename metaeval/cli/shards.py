@@ -12,7 +12,6 @@ import typer
 from metaeval.cli import options as opt
 from metaeval.cli.output import say, say_text
 from metaeval.cli.progress import scoring_progress
-from metaeval.errors import UserError
 
 app = opt.group("Jobs in shards: status, merge, verify.", "metaeval shards status shards")
 
@@ -112,8 +111,6 @@ def verify(
     """
     from metaeval.experiment.sharding import verify_shards
 
-    if blocks < 1:
-        raise UserError(f"--blocks is {blocks}; it should be 1 or more.")
     good = True
     with scoring_progress(given.quiet) as progress:
         for found in verify_shards(folder, given.settings, given.set, blocks, seed, progress):

@@ -317,6 +317,8 @@ def verify_shards(
     settings, overrides: as of `load_run`, in place of those that plan.json holds. Where the tasks were executed is not
     taken from it. Raises `UserError` where the data, the metric or the plan are not to be had here as they were.
     """
+    if count < 1:
+        raise UserError(f"blocks is {count}; it should be 1 or more.")
     if others := [one for one in overrides if not one.strip().startswith("executor.")]:
         raise UserError(
             f"The settings are those of the shards, and --set {others[0]} would make others: only the "

@@ -30,13 +30,13 @@ def batch_file(
     scores the whole plan. words: what was typed for the run's settings. gpus: of a task, each with a process of its own
     where there are several.
     """
-    for name, value, least in (("--tasks", tasks, 1), ("--cpus", cpus, 1), ("--gpus", gpus, 0)):
+    for name, value, least in (("tasks", tasks, 1), ("cpus", cpus, 1), ("gpus", gpus, 0)):
         if value < least:
             raise UserError(f"{name} is {value}; it should be {least} or more.")
     if not _TIME.fullmatch(time):
-        raise UserError(f"--time is {time!r}; it should be as Slurm reads it: 90, 04:00:00 or 2-12:00:00.")
+        raise UserError(f"time is {time!r}; it should be as Slurm reads it: 90, 04:00:00 or 2-12:00:00.")
     if ray and config.executor != ExecutorConfig():
-        raise UserError("--ray sets the executor by itself: leave --executor and --set executor.* out.")
+        raise UserError("ray sets the executor by itself: leave the settings of the executor out.")
     shardable(config)
     if ray:
         more = ["--executor", "ray", "--set", "executor.address=auto"]

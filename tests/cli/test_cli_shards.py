@@ -348,12 +348,12 @@ def test_verify_runs_no_code_that_a_file_names(cli, refused, score):
         (("score", "-m", "scores:x.jsonl", "--shard", "0/8"), "'scores:x.jsonl' is scored already"),
         (("shards", "status", "nowhere"), "nowhere holds no shards: 'metaeval score --shard 0/8 -o nowhere' writes"),
         (("shards", "merge", "nowhere"), "nowhere holds no shards"),
-        (("shards", "verify", "nowhere", "--blocks", "0"), "--blocks is 0; it should be 1 or more"),
+        (("shards", "verify", "nowhere", "--blocks", "0"), "blocks is 0; it should be 1 or more"),
         (("slurm", "-m", "overlpa"), "Unknown metric 'overlpa'. Did you mean 'overlap'?"),
-        (("slurm", "-m", "overlap", "--tasks", "0"), "--tasks is 0; it should be 1 or more"),
+        (("slurm", "-m", "overlap", "--tasks", "0"), "tasks is 0; it should be 1 or more"),
         (
             ("slurm", "-m", "overlap", "--time", "soon\nX"),
-            "--time is 'soon\\nX'; it should be",
+            "time is 'soon\\nX'; it should be",
         ),
         (("slurm", "-m", "scores:x.jsonl"), "'scores:x.jsonl' is scored already"),
         (("slurm", "-m", "llm-discrete"), "'llm-discrete' asks a chat model"),
@@ -397,7 +397,7 @@ def test_a_batch_file_of_ray_runs_on_the_first_node_and_hands_the_signal_on(cli,
         "-s",
         "metric_options.toys:Company.pause=0.4",
     )
-    assert refused(*command, "--executor", "ray").startswith("--ray sets the executor by itself")
+    assert refused(*command, "--executor", "ray").startswith("ray sets the executor by itself")
     ended = cli(*command, "--gpus", "4")
     assert ended.code == 0, ended.err
     assert "#SBATCH --nodes=2\n" in ended.out
