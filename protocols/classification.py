@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.stats.arrays import distinct
 from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.classification import auc_influence, average_precision, average_precision_influence, roc_auc
 from metaeval.stats.correlations import concordance
@@ -147,7 +148,7 @@ def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: 
         bounds = pair_of_bounds(*(value(measure(r, is_positive, rows.group, n_groups), n_groups) for r in refills))
     absent = negatives if is_positive[~missing].any() else (positive,)
     undefined = NO_SCORES if nothing else f"no scored {' or '.join(LEVELS[level] for level in absent)} pairs"
-    return Qualities(np.unique(rows.group[~missing]).size, undefined, bounds=bounds)
+    return Qualities(distinct(rows.group[~missing]).size, undefined, bounds=bounds)
 
 
 def _of_mean(judgements: Judgements, parts: Mapping[str, Qualities]) -> Qualities:
@@ -184,7 +185,7 @@ def _of_ratings(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
             bounds = pair_of_bounds(*(value(roc_auc(r, top, judgements.group, n_groups), n_groups) for r in refills))
         else:
             bounds = pair_of_bounds(*_widest(judgements, n_groups))
-    return {key: Qualities(np.unique(judgements.group[~missing]).size, undefined, bounds=bounds)}
+    return {key: Qualities(distinct(judgements.group[~missing]).size, undefined, bounds=bounds)}
 
 
 def _widest(judgements: Judgements, n_groups: int) -> tuple[float, float]:

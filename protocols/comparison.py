@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.arrays import Bools, Floats, Ints, distinct
 from metaeval.stats.influence import Influence, less, t_test
 from metaeval.stats.intervals import ONE_GROUP, replicated_interval, studentised_interval
 from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
@@ -61,7 +61,7 @@ def compare(
     if not both.any():
         return {key: Difference(0, None, note=NOT_BOTH) for key in keys}
     pair = compared_by(protocol, one, both, options), compared_by(protocol, other, both, options)
-    codes = np.unique(one.group)
+    codes = distinct(one.group)
     moved: tuple[Influences, ...] = ({}, {})
     if (np.isnan(one.score) ^ np.isnan(other.score)).any():
         mine, theirs = (replicates_of(protocol, rows, codes, resampling, options, keys) for rows in pair)
@@ -72,7 +72,7 @@ def compare(
         moved = tuple(outcome.influence for outcome in outcomes)
     drawn = [resampled_of(protocol, rows, codes, resampling, options) for rows in pair]
     p_values = exchange_p_values(protocol, pair, permutations, resampling.seed, options, keys)
-    groups = np.unique(one.group[both]).size
+    groups = distinct(one.group[both]).size
     # Rows of a measure may come from one group where those of others do not.
     lone = {key for outcome in outcomes for key, estimate in outcome.estimates.items() if estimate.note == ONE_GROUP}
     found: dict[str, Difference] = {}
@@ -257,7 +257,7 @@ def tested_against(
             return outcome.influence
         place = name, both.tobytes()
         if place not in kept:
-            codes, used = np.unique(judgements.group), compared_by(protocol, judgements, both, options)
+            codes, used = distinct(judgements.group), compared_by(protocol, judgements, both, options)
             kept[place] = influence_of(protocol, used, codes, options, keys)
         return kept[place]
 
@@ -266,7 +266,7 @@ def tested_against(
     def drawn(name: str, given: Tested, both: Bools) -> Replicates:
         place = name, both.tobytes()
         if place not in redrawn:
-            codes, used = np.unique(given[0].group), compared_by(protocol, given[0], both, options)
+            codes, used = distinct(given[0].group), compared_by(protocol, given[0], both, options)
             redrawn[place] = resampled_of(protocol, used, codes, more, options)
         return redrawn[place]
 

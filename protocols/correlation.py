@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from metaeval.stats.arrays import distinct
 from metaeval.stats.bounds import attainable, extreme_scores, perfect
 from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
 from metaeval.stats.resampling import Draws, bootstrap, replicate
@@ -95,7 +96,7 @@ def replicates(
 def _qualities(
     judgements: Judgements, used: Judgements, keys: Collection[str], n_groups: int, options: Mapping[str, str]
 ) -> dict[str, Qualities]:
-    groups, undefined = np.unique(used.group).size, _why_undefined(used)
+    groups, undefined = distinct(used.group).size, _why_undefined(used)
     ceilings = {key: float(most) for key, most in attainable(used.score, used.gold).items() if not np.isnan(most)}
     bounds: dict[str, tuple[float, float] | None] = {}
     if 0 < used.score.size < judgements.score.size:
@@ -115,7 +116,7 @@ def _ceilings(used: Judgements) -> dict[str, dict[str, float]]:
 
 
 def _systems(judgements: Judgements) -> int:
-    return 0 if judgements.system is None else np.unique(judgements.system).size
+    return 0 if judgements.system is None else distinct(judgements.system).size
 
 
 def _why_undefined(used: Judgements) -> str:
@@ -136,7 +137,7 @@ def _one_level_per_system(judgements: Judgements) -> str:
     if judgements.system is None:
         return _one_level(judgements)
     level, n_levels = tie_blocks(judgements.gold)
-    same = np.unique(judgements.system * n_levels + level).size == _systems(judgements)
+    same = distinct(judgements.system * n_levels + level).size == _systems(judgements)
     return _one_level(judgements) or ("one gold level only within every system" if same else "")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats.arrays import Ints
+from metaeval.stats.arrays import Ints, distinct, numbered
 from metaeval.stats.influence import Ends, Influence, of_left_out
 from metaeval.stats.intervals import Resampling, replicated_interval, studentised_interval
 from metaeval.stats.resampling import Draws, bootstrap, jackknife
@@ -39,8 +39,8 @@ class Qualities:
 
 def regroup(judgements: Judgements) -> tuple[Judgements, int]:
     """Renumber the groups that are present, scored or not, 0 .. G - 1, and return G: they are what is resampled."""
-    codes, compact = np.unique(judgements.group, return_inverse=True)
-    return judgements.with_group(compact.astype(np.int64)), int(codes.size)
+    compact, n_groups = numbered(judgements.group)
+    return judgements.with_group(compact), n_groups
 
 
 def outcome(
@@ -151,12 +151,12 @@ def pair_of_bounds(one: float, other: float) -> tuple[float, float] | None:
 def warnings_for(used: Judgements, resampling: Resampling) -> tuple[str, ...]:
     """Warn about scored rows (`used`) that come from one group, or whose scores collapse in float32."""
     found = []
-    if resampling.n and np.unique(used.group).size == 1:
+    if resampling.n and distinct(used.group).size == 1:
         found.append("All scored pairs come from one group, so no interval can be given.")
-    collapsed, distinct = float32_collapse(used.score)
-    if collapsed >= _COLLAPSE_ALARM * distinct > 0:
+    collapsed, different = float32_collapse(used.score)
+    if collapsed >= _COLLAPSE_ALARM * different > 0:
         found.append(
-            f"{collapsed:,} of {distinct:,} distinct scores share their float32 value with another: tools that store "
+            f"{collapsed:,} of {different:,} distinct scores share their float32 value with another: tools that store "
             "float32 will see ties that are not there; keep float64, or log-odds in place of probabilities."
         )
     return tuple(found)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from metaeval.stats.arrays import Bools, Floats, Ints, group_ends
+from metaeval.stats.arrays import Bools, Floats, Ints, distinct, group_ends, numbered
 from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.pools import (
     Gains,
@@ -70,7 +70,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     # Means over pools with tied scores in the worst and in the best order.
     worst, best = (_pool_values(used.rows, gains, order, MEASURES) for order in ("worst", "best"))
     ties = _ends({key: (worst[key], best[key]) for key in MEASURES}, used, n_groups)
-    groups = np.unique(used.pool_group).size
+    groups = distinct(used.pool_group).size
     qualities = {key: Qualities(groups, why, ties=ties[key], bounds=bounds.get(key)) for key in MEASURES}
     run = partial(replicates, used.rows, n_groups, options=options, keys=MEASURES)
     left = {NO_SUPPORT: int((~answerable).sum()), SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum())}
@@ -122,8 +122,8 @@ def _gains(options: Mapping[str, str]) -> Gains:
 
 def _range(value: Floats, pool: Ints) -> tuple[Floats, Floats, Ints]:
     """The lowest and the highest value of each pool, and how many rows it has."""
-    _, index, sizes = np.unique(pool, return_inverse=True, return_counts=True)
-    return *group_ends(value, index, sizes.size), sizes
+    index, n_pools = numbered(pool)
+    return *group_ends(value, index, n_pools), np.bincount(index, minlength=n_pools)
 
 
 def _blind(judgements: Judgements, support: bool = False, most: int = 0) -> str:

@@ -74,15 +74,17 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[Column], path: Path) -
         head["job"] = {"data": f"{source.name}/{source.split}@{ratings.fingerprint[:12]}", "unit": "rating"}
         rows = ({"id": row.id, "group": row.group, "system": row.system, "rating": row.gold} for row in ratings.rows)
     values = [(column.score + 0.0).tolist() for column in columns]  # -0.0 is 0.0
+    unlike = [place for place, column in enumerate(columns) if set(column.statuses) - {Status.OK}]
+    shortened = [column for column in columns if column.cut]
     with atomic_write(path) as file:
         file.write(_line(head))
         for number, row in sorted(enumerate(rows), key=lambda numbered: str(numbered[1]["id"])):
             known: list[float | None] = [column[number] for column in values]
             missing = {}
-            for place, column in enumerate(columns):
-                if (status := column.statuses[number]) is not Status.OK:
-                    known[place], missing[column.name] = None, str(status)
-            cut = {column.name: column.cut[number] for column in columns if number in column.cut}
+            for place in unlike:
+                if (status := columns[place].statuses[number]) is not Status.OK:
+                    known[place], missing[names[place]] = None, str(status)
+            cut = {column.name: column.cut[number] for column in shortened if number in column.cut}
             more = {**({"missing": missing} if missing else {}), **({"cut": cut} if cut else {})}
             file.write(_line({**row, "scores": known, **more}))
 
@@ -109,7 +111,10 @@ def _judged_rows(job: Job) -> Iterator[dict[str, object]]:
 
 
 def _line(value: Mapping[str, object]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
+    return _ENCODER.encode(value).encode("utf-8", "backslashreplace") + b"\n"
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 @dataclass(frozen=True)

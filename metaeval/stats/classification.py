@@ -21,6 +21,7 @@ from metaeval.stats.arrays import (
     check_rows,
     column_sum,
     compiled,
+    distinct,
     group_totals,
     in_strips,
     ratio,
@@ -44,7 +45,7 @@ def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepa
     def evaluate(tile: Tile) -> Floats:
         return wins(tile).auc(1, 0) if both else np.full(tile.shape[1], np.nan)
 
-    return Prepared(evaluate, np.unique(group).size)
+    return Prepared(evaluate, distinct(group).size)
 
 
 def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[int, int], Influence]:
@@ -117,7 +118,7 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
         value[n_positive == n_rows] = np.nan
         return value
 
-    return Prepared(evaluate, np.unique(group).size)
+    return Prepared(evaluate, distinct(group).size)
 
 
 def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Influence:

@@ -27,10 +27,12 @@ from metaeval.stats.arrays import (
     check_rows,
     column_sum,
     compiled,
+    distinct,
     group_ends,
     group_totals,
     in_strips,
     left_out_sums,
+    numbered,
     ratio,
     varies,
     varies_without,
@@ -64,7 +66,7 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
         sums = [total[None] for total in left_out_sums(moments)]
         return _of_moments(sums, lambda some: (varies_without(x_ends) & varies_without(y_ends))[some])
 
-    return Prepared(evaluate, np.unique(group).size, left_out)
+    return Prepared(evaluate, distinct(group).size, left_out)
 
 
 def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Floats:
@@ -112,7 +114,7 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
     def both(counted: Orders) -> Floats:
         return np.stack((counted.spearman(), counted.kendall()))
 
-    return Prepared(evaluate, np.unique(group).size, lambda: both(_orders_left_out(score, gold, group, n_groups)))
+    return Prepared(evaluate, distinct(group).size, lambda: both(_orders_left_out(score, gold, group, n_groups)))
 
 
 def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -124,7 +126,7 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
     orders = _orders(score, gold, group, n_groups)
     return Prepared(
         lambda tile: orders(tile).concordance(),
-        np.unique(group).size,
+        distinct(group).size,
         lambda: _orders_left_out(score, gold, group, n_groups).concordance(),
     )
 
@@ -181,7 +183,7 @@ def within_strata(values: Floats, stratum: Ints) -> Floats:
     check_finite("values", values)
     if values.size == 0:
         return values
-    code, n_strata = tie_blocks(stratum.astype(np.float64))
+    code, n_strata = numbered(stratum)
     # Taking one of its own values off a stratum first keeps small differences of large values.
     first = np.empty(n_strata)
     first[code[::-1]] = values[::-1]
@@ -201,7 +203,7 @@ def partial_correlation(
     """
     check_rows(score, gold, group, n_groups)
     check_lengths(score=score, stratum=stratum)
-    code, n_strata = tie_blocks(stratum.astype(np.float64))
+    code, n_strata = numbered(stratum)
     strata = cache(lambda: [_InStrata(values, code, n_strata, group, n_groups) for values in (score, gold)])
     moments, height, without = (_of_ranks if ranks else _of_values)(score, gold, code, n_strata, group, n_groups)
 
@@ -225,7 +227,7 @@ def partial_correlation(
         found = [strip(range(at, min(at + width, n_groups))) for at in range(0, n_groups, width)]
         return np.concatenate(found) if found else np.zeros(0)
 
-    return Prepared(by_tiles, np.unique(group).size, left_out)
+    return Prepared(by_tiles, distinct(group).size, left_out)
 
 
 def _left_out_by_tiles(evaluate: Callable[[Tile], Floats], n_groups: int) -> Floats:
@@ -242,7 +244,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
     check_rows(score, gold, group, n_groups)
     check_lengths(score=score, stratum=stratum)
 
-    code, n_strata = tie_blocks(stratum.astype(np.float64))
+    code, n_strata = numbered(stratum)
     x, y = _unit(within_strata(score, code)), _unit(within_strata(gold, code))
 
     def one(weights: Tile) -> float:
@@ -273,7 +275,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
         loops.residual_left_out(*columns, sums, pairs, rows, start, SUSPICIOUS, RESIDUAL_TIES, found)
         return found
 
-    return Prepared(evaluate, np.unique(group).size, left_out)
+    return Prepared(evaluate, distinct(group).size, left_out)
 
 
 CROWDED = 16
@@ -330,20 +332,24 @@ def _of_values(
     of the tallest array."""
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
     x, y = _unit(within_strata(score, code)), _unit(within_strata(gold, code))
-    sums = [
-        csr_array((column, (code, group)), shape=(n_strata, n_groups))
-        for column in (np.ones(x.size), x, y, x * x, y * y, x * y)
-    ]
-    of_cells, cell_group = np.stack([matrix.data for matrix in sums], axis=1), sums[0].indices
-    strata = [slice(*ends) for ends in pairwise(sums[0].indptr.tolist())]
+    places = code * max(n_groups, 1) + group
+    cells, (index, n_cells) = distinct(places), numbered(places)
+    columns = (np.ones(x.size), x, y, x * x, y * y, x * y)
+    of_cells: Floats = np.stack([group_totals(column, index, n_cells) for column in columns], axis=1)
+    cell_code, cell_group = np.divmod(cells, max(n_groups, 1))
+    strata = [slice(*ends) for ends in pairwise(np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist())]
 
     def moments(tile: Tile) -> tuple[Floats, ...]:
         found = [weighted_sums(of_cells[own], tile[cell_group[own]]) for own in strata]
-        return tuple(np.stack(found, axis=1)) if found else (np.zeros((0, tile.shape[1])),) * len(sums)
+        return tuple(np.stack(found, axis=1)) if found else (np.zeros((0, tile.shape[1])),) * len(columns)
 
     def without(groups: range) -> Sequence[Floats]:
-        own = slice(groups.start, groups.stop)
-        return [matrix @ np.ones((n_groups, 1)) - matrix.tocsc()[:, own].toarray() for matrix in sums]
+        own = (cell_group >= groups.start) & (cell_group < groups.stop)
+        # A group's strata lie side by side, which is the order in which they are added.
+        lost = np.zeros((len(columns), len(groups), n_strata))
+        lost[:, cell_group[own] - groups.start, cell_code[own]] = of_cells[own].T
+        totals = (group_totals(column, cell_code, n_strata) for column in of_cells.T)
+        return [total[:, None] - part.T for total, part in zip(totals, lost, strict=True)]
 
     return moments, max(n_groups, n_strata), without
 
@@ -356,8 +362,9 @@ def _of_ranks(
     level, n_levels = tie_blocks(gold)
     by_score, by_gold = block_sizes(block, group, n_blocks, n_groups), block_sizes(level, group, n_levels, n_groups)
     # One key for two columns is sorted several times faster than the columns.
-    ranked, of_ranked = np.unique(block * max(n_levels, 1) + level, return_inverse=True)
-    placed, of_placed = np.unique(code * max(n_groups, 1) + group, return_inverse=True)
+    by_ranks, by_place = block * max(n_levels, 1) + level, code * max(n_groups, 1) + group
+    ranked, placed = distinct(by_ranks), distinct(by_place)
+    of_ranked, of_placed = numbered(by_ranks)[0], numbered(by_place)[0]
     cells, count = np.unique(of_ranked * max(placed.size, 1) + of_placed, return_counts=True)
     cell_ranked, cell_placed = np.divmod(cells, max(placed.size, 1))
     cell_block, cell_level = np.divmod(ranked[cell_ranked], max(n_levels, 1))
@@ -399,8 +406,9 @@ class _InStrata:
     """
 
     def __init__(self, values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int) -> None:
-        cell, index = np.unique(code * max(n_groups, 1) + group, return_inverse=True)
-        self.ends = group_ends(values, index, cell.size)
+        places = code * max(n_groups, 1) + group
+        cell = distinct(places)
+        self.ends = group_ends(values, numbered(places)[0], cell.size)
         cell_code, self.group = np.divmod(cell, max(n_groups, 1))
         bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
         self.strata = [slice(*ends) for ends in pairwise(bounds)]

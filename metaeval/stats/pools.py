@@ -29,8 +29,10 @@ from metaeval.stats.arrays import (
     check_finite,
     check_lengths,
     compiled,
+    distinct,
     group_totals,
     left_out_sums,
+    numbered,
     ratio,
     weighted_sums,
 )
@@ -75,7 +77,7 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     """
     check_pools(score, gold, pool)
     order = _order(score, -gold if ties == "best" else gold, pool)
-    codes, index = np.unique(pool[order], return_inverse=True)
+    index, n_pools = numbered(pool[order])
     position = np.arange(order.size)
     new_pool = run_starts(index)
     new_block = new_pool | run_starts(score[order])
@@ -86,7 +88,7 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     block = np.cumsum(new_block) - 1
     size = np.bincount(block)[block] if block.size else block
     first = block_start - pool_start + 1
-    return RankedPools(index, gold[order], position - pool_start + 1, first, first + size - 1, codes.size)
+    return RankedPools(index, gold[order], position - pool_start + 1, first, first + size - 1, n_pools)
 
 
 def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
@@ -133,7 +135,7 @@ def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
 
     return Prepared(
         lambda tile: means(weighted_sums(moments, tile)),
-        np.unique(group[defined.any(axis=0)]).size,
+        distinct(group[defined.any(axis=0)]).size,
         lambda: means(left_out_sums(moments)),
     )
 
