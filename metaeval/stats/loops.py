@@ -279,6 +279,8 @@ def _residual_ranks(column, mean, suspicious, ties, runs, buffers, rank):  # typ
     if largest <= suspicious * most:
         return 0.0
     if even:
+        # Two buckets a value: fewer share one.
+        opening = opening[: 2 * value.size + 1]
         key, cell, size = _dealt(value, count, code, mean, lowest, highest, opening, bucket, key, cell)
     else:
         key, cell, size = _merged(value, count, code, member, stratum, mean, runs, key, cell)
@@ -315,7 +317,7 @@ def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, found): 
     row_x, row_y, row_code = rows
     n_strata = x_sum.size
     size = max(x_value.size, y_value.size)
-    buffers = np.empty(size + 1, np.int32), np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32)
+    buffers = np.empty(2 * size + 1, np.int32), np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32)
     runs = np.empty(n_strata + 1, dtype=np.int64)
     x_rank, y_rank = np.zeros(x_value.size), np.zeros(y_value.size)
     x_mean, y_mean = np.empty(n_strata), np.empty(n_strata)
