@@ -83,10 +83,11 @@ def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices
 def known_pace(metric: Metric) -> Pace | None:
     """The pace that was measured last on this machine, of this metric with its options; None where none was."""
     try:
-        found = read_object(_path()).get(_key(metric, device := device_of(metric)))
-        return Pace(int(found["tokens"]), float(found["seconds"]), device) if found else None
-    except (UserError, KeyError, TypeError, ValueError, AttributeError):
+        found = read_object(_path())[_key(metric, device := device_of(metric))]
+        pace = Pace(int(found["tokens"]), float(found["seconds"]), device)
+    except (UserError, KeyError, TypeError, ValueError):
         return None
+    return pace if pace.tokens > 0 and pace.seconds > 0 else None
 
 
 def told(pace: Pace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:

@@ -1,5 +1,7 @@
 """A dry run tells what is left to do, and does none of it."""
 
+import json
+
 import pytest
 
 import metaeval
@@ -102,6 +104,10 @@ def test_the_time_of_a_job_is_known_where_some_of_its_metric_was_scored(tmp_path
         metrics=("overlap",), results=tmp_path / "new", metric_options={"overlap": {"content_only": False}}
     )
     assert [one.time for one in plan(other)] == [""]  # another metric
+    paces = tmp_path / "cache" / "paces.json"
+    for broken in ({"tokens": 0, "seconds": 1.0}, {"tokens": 5, "seconds": 0.0}, {"tokens": 5}, [5], None):
+        paces.write_text(json.dumps(dict.fromkeys(read_object(paces), broken)))
+        assert [one.time for one in plan(RunConfig(metrics=("overlap",), results=tmp_path / "new"))] == [""]
     monkeypatch.setattr(pace, "device_of", lambda _: "cpu: another")
     assert times() == [""]
 
