@@ -107,7 +107,11 @@ def test_intervals_widen_when_systems_are_drawn_too():
     assert "two metrics exchange systems and inputs." in found["both"].warnings[-1]
     soft_width = {what: one.estimates["spa"].high - one.estimates["spa"].low for what, one in found.items()}
     assert min(soft_width.values()) > 0
-    assert {key for key, one in found["inputs"].influence.items() if one is None} == set(STEPS)
+    influence = found["inputs"].influence
+    assert {key for key, one in influence.items() if one is None} == set(STEPS)
+    assert {key: one.ends for key, one in influence.items() if one} == {
+        key: (0.0 if key == "spa" else -1.0, 1.0) for key in influence if key not in STEPS
+    }
 
 
 def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_too(tmp_path):

@@ -142,6 +142,12 @@ def test_a_flagged_share_is_corrected_for_both_errors():
     assert (value, low, high) == pytest.approx((0.2, 0.2, 0.2), abs=1e-3)
     value, low, high = corrected_share(0.26, 0.001, (0.9, 60), (0.1, 100), 0.05, np.inf)
     assert low < 0.13 < 0.2 < 0.27 < high
+    # Where the share detected alone is uncertain, the ends s solve s d + (1 - s) f - flagged = s z e, of either sign,
+    # with e = sqrt(p (1 - p) / (n + 1)) and p the share of n + 1 labels, half a one of which is added to either side.
+    p = (0.8 * 30 + 0.5) / 31
+    half = norm.ppf(0.95) * np.sqrt(p * (1 - p) / 31)
+    ends = [0.3 / (0.7 + side * half) for side in (1, -1)]
+    assert corrected_share(0.4, 0.0, (0.8, 30), (0.1, 1e12), 0.05, np.inf)[1:] == pytest.approx(ends, abs=2e-4)
     # A metric that flags both alike tells nothing, and says so.
     assert corrected_share(0.5, 0.001, (0.5, 60), (0.5, 100), 0.05, np.inf)[1:] == (0, 1)
 

@@ -11,6 +11,7 @@ def test_a_simple_draw_takes_every_item_alike():
     for seed in range(2000):
         drawn[draw_simple(20, 5, seed)] += 1
     assert drawn / 2000 == pytest.approx(np.full(20, 0.25), abs=0.04)
+    assert draw_simple(20, 0, 0).size == 0
 
 
 def test_strata_get_their_proportion_and_two_at_least():
