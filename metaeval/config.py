@@ -253,7 +253,7 @@ class RunConfig(Strict):
     split: Annotated[str | None, Flag("NAME")] = None
     """Split of the data set."""
     data: Annotated[Path | None, Flag("PATH")] = None
-    """Folder that holds the published files (for jsonl: your file)."""
+    """Folder that holds the published files (jsonl, ratings: your file)."""
     dataset_options: dict[str, OptionText] = Field(default_factory=dict)
     """Options of the data set ('metaeval data show NAME')."""
     unit: Annotated[Unit, Flag("UNIT", "-u")] = "chunk"
@@ -286,7 +286,7 @@ class RunConfig(Strict):
     metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options of each metric ('metaeval metrics show NAME')."""
     columns: Annotated[dict[str, str], BeforeValidator(run_columns), Flag("ROLE=COLUMN", "", "map", True)] = {}
-    """Column of your table for a role, as score=Points; of ratings id=, gold=, group= ... Repeatable."""
+    """Column of your table for a role, as score=Points; also id=, gold=, group=, source= ... Repeatable."""
     controls: bool = True
     """Add rows of trivial scores, and of one that is learnt, for comparison."""
     protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)

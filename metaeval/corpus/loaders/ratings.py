@@ -194,6 +194,11 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
     rest = [heading for heading in table.headings if heading not in taken]
     scores = _listed(table, chosen, "metrics") or [heading for heading in rest if _all_numbers(table, heading)]
     fields = [heading for heading in rest if heading not in scores]
+    guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
+    if scores and "metrics" not in chosen:
+        guessed.append(f"scores from {', '.join(map(shown, scores))} (others: --set dataset_options.metrics=NAMES)")
+    if guessed:
+        _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
         own = f"Each {'pair' if 'pair' in roles else 'row'} counts as a group of its own"
         _log.warning("%s has no column 'group': %s.", table.name, own[0].lower() + own[1:])

@@ -67,6 +67,17 @@ def test_a_faulty_line_is_told(write, line, says):
     assert says in str(raised.value)
 
 
+def test_columns_that_are_guessed_are_said(tmp_path, caplog):
+    path = tmp_path / "mine.csv"
+    path.write_text("key,group,level,page,mine,note\nk1,a,full,3,0.5,x\nk2,b,none,4,0.1,y\n")
+    read_ratings(path)
+    said = 'gold from "level", scores from "page", "mine" (others: --set dataset_options.metrics=NAMES)'
+    assert [message for message in caplog.messages if "group" not in message] == [f"{path} is read so: {said}."]
+    caplog.clear()
+    read_ratings(path, {"gold": "level", "metrics": "mine"})
+    assert caplog.messages == []
+
+
 def test_a_rated_set_needs_its_file(tmp_path):
     for data in (None, tmp_path):
         with pytest.raises(UserError, match=r"dataset=ratings needs data=FILE"):
