@@ -231,7 +231,7 @@ class shards:  # noqa: N801
     def status(folder: Place) -> Sequence[PlanState]:
         """How far the shards of each metric's plan are; `.complete` says whether that is all.
 
-        `.missing` are the blocks that no part has, and `.unbegun` the windows of its table that no task has begun.
+        `.missing` are the blocks that no part has, and `.unbegun` the windows of its tables that no task has begun.
         """
         from metaeval.experiment.sharding import shard_states
 

@@ -36,19 +36,17 @@ def status(folder: Folder) -> None:
         note = state.note
         done = note.blocks - len(state.missing)
         failed = f", {state.failed:,} failed" if state.failed else ""
-        window = f", {note.window}" if note.window else ""
-        place = f"{state.place.parent.name}/{state.place.name}{window}"
+        place = ", ".join([f"{state.place.parent.name}/{state.place.name}", *map(str, note.windows)])
         say(
             f"{note.metric} ({place}): {done:,} of {note.blocks:,} blocks, "
             f"{state.rows:,} of {note.pairs:,} pairs{failed}{_devices(state.devices)}"
         )
         if state.missing:
             say(f"  left of {note.shards}: --array={state.array}")
-    tables = {(state.place.parent, state.note.window.table): state for state in states if state.note.window}
-    for state in tables.values():
-        if state.unbegun and state.note.window:
-            of = f"{len(state.unbegun):,} of {state.note.window.of:,}"
-            say(f"{state.note.metric}: {of} windows are not begun: --array=0-{state.note.shards - 1}")
+    left = {(state.place.parent, table.table): (state.note, table) for state in states for table in state.unbegun}
+    for note, table in left.values():
+        of = f"{len(table.numbers):,} of {table.of:,}"
+        say(f"{note.metric}: {of} windows are not begun: --array=0-{note.shards - 1}")
     if not all(state.complete for state in states):
         raise typer.Exit(1)
     say(f"Complete: metaeval shards merge {shlex.quote(str(folder))}")

@@ -52,8 +52,7 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
 
 
 def _window_number(place: Path) -> int:
-    window = read_note(place).window
-    return min(window.numbers) if window else 0
+    return min((number for one in read_note(place).windows for number in one.numbers), default=0)
 
 
 def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[Row]]:
@@ -85,8 +84,8 @@ def _check_overlaps(places: Sequence[Path]) -> None:
 
     Rows are read only where something is there twice.
     """
-    jobs = {place: note.window.table if (note := read_note(place)).window else str(place) for place in places}
-    several = len(set(jobs.values())) > 1
+    jobs = {place: {one.table for one in read_note(place).windows} or {str(place)} for place in places}
+    several = not set.intersection(*jobs.values())
     seen: dict[bytes, tuple[Path, Row]] = {}
     for place in places:
         note, parts = read_note(place), part_notes(place)
@@ -99,7 +98,7 @@ def _check_overlaps(places: Sequence[Path]) -> None:
             for block, rows in read_part(path, part):
                 for row in rows if several or times[block.number] > 1 else ():
                     other, found = seen.setdefault(row[0], (path, row))
-                    if other.parent != place and jobs[other.parent] == jobs[place]:
+                    if other.parent != place and jobs[other.parent] & jobs[place]:
                         continue
                     if found != row and Status.FAILED not in (found[2], row[2]):
                         raise UserError(

@@ -227,7 +227,7 @@ def _plan_note(name: str, identity: Mapping[str, Any], job: _Sharded, shard: Sha
         pairs=len(job.unique),
         shards=shard.count,
         run=config.model_dump(mode="json"),
-        window=job.window,
+        windows=[job.window] if job.window else [],
     )
 
 
@@ -235,21 +235,21 @@ def _plan_note(name: str, identity: Mapping[str, Any], job: _Sharded, shard: Sha
 class PlanState:
     """How far the shards of a metric's plan are.
 
-    missing: numbers of the blocks that no part has. unbegun: windows of its table of which no task has written a plan.
-    rows: scored pairs; failed: how many of them have failed. devices: models of device that scored.
+    missing: numbers of the blocks that no part has. unbegun: windows of its tables of which no task has written a plan,
+    a note a table. rows: scored pairs; failed: how many of them have failed. devices: models of device that scored.
     """
 
     place: Path
     note: PlanNote
     missing: Sequence[int]
-    unbegun: Sequence[int]
+    unbegun: Sequence[WindowNote]
     rows: int
     failed: int
     devices: Sequence[str]
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to score, in windows of its table that are to come neither."""
+        """Whether nothing is left to score, in windows of its tables that are to come neither."""
         return not (self.missing or self.unbegun)
 
     @property
@@ -270,17 +270,21 @@ def shard_states(folder: Path) -> list[PlanState]:
     notes = {place: read_note(place) for place in plans(folder)}
     begun: dict[tuple[str, str], set[int]] = {}
     for place, note in notes.items():
-        if note.window:
-            begun.setdefault((place.parent.name, note.window.table), set()).update(note.window.numbers)
+        for one in note.windows:
+            begun.setdefault((place.parent.name, one.table), set()).update(one.numbers)
     found = []
     for place, note in notes.items():
         parts = part_notes(place).values()
         blocks = {block.number: block for part in parts for block in part.blocks}
         missing = [number for number in range(note.blocks) if number not in blocks]
-        unbegun = set(range(note.window.of)) - begun[place.parent.name, note.window.table] if note.window else ()
+        unbegun = [
+            one.model_copy(update={"numbers": sorted(left)})
+            for one in note.windows
+            if (left := set(range(one.of)) - begun[place.parent.name, one.table])
+        ]
         rows, failed = sum(one.rows for one in blocks.values()), sum(one.failed for one in blocks.values())
         devices = sorted({part.device for part in parts})
-        found.append(PlanState(place, note, missing, sorted(unbegun), rows, failed, devices))
+        found.append(PlanState(place, note, missing, unbegun, rows, failed, devices))
     return found
 
 
@@ -335,9 +339,8 @@ def verify_shards(
         jobs.setdefault(config.model_dump_json(), (config, {}))[1][place] = note
     for config, notes in jobs.values():
         for part in _parts(config, config.metrics):
-            number = part.window.numbers[0] if part.window else None
             for place, note in list(notes.items()):
-                if note.window is None or number in note.window.numbers:
+                if note.holds(part.window):
                     del notes[place]
                     yield _verify_plan(place, note, part, config, count, seed, progress)
             del part  # before the next window is read

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, sha256_json, write_text
@@ -61,7 +61,8 @@ class WindowNote(_File):
 class PlanNote(_File):
     """What plan.json says. blocks, pairs: how many the plan has. shards: tasks that it was cut for, the last time.
 
-    run: the settings of the run, as its manifest would hold them. window: of a table that is scored in several.
+    run: the settings of the run, as its manifest would hold them. windows: of tables that are scored in several, a note
+    a table.
     """
 
     format: Literal["metaeval-plan/1"] = "metaeval-plan/1"
@@ -73,7 +74,23 @@ class PlanNote(_File):
     pairs: int = Field(ge=0)
     shards: int = Field(ge=1)
     run: dict[str, Any]
-    window: WindowNote | None = None
+    windows: list[WindowNote] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_table(cls, values: Any) -> Any:
+        """Earlier notes have the window of one table."""
+        if not isinstance(values, dict) or "window" not in values:
+            return values
+        return {**{key: value for key, value in values.items() if key != "window"}, "windows": [values["window"]]}
+
+    def holds(self, window: WindowNote | None) -> bool:
+        """Whether the plan is of this window; of a note or a job without windows, it may be."""
+        return (
+            window is None
+            or not self.windows
+            or any(one.table == window.table and set(window.numbers) <= set(one.numbers) for one in self.windows)
+        )
 
 
 class PartBlock(_File):
@@ -102,13 +119,13 @@ def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
 
 
 def write_note(place: Path, note: PlanNote) -> None:
-    """Write plan.json; every task of a plan writes the same. Windows of the table that it names already stay in it."""
-    if note.window and (place / NOTE).is_file():
-        known = read_note(place).window
-        if known and known.table == note.window.table:
-            numbers = sorted({*known.numbers, *note.window.numbers})
-            note = note.model_copy(update={"window": note.window.model_copy(update={"numbers": numbers})})
-    values = note.model_dump(exclude={"window"} if note.window is None else None)
+    """Write plan.json; every task of a plan writes the same. The windows that it names already stay in it."""
+    windows: dict[str, WindowNote] = {}
+    for one in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
+        known = windows[one.table].numbers if one.table in windows else []
+        windows[one.table] = one.model_copy(update={"numbers": sorted({*known, *one.numbers})})
+    note = note.model_copy(update={"windows": list(windows.values())})
+    values = note.model_dump(exclude=None if windows else {"windows"})
     write_text(place / NOTE, json.dumps(values, indent=1, sort_keys=True) + "\n")
 
 

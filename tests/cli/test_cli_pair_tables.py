@@ -147,14 +147,18 @@ def test_windows_that_no_task_has_begun_are_left(cli):
     write(made())
     score(cli, "--shard", "0/1", metrics="overlap", out="shards")
     note = next(
-        path for path in Path("shards").rglob("plan.json") if json.loads(path.read_text())["window"]["numbers"] == [1]
+        path
+        for path in Path("shards").rglob("plan.json")
+        if json.loads(path.read_text())["windows"][0]["numbers"] == [1]
     )
     shutil.rmtree(note.parent)
     status = cli("shards", "status", "shards")
     assert status.code == 1
     assert status.out.count("overlap: 1 of 3 windows are not begun: --array=0-0") == 1
     found = metaeval.shards.status("shards")
-    assert [(one.missing, one.unbegun, one.complete) for one in found] == [([], [1], False)] * 2
+    assert [(one.missing, [left.numbers for left in one.unbegun], one.complete) for one in found] == [
+        ([], [[1]], False)
+    ] * 2
 
 
 def test_windows_of_the_same_pairs_are_one_plan(cli):
@@ -167,6 +171,25 @@ def test_windows_of_the_same_pairs_are_one_plan(cli):
     assert f"overlap: {WINDOW} scores" in cli("shards", "merge", "shards").out
     verified = cli("shards", "verify", "shards", "-q")
     assert (verified.code, verified.out.count("all equal")) == (0, 1)
+
+
+def test_tables_that_share_a_window_are_both_complete(cli):
+    write(made())
+    score(cli, "--shard", "0/1", metrics="overlap", out="shards")
+    longer = made(ROWS + 5)
+    write(longer, "longer.parquet")
+    score(cli, "--shard", "0/1", "--data", "longer.parquet", metrics="overlap", out="shards")
+    status = cli("shards", "status", "shards")
+    assert status.code == 0, status.out
+    assert status.out.count("window 0 of 3, window 0 of 3") == 1
+    for note in Path("shards").rglob("plan.json"):  # as earlier versions wrote it
+        values = json.loads(note.read_text())
+        if len(values["windows"]) == 1:
+            (values["window"],) = values.pop("windows")
+            note.write_text(json.dumps(values))
+    assert cli("shards", "status", "shards").out == status.out
+    verified = cli("shards", "verify", "shards", "-q")
+    assert (verified.code, verified.out.count("all equal")) == (0, 4)
 
 
 def test_shards_of_another_table_are_not_verified(cli):
