@@ -94,6 +94,22 @@ def test_the_command_of_an_estimate_a_gate_and_a_claim_makes_the_sheet_again(cli
     assert json.loads(again.read_text(encoding="utf-8")) == json.loads(first.read_text(encoding="utf-8"))
 
 
+def test_the_command_of_a_decision_sheet_makes_the_sheet_again(cli, tmp_path):
+    decide = ("decide", "rouge", "-u", "citation", "-s", "protocol_options.decision.folds=3")
+    cli(*decide, *QUICK, "--results", "first")
+    (folder,) = (tmp_path / "first").glob("decide/mini-*")
+    sheets = ("decision-levels", "decision-thresholds", "calibration", "reliability")
+    typed = {" ".join(command_of(cli("explain", str(folder / f"{name}.json")).out)) for name in sheets}
+    (words,) = map(shlex.split, typed)
+    cli(*words, *QUICK, "--results", "again")
+
+    assert words[:2] == ["decide", "rouge"]
+    for name in sheets:
+        assert (tmp_path / "again/decide" / folder.name / f"{name}.json").read_bytes() == (
+            folder / f"{name}.json"
+        ).read_bytes()
+
+
 def test_a_result_file_says_what_its_rows_share_and_what_is_a_rows_own(cli, tmp_path):
     cli("run", "-m", "overlap,rouge", "-p", "retrieval", *QUICK)
     file = "results/latest/retrieval.json"

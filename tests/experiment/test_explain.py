@@ -213,6 +213,8 @@ def test_the_recipe_says_only_what_is_not_the_default(results):
         ({"data": "mini/all@0123", "metric": "overlap@v1(odd=1)"}, "-m overlap", "odd=1"),
         ({"data": "mini/all@0123", "metric": "overlap@v1", "target": "full"}, "-m overlap", "'metaeval calibrate'"),
         ({"data": "mini/all@0123", "metric": "overlap@v1", "analysis": "gain"}, "-m overlap", "'metaeval compare'"),
+        ({"metric": "mine@scores", "file": "sha256:01", "protocol": "decision"}, "metaeval decide FILE", "sha256:01"),
+        ({"metric": "overlap@v1", "protocol": "retrieval", "alpha": "0.05"}, "-m overlap", "'metaeval power' makes"),
         ({}, "-m overlap", "data set cannot be read"),
     ],
 )

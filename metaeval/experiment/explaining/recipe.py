@@ -18,11 +18,11 @@ from metaeval.signature import metric_parts
 _ANNOTATORS = "annotators"
 """The analysis that is an option of `evaluate`."""
 
+_DECIDE = "decide"
 _ELSEWHERE = {
     "analysis": "compare",
     "by-part": "compare --by",
     "samples": "certify",
-    "calibration": "decide",
     "thresholds-from": "decide --to",
     "target": "calibrate",
 }
@@ -39,36 +39,56 @@ _PINNED = {
 
 def recipe(fields: Mapping[str, str]) -> Recipe:
     """The command for these fields: only what differs from the defaults is said, but for the limits of a gate."""
-    made = Recipe(["metaeval", *command_of(fields).split()])
-    labelled = command_of(fields) in LABELLED.values()
-    if labelled:
+    command = command_of(fields)
+    made = Recipe(["metaeval", *command.split()])
+    if command in LABELLED.values():
         _labelled(made, fields)
-    elif command_of(fields) == RUN:
-        _scores(made, fields)
-        _data(made, fields)
-        _rows(made, fields)
-        if fields.get("protocol") in registry.names("protocol"):
-            made.words += ["-p", fields["protocol"]]
-            made.protocol_options(fields)
+    elif command == RUN:
+        _of_scores(made, fields)
     else:
         say_citations(made, fields)
-    if not labelled:
         made.resampling(fields)
     for name, said in _PINNED.items():
         if name in fields:
             made.note(said.format(fields[name]))
-    if fields.get("analysis") == _ANNOTATORS:
-        made.words.append("--annotators")
-    for name, command in _ELSEWHERE.items():
-        if name in fields and not labelled and fields[name] != _ANNOTATORS:
-            made.note(f"With {name}, 'metaeval {command}' makes the number, from the same scores and options.")
     return made
 
 
-def _scores(made: Recipe, fields: Mapping[str, str]) -> None:
+def _of_scores(made: Recipe, fields: Mapping[str, str]) -> None:
+    """Commands on scores: `run`, `evaluate` and `decide`; of each other one, that it makes the number."""
+    other = _elsewhere(fields)
+    decided = other == _DECIDE
+    _scores(made, fields, decided)
+    _data(made, fields)
+    _rows(made, fields)
+    if fields.get("protocol") in registry.names("protocol"):
+        made.words += [] if decided else ["-p", fields["protocol"]]
+        made.protocol_options(fields)
+    made.resampling(fields)
+    if fields.get("analysis") == _ANNOTATORS:
+        made.words.append("--annotators")
+    elif other and not decided:
+        made.note(f"'metaeval {other}' makes the number, from the same scores and options.")
+
+
+def _elsewhere(fields: Mapping[str, str]) -> str:
+    """The command that makes the number where it is none of a run's; empty where it is one.
+
+    All rows of a run say how metrics were compared. Sheets of `power` hold the level of its test alone, and those of
+    `decide` nothing of a test.
+    """
+    if command := next((command for name, command in _ELSEWHERE.items() if name in fields), ""):
+        return command
+    if "protocol" not in fields or "permutations" in fields:
+        return ""
+    return "power" if "alpha" in fields else _DECIDE if fields["protocol"] == "decision" else ""
+
+
+def _scores(made: Recipe, fields: Mapping[str, str], decided: bool) -> None:
+    """The command and the metric. decided: the command is `decide`, which takes metrics and score files alike."""
     name = fields.get("metric", "")
     if name.endswith("@scores") or fields.get("unit") == "rating":
-        made.words = ["metaeval", "evaluate"]
+        made.words = ["metaeval", _DECIDE if decided else "evaluate"]
         if "file" in fields:
             made.words.append("FILE")
             made.note(f"FILE is the score file of {name.removesuffix('@scores')!r} with the hash {fields['file']}.")
@@ -77,7 +97,8 @@ def _scores(made: Recipe, fields: Mapping[str, str]) -> None:
         return
     parts = metric_parts(name)
     known_as = parts.get("known_as", "")
-    made.words += ["-m", known_as or "overlap"]  # a run needs a metric, and a control is a row of any run
+    # A run needs a metric, and a control is a row of any run.
+    made.words = ["metaeval", *([_DECIDE] if decided else [RUN, "-m"]), known_as or "overlap"]
     if "control" in fields:
         made.note(f"The control's row, {fields['control']!r}, stands in the table, CSV and JSON of any run.")
     elif not known_as:
