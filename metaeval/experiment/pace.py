@@ -57,13 +57,15 @@ def device_of(metric: Metric) -> str:
 
 
 def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices: int = 1) -> Execute:
-    """`execute`, which keeps the pace of the metrics when it ends, however it does.
+    """`execute`, which keeps the pace of the metrics that it scored when it ends, however it does.
 
-    devices: that work side by side. Of a job with fewer blocks than show a pace nothing is kept.
+    Metrics that share a pass have its pace. devices: that work side by side. Of a job with fewer blocks than show a
+    pace nothing is kept.
     """
 
     def run(context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
         done, tokens, began, last = 0, 0, 0.0, 0.0
+        wanted: set[int] = set()
         try:
             for block in execute(context, tasks):
                 last = time.monotonic()
@@ -72,10 +74,11 @@ def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices
                     began = last
                 else:
                     tokens += tokens_of(*zip(*block.task.pairs, strict=True))
+                    wanted.update(block.task.wanted)
                 yield block
         finally:
             if tokens:
-                _keep(metrics, tokens, (last - began) * devices)
+                _keep([metrics[number] for number in wanted], tokens, (last - began) * devices)
 
     return run
 
