@@ -29,7 +29,7 @@ Asked = tuple[Protocol, Mapping[str, str]]
 
 EXPECTED = "what random scores are expected to have, not one draw of them"
 
-# What the footer repeats of the signature: the choices that move numbers most and are not said elsewhere in the table.
+# The choices that move numbers most and are not said elsewhere in the table.
 _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window")
 
 
@@ -152,12 +152,15 @@ def evaluate(
         tables,
     )
     in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
-    said = {key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields}
     return results.Result(
         protocol=protocol.name,
         title=protocol.title,
         unit=frame.unit,
-        settings={**said, **({"read in chunks by": " + ".join(in_chunks)} if in_chunks else {}), **options},
+        settings={
+            **said_settings(frame),
+            **({"read in chunks by": " + ".join(in_chunks)} if in_chunks else {}),
+            **options,
+        },
         data=frame.summary,
         interval=results.Interval(**config.interval.model_dump()),
         columns=[column_of(measure) for measure in shown],
@@ -167,6 +170,11 @@ def evaluate(
         significance=found,
         published=beside.source if any(row.metric in beside.values for row in rows.values()) else "",
     )
+
+
+def said_settings(frame: Frame) -> dict[str, str]:
+    """What the footer of a table repeats of its signature."""
+    return {key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields}
 
 
 def _without(blind: Mapping[str, str], outcome: Outcome) -> Outcome:

@@ -11,7 +11,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment import prepared_run
 from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, rated_columns, scored_columns
-from metaeval.experiment.evaluation import Asked, find_protocols, readable_protocols, resampling_of
+from metaeval.experiment.evaluation import Asked, find_protocols, readable_protocols, resampling_of, said_settings
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.own_tables import TABLES
@@ -106,10 +106,6 @@ def _check_number(names: Sequence[str], least: int) -> None:
         raise UserError(f"This takes {least} metrics or more, and {len(names)} is given{named}.")
 
 
-# As under the table of a protocol.
-_SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window")
-
-
 def make_sheet(
     panel: Panel,
     frame: Frame,
@@ -159,7 +155,7 @@ def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool, method: I
         protocol="",
         title="",
         unit=frame.unit,
-        settings={key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields},
+        settings=said_settings(frame),
         data=data,
         interval=made,
         columns=[],

@@ -34,7 +34,7 @@ def wald(rows: Rows, level: float) -> tuple[float, float, float] | None:
     if not rest.any() or spread == 0:
         return None
     guess = (rows.score - rows.score.min()) / spread
-    if np.corrcoef(guess[rows.sample.rows], rows.label)[0, 1] < 0 if np.ptp(rows.label) > 0 else False:
+    if np.cov(guess[rows.sample.rows], rows.label)[0, 1] < 0:
         guess = 1 - guess
     found = ppi_mean(rows.label, guess[rows.sample.rows], guess[rest], 1 / rows.sample.probability, level=level)
     return found.value, found.low, found.high

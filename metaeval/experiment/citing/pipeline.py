@@ -313,9 +313,8 @@ class Pipeline:
 
     read: checks the options and reads the answers into what is judged. ask: puts to it what the chat model says.
     judge: the verdicts of the backends. lay_out: tables, rows and files (none: of what `judge` makes, or `ask`).
-    estimate: what asking would cost. cutoff: of
-    one backend (None: `read` finds them). asks: whether a chat model is asked, where that is optional. defaults: what a
-    run is set to where nothing else is said.
+    estimate: what asking would cost. cutoff: of one backend (None: `read` finds them). asks: whether a chat model is
+    asked, where that is optional. defaults: what a run is set to where nothing else is said.
     """
 
     name: str
