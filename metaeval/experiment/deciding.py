@@ -72,10 +72,9 @@ def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
     frame = frame_of(panel, protocol)
     present = levels_of(frame)
     if present.size < 2:
-        absent = [name for level, name in enumerate(LEVELS) if level not in present]
         raise UserError(
-            f"Decisions are between two or three of full, partial and none; {frame.name} has no "
-            f"{' and no '.join(absent)}."
+            f"Decisions are between two or three of full, partial and none; {frame.name} holds "
+            f"{LEVELS[present[0]]} alone.{frame.unknown_levels()}"
         )
     return frame, (protocol, options)
 

@@ -101,9 +101,7 @@ def readable_protocols(
             found.append(((protocol, options), frame))
     if not found:
         reasons = " ".join(f"{name.capitalize()}: {reason}" for name, reason in left_out.items())
-        unknown_levels = sum(frame.excluded.values()) if frame.unit == "chunk" else 0
-        cure = f" {unknown_levels:,} chunks have no known level: try --unit citation." if unknown_levels else ""
-        raise UserError(f"Nothing tells metrics apart on {frame.name}. {reasons}{cure}")
+        raise UserError(f"Nothing tells metrics apart on {frame.name}. {reasons}{frame.unknown_levels()}")
     return found, left_out
 
 

@@ -240,6 +240,11 @@ class Frame:
     warnings: tuple[str, ...] = ()
     levels: bool = True
 
+    def unknown_levels(self) -> str:
+        """How many chunks have no known level, and the unit that has, as a sentence after another; empty for none."""
+        count = sum(self.excluded.values()) if self.unit == "chunk" else 0
+        return f" {count:,} chunks have no known level: try --unit citation." if count else ""
+
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
         """Scores (n,) beside the gold."""
         return Judgements(self.gold, score, self.group, self.pool, self.system, levels=self.levels)

@@ -113,9 +113,9 @@ def test_wrong_decisions_are_one_sentence(refused, args, said):
     assert said in refused("decide", *args)
 
 
-def test_data_without_three_levels_or_with_few_groups_are_refused(refused, write_corpus, small_rows):
+def test_data_of_one_level_or_with_few_groups_are_refused(refused, write_corpus, small_rows):
     data = ("-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7")
     write_corpus()
     assert "5 folds need 5 groups, and small has 3" in refused("decide", "overlap", *data)
     write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
-    assert "small has no partial and no full" in refused("decide", "overlap", *data)
+    assert "small holds none alone." in refused("decide", "overlap", *data)
