@@ -73,8 +73,8 @@ def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
     present = levels_of(frame)
     if present.size < 2:
         raise UserError(
-            f"Decisions are between two or three of full, partial and none; {frame.name} holds "
-            f"{LEVELS[present[0]]} alone.{frame.unknown_levels()}"
+            f"Decisions are between two or three of full, partial and none; every row of {frame.name} is "
+            f"{LEVELS[present[0]]}.{frame.unknown_levels()}"
         )
     return frame, (protocol, options)
 

@@ -118,4 +118,4 @@ def test_data_of_one_level_or_with_few_groups_are_refused(refused, write_corpus,
     write_corpus()
     assert "5 folds need 5 groups, and small has 3" in refused("decide", "overlap", *data)
     write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
-    assert "small holds none alone." in refused("decide", "overlap", *data)
+    assert "every row of small is none." in refused("decide", "overlap", *data)
