@@ -212,7 +212,9 @@ class ExecutorConfig(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _range(cls, values: Any) -> Any:
+    def _typed(cls, values: Any) -> Any:
+        if isinstance(values, str):
+            return {"name": values}
         if not isinstance(values, Mapping) or "workers" not in values:
             return values
         asked = "" if values["workers"] is None else str(values["workers"])

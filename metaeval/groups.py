@@ -7,7 +7,6 @@ are those of `metaeval.analyses`. `metaeval metrics serve` speaks over standard 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
@@ -19,7 +18,6 @@ from metaeval.config_files import variants
 from metaeval.declared import option_docs
 from metaeval.errors import Problem, UserError, unknown
 from metaeval.files import canonical_json
-from metaeval.reading import MalformedError, parse_yaml
 from metaeval.report.notebook import Card, Records, Text
 
 if TYPE_CHECKING:
@@ -303,31 +301,10 @@ def slurm(
     from metaeval.experiment.slurm import batch_file
 
     given = {**({"metrics": metrics} if metrics else {}), **settings}
-    words = [word for one in _flat(given) for word in ("--set", one)]
+    # --set reads YAML, and JSON is YAML.
+    typed = [f"{name}={dumps(value, ensure_ascii=False, default=str)}" for name, value in given.items()]
+    words = [word for one in typed for word in ("--set", one)]
     return Text(batch_file(load_run(None, given), words, tasks, Path(out), cpus, gpus, time, ray))
-
-
-def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[str]:
-    """Settings as --set takes them: interval.seed=3, metrics=overlap,rouge."""
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}={_typed(value)}"
-
-
-def _typed(value: Any) -> str:
-    """A value as --set reads it; text that YAML would read as something else is in quotes."""
-    if isinstance(value, str | Path):
-        text = str(value)
-    elif isinstance(value, Sequence):
-        text = ",".join(map(str, value))
-    else:
-        return dumps(value)
-    with suppress(MalformedError):
-        if parse_yaml(text) == text:
-            return text
-    return dumps(text if isinstance(value, str | Path) else [*map(str, value)], ensure_ascii=False)
 
 
 def stores(replies: Place | None, **settings: Any) -> Iterator[Database]:

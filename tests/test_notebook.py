@@ -111,7 +111,7 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
 
 
 def test_jobs_and_shards_from_python(tmp_path, settings, ran):
-    from metaeval.config import RunConfig
+    from metaeval.config import RunConfig, load_run
     from metaeval.experiment.run import Evaluated, write_run
     from metaeval.experiment.sharding import export_shard, read_shard
 
@@ -124,8 +124,10 @@ def test_jobs_and_shards_from_python(tmp_path, settings, ran):
     assert [*metaeval.results.rm("latest", results=folder).values()] == [17]
     assert metaeval.results.list(folder) == []
 
-    script = metaeval.slurm("overlap", "rouge", tasks=3, chunk={"size": 60}, out=tmp_path, data="a: b")
-    assert "--set metrics=overlap,rouge --set chunk.size=60 --set 'data=\"a: b\"' --out" in script
+    script = metaeval.slurm("overlap", tasks=3, chunk={"size": 60}, out=tmp_path, data="a: b", executor="local")
+    typed = ['metrics=["overlap"]', 'chunk={"size": 60}', 'data="a: b"', 'executor="local"']
+    assert " ".join(f"--set '{one}'" for one in typed) + " --out" in script
+    assert load_run(None, {}, ['executor="local"']).executor.name == "local"
     assert [*export_shard(config, read_shard("0/1"), tmp_path / "shards")]
     (state,) = metaeval.shards.status(tmp_path / "shards")
     assert (state.missing, state.note.metric) == ([], "overlap")
@@ -242,7 +244,7 @@ def test_compare_power_calibrate_and_decide_give_tables(settings):
     records = compared["classification-pairs"].records
     drawn = {tuple(line.get_xdata()) for plot in compared.plot().axes for line in plot.lines}
     assert drawn >= {(one["low"], one["high"]) for one in records} | {(one["difference"],) for one in records}
-    with pytest.raises(UserError, match="No value of these tables has an interval"):
+    with pytest.raises(UserError, match="there are none in these tables: to_frame"):
         planned.plot()
 
 

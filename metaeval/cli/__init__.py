@@ -9,7 +9,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line. An interrupt ends it in one sentence, also while modules are still being loaded."""
-    # Modules stay to the end: to look for garbage among them every 700 objects is 8 % of a short command's time.
+    # Modules stay to the end: to look for garbage among them every 700 objects is 5 % of a short command's time.
     gc.set_threshold(10_000, 20, 20)
     try:
         from metaeval.cli.app import main as run

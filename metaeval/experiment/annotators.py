@@ -65,7 +65,7 @@ def annotator_sheets(panel: Panel) -> list[Sheet]:
     """Values against each annotator with their ranges, and of two metrics or more what becomes of the ranking."""
     source = panel.source
     if not isinstance(source, RatedSet):
-        raise UserError(f"--annotators is for rated sets (-d ratings, -d xsum_hallucination), not for {source.name}.")
+        raise UserError(f"{source.name} has no annotators: only rated sets have, as ratings and xsum_hallucination.")
     frame = from_ratings(source)
     votes = votes_of(source, frame)
     ranking = [_ranking_sheet(panel, frame, votes)] if len(panel.columns) > 1 else []

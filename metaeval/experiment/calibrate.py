@@ -110,7 +110,7 @@ def _calibrated(
     if np.unique(gold).size < 2:
         raise UserError(f"{frame.name}: the rows that {column.name!r} scored have one label: nothing to separate.")
     if not 2 <= folds <= groups:
-        raise UserError(f"--folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
+        raise UserError(f"folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
     threshold = float(best_thresholds(scored.score, gold, None, objective, 2)[0])
     if not np.isfinite(threshold):
         raise UserError(

@@ -70,7 +70,7 @@ def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
     if not interval.resamples:
         raise UserError("A certificate is of intervals, and interval.resamples is 0: there are none.")
     if not 50 <= runs <= 100_000:
-        raise UserError(f"--runs is {runs}; a simulation takes 50 to 100,000 samples, for example {RUNS}.")
+        raise UserError(f"runs is {runs}; a simulation takes 50 to 100,000 samples, for example {RUNS}.")
 
 
 def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], runs: int = RUNS) -> Certificate:

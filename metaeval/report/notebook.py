@@ -166,7 +166,8 @@ class Sheets(dict[str, Sheet]):
         drawn = [self[name]] if name else [sheet for sheet in self.values() if has_intervals(sheet.records)]
         if not drawn or not has_intervals(drawn[0].records):
             raise UserError(
-                f"No value of {name or 'these tables'} has an interval to draw: to_frame() has the numbers."
+                "plot() draws the intervals of the columns low and high, and there are none in "
+                f"{name or 'these tables'}: to_frame() has the numbers."
             )
         return records_forest(drawn[0].records, f"{drawn[0].name}: {drawn[0].data.name}")
 

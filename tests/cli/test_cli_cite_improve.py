@@ -264,7 +264,7 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, answers, tmp_pa
 
 def test_no_rounds_are_refused_in_one_sentence(refused, answers):
     said = refused("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--rounds", "0")
-    assert "--rounds is 0; allowed: a whole number from 1" in said
+    assert "rounds is 0; allowed: a whole number from 1" in said
 
 
 @pytest.mark.parametrize("width", ["80", "120"])

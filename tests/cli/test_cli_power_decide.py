@@ -48,7 +48,7 @@ def test_without_a_difference_the_pilots_own_is_planned_for(cli):
         (("overlap", "rouge", "--measure", "spearmen"), "Did you mean 'spearman'"),
         (("overlap", "rouge", "--measure", "concordance"), "Concordance is not a measure of mini"),
         (("overlap", "rouge", "--difference", "two"), "got 'two'"),
-        (("overlap", "rouge", "--difference", "0"), "--difference is 0"),
+        (("overlap", "rouge", "--difference", "0"), "difference is 0"),
         (("overlap", "rouge", "--measure", "spearman", "--difference", "2"), "in parts of 1"),
         (("overlap", "rouge", "--set", "interval.resamples=0"), "interval.resamples is 0"),
     ],

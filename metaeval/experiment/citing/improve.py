@@ -73,7 +73,7 @@ class Improved:
 def read_improve(run: Run) -> Improved:
     """The answers cut into statements; `UserError` for a wrong option, and an output that is the file that is read."""
     if run.options.rounds < 1:
-        raise UserError(f"--rounds is {run.options.rounds}; allowed: a whole number from 1.")
+        raise UserError(f"rounds is {run.options.rounds}; allowed: a whole number from 1.")
     if len(run.options.files) > 1:
         raise UserError(f"improve: one file is improved at a time, and {len(run.options.files)} are named.")
     check_output(run.options.files[0], run.options.output)

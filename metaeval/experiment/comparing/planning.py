@@ -108,7 +108,7 @@ def raw_difference(difference: float, measure: Measure) -> float:
         given = f"points of {most:g}" if most != 1 else "parts of 1"
         limits = f"above 0 and below {most:g}" if math.isfinite(most) else "above 0"
         raise UserError(
-            f"--difference is {difference:g}; a difference in {measure.label} is given in {given}, {limits}, for "
+            f"difference is {difference:g}; a difference in {measure.label} is given in {given}, {limits}, for "
             f"example {0.02 * (most if math.isfinite(most) else measure.scale):g}."
         )
     return raw
@@ -294,7 +294,7 @@ def _spread(panel: Panel, asked: Asked, frame: Frame, measure: Measure) -> tuple
     spread = found.get(measure.key)
     if spread is None or np.isnan(spread.observed):
         why = known_here[measure.key].note or "for one of the two"
-        raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another --measure.")
+        raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another measure.")
     if spread.groups < 2:
         raise UserError(f"{frame.name} has one group: a pilot needs 2 or more.")
     one, other = pair.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -161,9 +162,13 @@ def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
     telling = [name for name in texts if len({one[name] for one in shown}) > 1] or texts[:1]
     by = next((name for name in _PANELS if name in telling[:-1]), "")
     lines: dict[str, dict[str, Mapping[str, Any]]] = {}
+    seen: Counter[tuple[str, str]] = Counter()
     for one in shown:
+        label = str(one[by]) if by else value
         name = " / ".join(str(one[name]) for name in telling if name != by)
-        lines.setdefault(str(one[by]) if by else value, {})[name] = one
+        seen[label, name] += 1
+        # Two lines may be called alike, as that of an annotator 'gold' and that of the gold.
+        lines.setdefault(label, {})[name if seen[label, name] == 1 else f"{name} ({seen[label, name]})"] = one
     names = list(dict.fromkeys(name for panel in lines.values() for name in panel))
     across = min(len(lines), _ACROSS)
     figure, plots = panels(across, -(-len(lines) // across), 2.6 + 2.2 * across, 0.9 + 0.24 * len(names))
@@ -185,7 +190,7 @@ def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
 
 
 _PANELS = ("measure", "of", "objective")
-_DIFFERENCES = ("difference", "gain")
+_DIFFERENCES = ("difference", "gain", "loss")
 
 
 def _is_interval(record: Mapping[str, object]) -> bool:

@@ -16,6 +16,7 @@ from metaeval.report.figures.bars import measure_bars  # noqa: E402
 from metaeval.report.figures.cost import CostPoint, cost_quality  # noqa: E402
 from metaeval.report.figures.decisions import confusion_map, reliability_curve  # noqa: E402
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
+from metaeval.report.figures.forest import records_forest  # noqa: E402
 from metaeval.report.figures.ranks import rank_stability  # noqa: E402
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
@@ -222,3 +223,16 @@ def test_hostile_names_are_drawn_as_they_are_and_the_file_is_sound(hostile, resu
 def test_a_dollar_sign_is_never_mathematics_wherever_a_name_is_broken(width):
     lines = wrapped(r"$\frac{$$a$\$", width)
     assert lines.count("$") == lines.count(r"\$") == 5
+
+
+def test_lines_that_are_called_alike_are_all_drawn():
+    # An annotator may be called as the gold is.
+    values = {"gold": [0.3, 0.7], "b": [0.5]}
+    records = [
+        {"metric": "a", "against": name, "value": value, "low": value - 0.1, "high": value + 0.1}
+        for name, own in values.items()
+        for value in own
+    ]
+    (plot,) = records_forest(records, "made").axes
+    assert [label.get_text() for label in plot.get_yticklabels()] == ["gold", "gold (2)", "b"]
+    assert [line.get_xdata() for line in plot.lines][1::2] == [[0.3], [0.7], [0.5]]
