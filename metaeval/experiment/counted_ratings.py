@@ -68,9 +68,11 @@ _ENTRY = np.dtype([("count", "<u4"), ("group", "<i4"), ("level", "u1"), ("opens"
 class _Place:
     """Where the scores of a metric stand: a column of the ratings, or a file of float64 in their order.
 
-    fields: of its signature. statuses: why scores are missing, where that is known.
+    path: of the ratings, or of the score file. fields: of its signature. statuses: why scores are missing, where that
+    is known.
     """
 
+    path: Path
     column: str
     file: Path | None
     fields: Mapping[str, object]
@@ -191,7 +193,7 @@ def read_counted(
         raise UserError(f"{path}: all {rows} rows have one gold value; nothing tells one row from another.")
     order = np.empty(len(codes), dtype=np.int32)
     order[[codes[name] for name in sorted(codes, key=str)]] = np.arange(len(codes))
-    places = {name: _Place(name, None, {"metric": f"{name}@published"}, {}) for name in metrics}
+    places = {name: _Place(path, name, None, {"metric": f"{name}@published"}, {}) for name in metrics}
     own = Table(str(path), tuple(kinds), ()).find(RATING_ROLES, {"id": chosen["id"]} if "id" in chosen else None)
     for number, asked_name in enumerate(dict.fromkeys(score_files)):
         scores = score_path(asked_name)
@@ -228,7 +230,7 @@ def _joined(path: Path, heading: str, rows: int, scores: Path, target: Path) -> 
             score.tofile(file)
     name = str(manifest.get("metric") or scores.stem)
     fields = {"metric": f"{name}@scores", "file": f"sha256:{sha256_file(scores)[:12]}"}
-    return name, _Place("score", target, fields, statuses)
+    return name, _Place(scores, "score", target, fields, statuses)
 
 
 def _check_order(path: Path, heading: str, rows: int, scores: Path) -> None:
@@ -341,7 +343,7 @@ def _scores(given: CountedRatings, metric: str) -> Iterator[tuple[Floats, Floats
             score = np.fromfile(file, np.float64, gold.size) if file else _numbers(given.path, batch, place.column)
             if np.isinf(score).any():
                 row = at + 1 + int(np.flatnonzero(np.isinf(score))[0])
-                raise UserError(f"{given.path} row {row}: {metric} is infinite; write null for a missing score.")
+                raise UserError(f"{place.path} row {row}: {metric} is infinite; write null for a missing score.")
             yield score, gold
             at += gold.size
 

@@ -136,16 +136,13 @@ def bias_sheet(panel: Panel, asked: Asked) -> Sheet:
     )
 
 
-_SOURCE = {"chunk": "chunk", "evidence": "evidence"}
-
-
 def _properties(panel: Panel, frame: Frame) -> dict[str, Floats]:
     found = {"statement length": statement_words(panel, frame).astype(np.float64)}
     source = panel.source
     if not isinstance(source, RatedSet):
         rows = [source.rows[number] for number in frame.numbers]
-        length = f"{_SOURCE.get(frame.unit, 'document')} length"
-        found[length] = np.array([float(row.words) for row in rows])
+        read = frame.unit if frame.unit in ("chunk", "evidence") else "document"
+        found[f"{read} length"] = np.array([float(row.words) for row in rows])
         if frame.unit == "chunk":
             found["chunk position"] = np.array([float(row.position) for row in rows])
     return found
