@@ -126,7 +126,8 @@ def certify(*metrics: str, protocol: str = "", measure: str = "", runs: int = 30
 
 def decide(*metrics: str, to: Mapping[str, Any] | str | None = None, **settings: Any) -> Sheets:
     """Evaluate scores as decisions between the levels; to: another data set (or settings of it) for the thresholds."""
-    from metaeval.experiment.deciding import carried_over, decided, decision_sheets, prepare_decisions
+    from metaeval.experiment.carried_thresholds import carried_over
+    from metaeval.experiment.deciding import decided, decision_sheets, prepare_decisions
 
     config = _config(metrics, {**settings, "protocols": ("decision",)})
     panel = _panel(config, bool(metrics), 1)

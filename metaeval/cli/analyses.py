@@ -175,7 +175,7 @@ def decide(
     save_result(result, folder / "decision.json")
     written = [folder / "decision.json", *write_tables(result, folder / "decision")]
     if other:
-        from metaeval.experiment.deciding import carried_over
+        from metaeval.experiment.carried_thresholds import carried_over
 
         with scoring_progress(given.quiet) as progress:
             panels.append(load_panel(other, given.with_metrics, 1, progress))

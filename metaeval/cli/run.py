@@ -40,8 +40,8 @@ def run(given: opt.Given) -> None:
       metaeval run -m my_module:MyMetric        (a class in my_module.py, here)
       metaeval run -m llm-discrete --dry-run    (what it would ask and cost)
     """
+    from metaeval.experiment.dry_run import requests_of
     from metaeval.experiment.metrics import able_defaults
-    from metaeval.experiment.run import requests_of
 
     chosen = able_defaults(given.run())
     if given.requests is not None:
@@ -54,7 +54,7 @@ def run(given: opt.Given) -> None:
 
 
 def _show_plan(config: RunConfig, tables: bool = False) -> None:
-    from metaeval.experiment.run import plan
+    from metaeval.experiment.dry_run import plan
 
     for part in plan(config, tables=tables):
         stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"
@@ -155,9 +155,10 @@ def score(
       metaeval score -m rouge -d ratings --data pairs.parquet    (of any size)
       metaeval evaluate results/rouge.jsonl     (the same tables, from the file)
     """
+    from metaeval.experiment.dry_run import requests_of
     from metaeval.experiment.metrics import able_defaults
     from metaeval.experiment.notice import EXIT_CODE, EndedError
-    from metaeval.experiment.run import export_scores, requests_of
+    from metaeval.experiment.run import export_scores
     from metaeval.experiment.sharding import export_shard, read_shard
 
     if format not in ("jsonl", "parquet"):

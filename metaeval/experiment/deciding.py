@@ -1,9 +1,9 @@
-"""Out-of-fold decisions of each metric, thresholds carried to other data, and both as sheets and pictures."""
+"""Out-of-fold decisions of each metric, as sheets and pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, cast
@@ -16,7 +16,7 @@ from metaeval.experiment.evaluation import Asked, evaluate, find_protocols
 from metaeval.experiment.metric_scores import Panel, frame_of, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.files import safe_name
-from metaeval.report.cells import cell, units
+from metaeval.report.cells import cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Group, Line, Note, plain
 from metaeval.report.result import Result
 from metaeval.report.sheet import Record, Sheet, known
@@ -31,7 +31,7 @@ from metaeval.stats.classification import (
     quadratic_kappa,
     resampled,
 )
-from metaeval.stats.decisions import Calibration, Objective, best_thresholds, calibration, decide, nested_decisions
+from metaeval.stats.decisions import Calibration, Objective, calibration, nested_decisions
 from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import Draws, replicate
 from protocols.contract import Judgements, Resampling
@@ -134,63 +134,9 @@ MEASURES = {
 }
 
 
-@dataclass(frozen=True)
-class Transfer:
-    """One metric under one measure on the other data set.
-
-    own: by thresholds cross-validated there. transferred: by thresholds learnt on all rows of the first. loss: own
-    less transferred, with its cluster interval over the other data set's groups. partial_from, full_from: the learnt
-    thresholds; None where the level below (or full) is never decided.
-    """
-
-    metric: str
-    measure: str
-    own: float | None
-    transferred: float | None
-    loss: float | None
-    low: float | None
-    high: float | None
-    partial_from: float | None
-    full_from: float | None
-    rows: int
-
-
-def transfers(
-    source: tuple[Frame, Column], target: tuple[Frame, Column], options: Mapping[str, str], resampling: Resampling
-) -> list[Transfer]:
-    """One metric's thresholds from the source's rows, applied to the target's.
-
-    The interval takes the learnt thresholds as given: it is of the target's groups alone. Raises `UserError` where the
-    two have other levels, a level has no scored row in either, or the target has fewer groups than folds.
-    """
-    levels = levels_of(source[0])
-    if not np.array_equal(levels, levels_of(target[0])):
-        held = [f"{frame.name} has {_listed(levels_of(frame))}" for frame, _ in (source, target)]
-        raise UserError(f"Thresholds cannot be carried over between other levels: {', and '.join(held)}.")
-    folds, objective = int(options["folds"]), cast(Objective, options["objective"])
-    learnt, rows = scored_rows(*source, folds=1), scored_rows(*target, folds=folds)
-    gold, learnt_gold = (np.searchsorted(levels, one.gold) for one in (rows, learnt))
-    thresholds = best_thresholds(learnt.score, learnt_gold, None, objective, number_of(levels))
-    own, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, number_of(levels))
-    codes, group = np.unique(rows.group, return_inverse=True)
-    given = gold, group.astype(np.int64), int(codes.size)
-    found = []
-    carried = decide(rows.score, thresholds)
-    begins = dict(zip(levels[1:].tolist(), map(_finite, thresholds), strict=True))
-    for key in MEASURES:
-        numbers = held_apart(key, own, carried, given, resampling)
-        found.append(Transfer(target[1].name, key, *numbers, begins.get(1), begins.get(2), int(gold.size)))
-    return found
-
-
 def number_of(levels: Ints) -> Literal[2, 3]:
     """How many levels there are."""
     return 2 if levels.size == 2 else 3
-
-
-def _listed(levels: Ints) -> str:
-    names = [LEVELS[level] for level in reversed(levels.tolist())]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def held_apart(
@@ -214,44 +160,8 @@ def held_apart(
     return first.value, second.value, apart.value, apart.low, apart.high
 
 
-def carried_over(panel: Panel, other: Panel) -> Sheet:
-    """The thresholds of one panel's data on another's, with the same metrics; `UserError` as `transfers`."""
-    (source, (_, options)), (target, _) = prepare_decisions(panel), prepare_decisions(other)
-    found = [
-        one
-        for here, there in zip(panel.columns, other.columns, strict=True)
-        for one in transfers((source, here), (target, there), options, panel.resampling)
-    ]
-    return _sheet(other, source, target, found, options)
-
-
-def _sheet(panel: Panel, source: Frame, target: Frame, found: Sequence[Transfer], options: Mapping[str, str]) -> Sheet:
-    lines: dict[str, list[Line]] = {key: [] for key in MEASURES}
-    for one in found:
-        cells = cell(one.own), cell(one.transferred), cell(one.loss, one.low, one.high, signed=True)
-        lines[one.measure].append(Line(plain(one.metric), cells))
-    blocks = [Block(MEASURES[key][0], tuple(own)) for key, own in lines.items()]
-    here, there = (f"{plain(one.name)} {plain(one.split)}" for one in (source, target))
-    reading = (
-        f"own: thresholds cross-validated on {there}; carried over: thresholds learnt on all {source.gold.size:,} "
-        f"{units(source.unit)} of {here}; loss: own less carried over, below 0 where the foreign thresholds do better"
-    )
-    return make_sheet(
-        panel,
-        target,
-        safe_name(f"transfer-to-{target.name}-{target.split}-{target.unit}"),
-        f"Thresholds of {here} on {there}",
-        {"protocol": "decision", **options, "thresholds-from": str(source.fields["data"])},
-        ("metric", ("own", "carried over", "loss"), blocks),
-        [asdict(one) for one in found],
-        notes=[
-            Note("reading", reading),
-            Note("interval", f"over the groups of {there}, the learnt thresholds taken as given"),
-        ],
-    )
-
-
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The value; None where it is not finite."""
     return float(value) if np.isfinite(value) else None
 
 
@@ -272,7 +182,7 @@ def _thresholds(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]
     names = [LEVELS[level] for level in found[0].levels[1:]]
     for one in found:
         for fold, cuts in enumerate(one.thresholds, start=1):
-            begins = {f"{name}_from": _finite(cut) for name, cut in zip(names, cuts, strict=True)}
+            begins = {f"{name}_from": finite(cut) for name, cut in zip(names, cuts, strict=True)}
             records.append({"metric": one.metric, "fold": fold, **begins, "note": _never(cuts, one.levels)})
         lines.append(Line(plain(one.metric), tuple(_spread(cuts) for cuts in one.thresholds.T)))
         said = [text for cuts in one.thresholds if (text := _never(cuts, one.levels))]

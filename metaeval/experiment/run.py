@@ -1,10 +1,10 @@
-"""A run: from settings to results and their files; what a dry run says; pairs and scores as files."""
+"""A run: from settings to results and their files; pairs and scores as files."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,7 @@ import numpy as np
 from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.errors import UserError
-from metaeval.experiment.answers import answer_rows, expected_texts, reading
+from metaeval.experiment.answers import answer_rows, reading
 from metaeval.experiment.columns import (
     FILE_PREFIX,
     Column,
@@ -27,12 +27,10 @@ from metaeval.experiment.columns import (
     scored_columns,
 )
 from metaeval.experiment.counted_ratings import counted_file, evaluate_counted
-from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import Asked, evaluate, find_protocols, named_protocols, readable_protocols
-from metaeval.experiment.executing import devices_of, worker_pool
+from metaeval.experiment.executing import worker_pool
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
-from metaeval.experiment.metrics import NOT_ASKING, MetricProgress, check_asking, load_metric, plug_in, score_in
-from metaeval.experiment.pace import known_pace, tokens_of, told
+from metaeval.experiment.metrics import MetricProgress, check_asking, score_in
 from metaeval.experiment.pair_file import PairFile, check_windows, pair_file
 from metaeval.experiment.prepared_run import (
     Frame,
@@ -47,15 +45,11 @@ from metaeval.experiment.prepared_run import (
 from metaeval.experiment.report_page import write_report
 from metaeval.experiment.significance import as_one_family
 from metaeval.files import atomic_write, safe_name, write_text
-from metaeval.llm.batch import write_batch
 from metaeval.reading import parquet_library
 from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
-from metaeval.scoring.contract import Combination, Metric
-from metaeval.scoring.engine import job_identity
-from metaeval.scoring.plan import Texts, make_plan
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
-from metaeval.scoring.store import ScoreStore, pair_key
+from metaeval.scoring.store import ScoreStore
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,141 +184,10 @@ def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
     return job_folder(config.results, parts, [row.signature for result in results for row in result.rows])
 
 
-@dataclass(frozen=True)
-class Planned:
-    """One metric's part of a run: its state, the job's unique pairs, how many are stored, and what the rest costs.
-
-    stored is None where it cannot be told (the checkpoint is not here); estimate is empty where it is only time.
-    blocks: those of the plan that lack a score. tokens: of the texts of what is left; four characters count as one.
-    time: what that takes, if it was measured here, and what the estimate rests on; empty for what costs more than time.
-    """
-
-    name: str
-    state: Readiness
-    pairs: int
-    stored: int | None
-    estimate: str
-    blocks: int
-    tokens: int
-    time: str
-
-
-def plan(config: RunConfig, corpus: Corpus | None = None, tables: bool = False) -> Iterator[Planned]:
-    """What each metric of a run would still have to do; nothing is scored, fetched or asked.
-
-    tables: whether the data may be a table of pairs, as they may where pairs are scored and not evaluated. Raises
-    `UserError` for everything that the run itself would refuse before it scores.
-    """
-    devices = len(devices_of(config.executor.devices))
-    found: dict[str, Planned] = {}  # of a table, its windows so far
-    for left in _left(config, corpus, tables):
-        with plug_in(left.name):
-            cost = left.metric.estimate(*left.texts)
-            pace = None if left.stored is None or cost is not None else known_pace(left.metric)
-        before = found.get(left.name) or Planned(left.name, left.state, 0, 0, "", 0, 0, "")
-        stored = None if left.stored is None else left.stored + (before.stored or 0)
-        blocks, tokens = before.blocks + left.blocks, before.tokens + tokens_of(*left.texts)
-        said, time = "" if cost is None else str(cost), ""
-        if pace and blocks:
-            time = told(pace, tokens, blocks, config.executor, devices)
-        elif blocks and cost is None and not config.executor.alone:
-            time = _TIME_UNKNOWN.format(left.name)
-        pairs = before.pairs + left.pairs
-        found[left.name] = Planned(left.name, left.state, pairs, stored, said, blocks, tokens, time)
-    yield from found.values()
-
-
-_TIME_UNKNOWN = "not known here: score some pairs first, as 'metaeval score -m {}' does with the shipped corpus"
-
-
-def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
-    """Write the requests that the metrics of a run would send to a batch file; a sentence about it. Nothing is asked.
-
-    tables: as of `plan`. Raises `UserError` as `plan` does, and where no metric asks for anything.
-    """
-    bodies: dict[str, bytes] = {}
-    asking = []
-    for left in _left(config, None, tables):
-        if type(left.metric).requests is not Metric.requests:
-            asking.append(left.name)
-            with plug_in(left.name):
-                bodies.update(left.metric.requests(*left.texts))
-    if not asking:
-        raise UserError(NOT_ASKING.format(", ".join(config.metrics), "--requests"))
-    return write_batch(path, bodies)
-
-
 def _check_batch(config: RunConfig) -> None:
     """Refuse a batch's output that no metric of the run takes."""
     if config.batch is not None:
         check_asking([name for name in config.metrics if not name.startswith(FILE_PREFIX)], config, "--replies")
-
-
-@dataclass(frozen=True, eq=False)
-class _Left:
-    """What one metric of a run has still to score. texts: the sources and the statements of its pairs.
-
-    blocks: of its plan that lack a score.
-    """
-
-    name: str
-    metric: Metric
-    state: Readiness
-    pairs: int
-    stored: int | None
-    texts: tuple[list[str], list[str]]
-    blocks: int
-
-
-def _left(config: RunConfig, corpus: Corpus | None, tables: bool) -> Iterator[_Left]:
-    """What is left of each metric; of a table, for each window."""
-    check_names(config)
-    names = [name for name in dict.fromkeys(config.metrics) if not name.startswith(FILE_PREFIX)]
-    if tables and (table := pair_file(config)):
-        check_windows(table, names, config)
-        with ScoreStore(config.store_path) as store:
-            for window in table.windows():
-                yield from _left_in(names, config, store, partial(_as_it_is, window.texts))
-        return
-    find_protocols(config)
-    job = prepare(config, corpus)
-    readable_protocols(config, partial(from_job, job))
-    with ScoreStore(config.store_path) as store:
-        yield from _left_in(
-            names, config, store, lambda metric: (expected_texts(job, metric), reading(job, metric).texts)
-        )
-
-
-def _as_it_is(texts: Sequence[Texts], _: Metric) -> tuple[Sequence[Texts], Sequence[Texts]]:
-    return texts, texts
-
-
-def _left_in(
-    names: Sequence[str],
-    config: RunConfig,
-    store: ScoreStore,
-    texts_of: Callable[[Metric], tuple[Sequence[Texts], Sequence[Texts]]],
-) -> Iterator[_Left]:
-    """What is left of each metric in one job. texts_of: the texts that a metric would read, and those of the job."""
-    members = [
-        member for name in names if isinstance(one := load_metric(name, config), Combination) for member in one.members
-    ]
-    for name in dict.fromkeys([*names, *members]):
-        metric = load_metric(name, config)
-        if isinstance(metric, Combination):
-            continue
-        state = readiness(name, metric)
-        expected, whole = texts_of(metric)
-        unique = {pair_key(*pair): pair for pair in expected}
-        with plug_in(name):
-            known = state.state is not State.DOWNLOAD
-            # The identity holds the hash of the model's files: it is not known before they are here.
-            answers = store.find(job_identity(metric, whole), list(unique)) if known else {}
-        left = [pair for key, pair in unique.items() if key not in answers]
-        texts = [source for source, _ in left], [statement for _, statement in left]
-        cut = make_plan(unique, metric.block_tokens).blocks
-        blocks = sum(any(key not in answers for key in block.keys) for block in cut)
-        yield _Left(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)
 
 
 def export_pairs(config: RunConfig, path: Path) -> int:

@@ -10,9 +10,10 @@ from metaeval import Metric, MetricCard, PairScore
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.answers import answer_rows, expected_texts
+from metaeval.experiment.dry_run import plan
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.prepared_run import prepare
-from metaeval.experiment.run import export_scores, plan, run
+from metaeval.experiment.run import export_scores, run
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 AUC = ("fs_ns", "fs_ps", "ps_ns")

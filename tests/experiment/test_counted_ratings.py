@@ -157,7 +157,7 @@ def test_a_score_file_of_other_rows_is_refused(ids: list[str], message: str, tmp
 def test_an_infinite_score_is_named_with_its_own_file(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.parquet", {"group": ["a", "b"], "gold": [0.0, 1.0]})
     scores = write(tmp_path / "theirs.parquet", {"pair_id": ["row 1", "row 2"], "score": [0.0, math.inf]})
-    with pytest.raises(UserError, match="theirs.parquet row 2: theirs is infinite"):
+    with pytest.raises(UserError, match=r"theirs\.parquet row 2: theirs is infinite"):
         evaluated(path, metrics=[f"scores:{scores}"])
 
 

@@ -8,15 +8,14 @@ import pytest
 from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
+from metaeval.experiment.carried_thresholds import carried_over, transfers
 from metaeval.experiment.columns import column_of
 from metaeval.experiment.deciding import (
-    carried_over,
     decided,
     decision_sheets,
     decision_table,
     prepare_decisions,
     scored_rows,
-    transfers,
 )
 from metaeval.experiment.metric_scores import judged, load_panel
 from metaeval.scoring.contract import PairScore, Status

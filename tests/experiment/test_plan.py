@@ -8,9 +8,9 @@ import metaeval
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment import pace
+from metaeval.experiment.dry_run import plan
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.pace import Pace, duration, told
-from metaeval.experiment.run import plan
 from metaeval.reading import read_object
 from metaeval.scoring.executors.contract import Context, Done, Task
 
