@@ -13,6 +13,7 @@ from pydantic import Field
 
 from metaeval.citation.chat import ChatOptions, estimate_for
 from metaeval.citation.measures import Statistic, bounds, macro, micro
+from metaeval.citation.model import Answer
 from metaeval.citation.panel import Rankings, values_of
 from metaeval.citation.parsers.parse import Parser, find_parser
 from metaeval.citation.premises import find_place
@@ -23,6 +24,7 @@ from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import Scored
 from metaeval.citation.scifi.with_model import fact_prompts, facts_signature, read_with_model, requests_for
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
+from metaeval.citation.sentences import SentenceSplitter
 from metaeval.config import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing import provenance
@@ -178,11 +180,18 @@ def estimate(source: Assessed) -> str:
         return "A parser makes the facts: no chat model is asked, and nothing is paid for them."
     if run.choice.replay is not None:
         return f"The replies are in {run.choice.replay}: no chat model is asked, and nothing is paid for them."
-    requests = requests_for(run.answers, options, run.chat, run.splitter)
-    read = [read_sentences(answer, options, run.splitter) for answer in run.answers]
+    return estimate_facts(run.answers, options, run.chat, run.splitter)
+
+
+def estimate_facts(
+    answers: Sequence[Answer], options: ScifiOptions, chat: ChatOptions, splitter: SentenceSplitter
+) -> str:
+    """What asking a chat model for the facts would still cost."""
+    requests = requests_for(answers, options, chat, splitter)
+    read = [read_sentences(answer, options, splitter) for answer in answers]
     # Their facts' citation is not known before the model has said where they are stated.
     several = sum(options.map_all or len(one.groups) > 1 for own in read for one in own)
-    first = f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, run.chat)}."
+    first = f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, chat)}."
     if not several:
         return first
     cited = "" if options.map_all else " with several citations"

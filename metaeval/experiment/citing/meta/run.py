@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from metaeval.citation.chat import Chat, ChatOptions, estimate_for
@@ -29,9 +30,8 @@ from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.scifi.entailment import counter, fact_lines
 from metaeval.citation.scifi.model import AnswerFacts, ScifiOptions
-from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import lost_citing
-from metaeval.citation.scifi.with_model import facts_signature, read_with_model, requests_for
+from metaeval.citation.scifi.with_model import facts_signature, read_with_model
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig
@@ -41,12 +41,12 @@ from metaeval.experiment.citing.meta.model import BY_METRIC, PIPELINES, USUAL, M
 from metaeval.experiment.citing.meta.sheets import brief_grids, meta_sheets
 from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Pipeline, Run, chat_options
 from metaeval.experiment.citing.run import find_cutoffs
-from metaeval.experiment.citing.scifi_tables import one_fact_each
+from metaeval.experiment.citing.scifi_tables import estimate_facts, fact_cutoff, one_fact_each
 from metaeval.experiment.columns import column_of
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.prepared_run import RatedSet
 from metaeval.experiment.run import evaluate_rated
-from metaeval.experiment.verdicts import Backend, Cutoff, find_cutoff, load_judge, read_thresholds
+from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_file
 from metaeval.report.grid import count
 from metaeval.report.result import Result
@@ -75,7 +75,8 @@ def _read(run: Run) -> ToMeasure:
     if "scifi" in names:
         # A prompt that cannot be read, and a tokenizer that cannot be loaded, are refused here.
         facts_signature(scifi, parser, None if parser else chat), counter(scifi.window_unit)
-    graded = {name: _graded(name, run, scifi) for name in asked.judges} if "scifi" in names else {}
+    as_facts = partial(fact_cutoff, given={"options": run.given["scifi"]})
+    graded = find_cutoffs(*by_metric, find=as_facts) if "scifi" in names else {}
     human = read_human_set(asked.files, asked.format, asked.human)
     human = cited_alone(human) if asked.scenario == "cited" else human
     answers = [own.answer for own in human.answers]
@@ -127,17 +128,6 @@ def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking |
     return asking, chat
 
 
-def _graded(name: str, run: Run, options: ScifiOptions) -> Cutoff:
-    """SCiFi's reading of a backend: its scores as they are, where they run from 0 to 1 and no threshold is given."""
-    asked: MetaCommand = run.options
-    metric, given = load_judge(name, run.config), read_thresholds(asked.threshold, asked.judges)
-    card = metric.card
-    graded = (card.low, card.high, card.direction) == (0.0, 1.0, 1) and options.entailment != "binary"
-    if graded and name not in given and not asked.calibration:
-        return Cutoff(None, "as it is")
-    return find_cutoff(name, metric, given, asked.calibration)
-
-
 def _estimate(read: ToMeasure) -> str:
     """A line for each pipeline that asks; sends nothing, and needs no key.
 
@@ -153,15 +143,7 @@ def _estimate(read: ToMeasure) -> str:
         asked = [one.request for one in questions_of(read.answers, read.splits, read.asking)]
         lines.append(f"citeeval, {count(len(read.answers), 'answer')} to judge: {estimate_for(asked, chat)}")
     if "scifi" in read.names and read.scifi.facts == "model":
-        options, splitter = read.scifi, read.splitter
-        asked = requests_for(read.answers, options, chat, splitter)
-        sentences = [one for answer in read.answers for one in read_sentences(answer, options, splitter)]
-        several = sum(options.map_all or len(one.groups) > 1 for one in sentences)
-        line = f"scifi, {count(len(asked), 'sentence')} to decompose: {estimate_for(asked, chat)}"
-        if several:
-            line += f"; then one request more for each fact of {count(several, 'sentence')}"
-            line += "" if options.map_all else " with several citations"
-        lines.append(line)
+        lines.append(f"scifi, {estimate_facts(read.answers, read.scifi, chat, read.splitter)}")
     return "\n".join(lines)
 
 
