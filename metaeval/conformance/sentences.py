@@ -72,5 +72,5 @@ def runs(
         raise
     except UserError as error:
         refuse(f"{what} ended with: {error}", error)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 (as above)
         refuse(f"{what} raised {type(error).__name__}: {error}. {then}", error)

@@ -1,4 +1,4 @@
-"""The contract checks of what `--metric`, `--dataset` and `--protocol` name, one test each."""
+"""The contract checks of what `--metric`, `--dataset`, `--protocol` and `--pipeline` name, one test each."""
 
 from __future__ import annotations
 

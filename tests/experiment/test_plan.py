@@ -131,10 +131,12 @@ def test_what_is_measured_behind_the_first_blocks_is_kept_unless_it_rests_on_les
     assert measured(4) == (160, 16.0)  # ten seconds are enough
 
 
-def test_the_pace_of_a_pass_is_that_of_the_metrics_it_scored():
+def test_the_pace_of_a_pass_is_that_of_the_metrics_it_scored(monkeypatch):
+    clock = iter(range(10))
+    monkeypatch.setattr(pace.time, "monotonic", lambda: next(clock))
     metrics = [load_metric(name, None) for name in ("rouge", "overlap")]
-    tasks = [Task(number, (), [("source", "statement")] * 9, (1,)) for number in range(3)]
+    tasks = [Task(number, (), [("s" * 30, "t" * 10)] * 4, (1,)) for number in range(3)]
     list(pace.timed(lambda _, given: (Done(task, ()) for task in given), metrics)(Context((), ()), tasks))
     rouge, overlap = map(pace.known_pace, metrics)
     assert rouge is None
-    assert overlap is not None
+    assert overlap[:2] == (2 * 40, 2.0)

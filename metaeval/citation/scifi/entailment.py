@@ -57,7 +57,7 @@ def counter(unit: str) -> Count:
         raise UserError(
             f"window_unit={unit} needs {error.name}: type 'pip install \"metaeval[models]\"', or set window_unit=words."
         ) from error
-    except Exception as error:
+    except Exception as error:  # a broken or missing tokenizer ends in errors of several libraries
         reason = " ".join(str(error).split())[:200]
         raise UserError(
             f"The tokenizer window_unit={unit} cannot be loaded ({type(error).__name__}: {reason}); give a hub id or "
