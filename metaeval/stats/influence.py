@@ -166,7 +166,6 @@ def bootstrap_t_interval(given: Influence, draws: Draws, level: float) -> tuple[
     if not error > 0:
         return t_interval(given, level)
     shifts, spread = resampled(given, draws)
-    ends = given.ends
     if _bounded(ends):
         at = np.clip(_share(given.value + shifts, ends), _NEAR, 1 - _NEAR)
         shifts = (logit(at) - logit(np.clip(_share(given.value, ends), _NEAR, 1 - _NEAR))) * at * (1 - at)
