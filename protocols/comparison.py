@@ -65,12 +65,13 @@ def compare(
     moved: tuple[Influences, ...] = ({}, {})
     if (np.isnan(one.score) ^ np.isnan(other.score)).any():
         mine, theirs = (replicates_of(protocol, rows, codes, resampling, options, keys) for rows in pair)
+        drawn = [resampled_of(protocol, rows, codes, resampling, options) for rows in pair]
         if resampling.studentised and resampling.n:
             moved = tuple(influence_of(protocol, rows, codes, options, keys) for rows in pair)
     else:
         mine, theirs = (outcome.replicates for outcome in outcomes)
         moved = tuple(outcome.influence for outcome in outcomes)
-    drawn = [resampled_of(protocol, rows, codes, resampling, options) for rows in pair]
+        drawn = [outcome.resampled for outcome in outcomes]
     p_values = exchange_p_values(protocol, pair, permutations, resampling.seed, options, keys)
     groups = distinct(one.group[both]).size
     # Rows of a measure may come from one group where those of others do not.
@@ -81,13 +82,13 @@ def compare(
         if np.isnan(value):
             found[key] = Difference(int(both.sum()), None, note="undefined for one of the two")
             continue
-        if resampling.studentised:
+        if key in drawn[0] and key in drawn[1]:
+            interval, note = replicated_interval(drawn[0][key] - drawn[1][key], None, n, resampling.level)
+        elif resampling.studentised:
             apart = minus(moved[0].get(key), moved[1].get(key))
             interval, note, _ = studentised_interval(apart, n, codes.size, resampling)
         else:
             interval, note = replicated_interval(mine[key] - theirs[key], None, n, resampling.level)
-        if key in drawn[0] and key in drawn[1]:
-            interval, note = replicated_interval(drawn[0][key] - drawn[1][key], None, n, resampling.level)
         p = p_values.get(key, np.nan)
         low, high = interval or (None, None)
         found[key] = Difference(int(both.sum()), value, low, high, None if np.isnan(p) else p, note)
@@ -143,17 +144,17 @@ def exchange_p_values(
         if wanted:
             # What a protocol's `judge` gives, decisions, is on one scale already.
             scaled = [_scaled(rows.score, "" if protocol.judge else form) for rows in pair]
-            own: Replicates = {}
+            apart: dict[str, Floats] = {}
             if protocol.exchanged:
                 mine, theirs = (one.with_score(score) for score in scaled)
-                own = protocol.exchanged(mine, theirs, permutations, seed, options)
-            wanted = [key for key in wanted if key not in own]
+                apart |= protocol.exchanged(mine, theirs, permutations, seed, options)
+            rest = [key for key in wanted if key not in apart]
             rows = stacked.with_score(np.concatenate(scaled))
-            values = protocol.replicate(rows, 2 * n_groups, swaps(n_groups, permutations, seed), options, wanted)
+            values = protocol.replicate(rows, 2 * n_groups, swaps(n_groups, permutations, seed), options, rest)
             # One metric's side and the other's in turn.
-            found |= {key: _p_value(values[key][0::2] - values[key][1::2]) for key in wanted}
-            found |= {key: _p_value(differences) for key, differences in own.items() if normal[key] == form}
-    return {key: p for key, p in found.items() if key in keys}
+            apart |= {key: values[key][0::2] - values[key][1::2] for key in rest}
+            found |= {key: _p_value(apart[key]) for key in wanted}
+    return found
 
 
 def _scaled(score: Floats, form: str) -> Floats:
@@ -248,27 +249,21 @@ def tested_against(
     effective number of groups, as its interval; of measures that the protocol resamples itself it is read off paired
     resamples, at least `resamples` of them. Measures with neither have no p.
     """
-    kept: dict[tuple[str, bytes], Influences] = {}
+    kept: dict[tuple[str, bytes], tuple[Influences, Replicates]] = {}
     expected: dict[bytes, Mapping[str, float]] = {}
+    more = replace(resampling, n=max(resampling.n, resamples))
 
-    def values(name: str, given: Tested, both: Bools) -> Influences:
+    def values(name: str, given: Tested, both: Bools) -> tuple[Influences, Replicates]:
         judgements, outcome = given
-        if np.array_equal(both, ~np.isnan(judgements.score)) and set(keys) <= outcome.influence.keys():
-            return outcome.influence
+        known = np.array_equal(both, ~np.isnan(judgements.score)) and set(keys) <= outcome.influence.keys()
+        if known and not protocol.resampled:
+            return outcome.influence, {}
         place = name, both.tobytes()
         if place not in kept:
             codes, used = distinct(judgements.group), compared_by(protocol, judgements, both, options)
-            kept[place] = influence_of(protocol, used, codes, options, keys)
+            moved = outcome.influence if known else influence_of(protocol, used, codes, options, keys)
+            kept[place] = moved, resampled_of(protocol, used, codes, more, options)
         return kept[place]
-
-    more, redrawn = replace(resampling, n=max(resampling.n, resamples)), dict[tuple[str, bytes], Replicates]()
-
-    def drawn(name: str, given: Tested, both: Bools) -> Replicates:
-        place = name, both.tobytes()
-        if place not in redrawn:
-            codes, used = distinct(given[0].group), compared_by(protocol, given[0], both, options)
-            redrawn[place] = resampled_of(protocol, used, codes, more, options)
-        return redrawn[place]
 
     found: dict[tuple[str, str], dict[str, Difference]] = {}
     for name, controls in against.items():
@@ -278,7 +273,7 @@ def tested_against(
             both = ~np.isnan(rows.score) if control is None else both_scored(rows, control[0])
             if not both.any():
                 continue
-            own, mine = values(f"metric {name}", metric, both), drawn(f"metric {name}", metric, both)
+            own, mine = values(f"metric {name}", metric, both)
             if control is None:
                 rows_of = both.tobytes()
                 if rows_of not in expected:
@@ -287,9 +282,8 @@ def tested_against(
                 apart = {key: less(one, known[key]) for key in keys if (one := own.get(key)) and key in known}
                 by_draw = {key: one - known[key] for key, one in mine.items() if key in known}
             else:
-                theirs = values(f"control {other}", control, both)
+                theirs, beside = values(f"control {other}", control, both)
                 apart = {key: one for key in keys if (one := minus(own.get(key), theirs.get(key)))}
-                beside = drawn(f"control {other}", control, both)
                 by_draw = {key: one - beside[key] for key, one in mine.items() if key in beside}
             count = int(both.sum())
             found[name, other] = {key: _tested(one, count, resampling) for key, one in apart.items()}

@@ -94,10 +94,10 @@ class Outcome:
 
     `unscored_rows` are the numbers of the rows that lack a score and would have counted; `excluded` counts rows that
     the protocol cannot use, scored or not, by reason. `warnings` are whole sentences, and `notes` clauses on how the
-    metric's values were made. `ceilings` holds, for each
-    measure that ties in the gold hold below 1, what a perfect metric of each kind reaches on this gold. `replicates`
-    are what the estimates and their intervals are made of, without resamples where the method draws none; `influence`
-    holds each measure's influence values where the method reads them.
+    metric's values were made. `ceilings` holds, for each measure that ties in the gold hold below 1, what a perfect
+    metric of each kind reaches on this gold. `replicates` are what the estimates and their intervals are made of,
+    without resamples where the method draws none; `influence` holds each measure's influence values where the method
+    reads them, `resampled` what intervals are made of that the protocol draws itself.
     """
 
     estimates: Mapping[str, Estimate]
@@ -110,6 +110,7 @@ class Outcome:
     ceilings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     replicates: Replicates = field(default_factory=dict, compare=False, repr=False)
     influence: Influences = field(default_factory=dict, compare=False, repr=False)
+    resampled: Replicates = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def unscored(self) -> int:

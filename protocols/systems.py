@@ -79,7 +79,8 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         **found.estimates,
         **{key: _between(found.estimates[key], drawn[key][1:], resampling.level) for key in drawn},
     }
-    return replace(found, estimates=estimates, warnings=(*found.warnings, SAID[what].format(f"{resampling.n:,}")))
+    said = SAID[what].format(f"{resampling.n:,}")
+    return replace(found, estimates=estimates, warnings=(*found.warnings, said), resampled=drawn)
 
 
 def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: Mapping[str, str]) -> Replicates:

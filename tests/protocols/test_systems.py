@@ -170,6 +170,25 @@ def test_two_metrics_exchange_systems_and_inputs_as_nlpstats_does(what):
     assert "spa" not in found
 
 
+@pytest.mark.parametrize("lost", [0, 1])
+def test_the_interval_of_two_metrics_is_that_of_their_paired_resamples(lost):
+    other = np.round(GOLD + 4 * RNG.normal(size=(S, N)), 1)
+    pair, options, keys = (rows(), rows(other)), {"resample": "both"}, (*BY_SYSTEM, *BY_INPUT)
+    # A row that one of them does not score is a row of neither: other resamples than those of its own table.
+    there = THERE.copy()
+    there[tuple(np.argwhere(THERE)[:lost].T)] = False
+    pair[1].score[:lost] = np.nan
+    outcomes = tuple(PROTOCOL.evaluate(one, Resampling(60), options) for one in pair)
+    found = comparison.compare(PROTOCOL, pair, outcomes, Resampling(60), 20, options, keys)
+    mine, theirs = (
+        np.concatenate(two_way(table(x, there), table(GOLD, there), np.arange(N), bootstrap(N, 60, 0), 0))
+        for x in (SCORE, other)
+    )
+    for key, apart in zip(keys, mine - theirs, strict=True):
+        ends = np.nanquantile(apart[1:], [0.025, 0.975])
+        assert (found[key].value, found[key].low, found[key].high) == pytest.approx((apart[0], *ends), abs=1e-12)
+
+
 def test_measures_that_move_in_steps_are_held_against_controls_by_paired_resamples():
     other = np.round(GOLD + 4 * RNG.normal(size=(S, N)), 1)
     resampling = Resampling(60, 3)
@@ -186,13 +205,14 @@ def test_measures_that_move_in_steps_are_held_against_controls_by_paired_resampl
         columns = np.repeat(np.arange(N), column)
         drawn.append([system_level(one[:, columns], y[:, columns])[2] for one in (x, z)])
     values = np.array(drawn)
-    for beside, apart in (("control", values[:, 0] - values[:, 1]), ("random", values[:, 0] - 0.0)):
-        one = found["m", beside]["sys_kendall"]
+    chance = comparison.chance(PROTOCOL, given["m"][0], {})["sys_kendall"]
+    assert chance == pytest.approx(0, abs=0.2)
+    for beside, other_side in (("control", values[:, 1]), ("random", chance)):
+        one, apart = found["m", beside]["sys_kendall"], values[:, 0] - other_side
         fewer = min((apart[1:] <= 1e-9).sum(), (apart[1:] >= -1e-9).sum())
-        assert one.value == pytest.approx(apart[0], abs=0.05 if beside == "random" else 1e-12)
-        if beside == "control":
-            assert one.p == pytest.approx(min(1, 2 * (1 + fewer) / 61), abs=1e-12)
-            assert (one.low, one.high) == pytest.approx(np.quantile(apart[1:], [0.025, 0.975]), abs=1e-12)
+        assert one.p == pytest.approx(min(1, 2 * (1 + fewer) / 61), abs=1e-12)
+        ends = np.quantile(apart[1:], [0.025, 0.975])
+        assert (one.value, one.low, one.high) == pytest.approx((apart[0], *ends), abs=1e-12)
         assert found["m", beside]["sys_pearson"].p is not None
 
 
