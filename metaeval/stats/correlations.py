@@ -278,10 +278,6 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
     return Prepared(evaluate, distinct(group).size, left_out)
 
 
-CROWDED = 16
-"""Values that may share a bucket with one of them, on average, where they are sorted by buckets."""
-
-
 def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...], Ints]:
     """The distinct values of each stratum as `loops.residual_left_out` takes them, and which of them each row has.
 
@@ -298,11 +294,8 @@ def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...
     ascending = np.argsort(residual)
     member = np.empty_like(ascending)
     member[ascending] = np.arange(member.size)
-    width = (residual.max(initial=0) - residual.min(initial=0)) / max(residual.size, 1)
-    bucket = ((residual - residual.min(initial=0)) / width).astype(np.int64) if width > 0 else of
-    even = bool(width > 0 and (np.bincount(bucket) ** 2).sum() <= CROWDED * residual.size)
     opening = np.searchsorted(of, np.arange(n_strata + 1))
-    return (value[ascending], count[ascending], of[ascending], member, opening, even), member[cell]
+    return (value[ascending], count[ascending], of[ascending], member, opening), member[cell]
 
 
 def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats) -> Floats:

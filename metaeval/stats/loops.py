@@ -225,44 +225,29 @@ def _merged(value, count, code, member, stratum, mean, runs, key, cell):  # type
 
 
 @_compiled
-def _dealt(value, count, code, mean, lowest, highest, opening, bucket, key, cell):  # type: ignore[no-untyped-def]
-    """As `_merged`, dealt into buckets of equal width, which values that are nearly in order leave nearly in order."""
+def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no-untyped-def]
+    """As `_merged`, of values that are nearly in order; -1 where more than `patience` places would have to be moved."""
     size = 0
-    last = opening.size - 2
-    scale = (last + 1) / (highest - lowest) if highest > lowest else 0.0
-    opening[:] = 0
     for i in range(value.size):
         if count[i] > 0:
-            own = min(int((value[i] - mean[code[i]] - lowest) * scale), last)
-            bucket[i] = own
-            opening[own + 1] += 1
-            size += 1
-    for own in range(last):
-        opening[own + 1] += opening[own]
-    for i in range(value.size):
-        if count[i] > 0:
-            place = opening[bucket[i]]
-            opening[bucket[i]] = place + 1
-            key[place] = value[i] - mean[code[i]]
-            cell[place] = i
-    for place in range(1, size):
-        own = key[place]
-        if own < key[place - 1]:
-            i, k = cell[place], place
+            own, k = value[i] - mean[code[i]], size
             while k > 0 and own < key[k - 1]:
                 key[k], cell[k] = key[k - 1], cell[k - 1]
                 k -= 1
             key[k], cell[k] = own, i
-    return key, cell, size
+            patience -= size - k
+            size += 1
+            if patience < 0:
+                return -1
+    return size
 
 
 @_compiled
 def _residual_ranks(column, mean, suspicious, ties, runs, buffers, rank):  # type: ignore[no-untyped-def]
     """Centred midranks of values less their stratum's mean; all 0 where nothing is left. Returns their spread."""
-    value, count, code, member, stratum, even = column
-    opening, bucket, key, cell = buffers
+    value, count, code, member, stratum = column
+    key, cell = buffers
     largest, most = 0.0, 0.0
-    lowest, highest = np.inf, -np.inf
     rank[:] = 0
     for s in range(stratum.size - 1):
         first, last = stratum[s], stratum[s + 1] - 1
@@ -271,18 +256,13 @@ def _residual_ranks(column, mean, suspicious, ties, runs, buffers, rank):  # typ
         while first <= last and count[member[last]] == 0:
             last -= 1
         if first <= last:
-            low, high = value[member[first]], value[member[last]]
-            most = max(most, abs(low), abs(high))
-            lowest, highest = min(lowest, low - mean[s]), max(highest, high - mean[s])
-    if lowest <= highest:
-        largest = max(abs(lowest), abs(highest))
+            for end in (member[first], member[last]):
+                largest, most = max(largest, abs(value[end] - mean[s])), max(most, abs(value[end]))
     if largest <= suspicious * most:
         return 0.0
-    if even:
-        # Two buckets a value: fewer share one.
-        opening = opening[: 2 * value.size + 1]
-        key, cell, size = _dealt(value, count, code, mean, lowest, highest, opening, bucket, key, cell)
-    else:
+    # Merging takes about as long as that many moves.
+    size = _inserted(value, count, code, mean, 16 * value.size, key, cell)
+    if size < 0:
         key, cell, size = _merged(value, count, code, member, stratum, mean, runs, key, cell)
     rows = count.sum()
     spread = 0.0
@@ -307,9 +287,9 @@ def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, found): 
     """Residual Spearman without each group in turn; see `residual_correlation` in `metaeval.stats.correlations`.
 
     x, y: the distinct values of each stratum, nearly in order of what is left of them without their stratum's mean, how
-    many rows have them, their strata, their numbers by stratum and value, where each stratum begins, and whether they
-    are spread evenly enough to be sorted by buckets. sums: of x and y, by stratum. pairs: rows alike in both, counted.
-    rows: the values and the stratum of each, group by group, which lie between start[g] and start[g + 1].
+    many rows have them, their strata, their numbers by stratum and value, and where each stratum begins. sums: of x and
+    y, by stratum. pairs: rows alike in both, counted. rows: the values and the stratum of each, group by group, which
+    lie between start[g] and start[g + 1].
     """
     x_value, x_count, y_value, y_count = x[0], x[1], y[0], y[1]
     x_sum, y_sum = sums
@@ -317,7 +297,7 @@ def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, found): 
     row_x, row_y, row_code = rows
     n_strata = x_sum.size
     size = max(x_value.size, y_value.size)
-    buffers = np.empty(2 * size + 1, np.int32), np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32)
+    buffers = np.empty(size), np.empty(size, np.int32)
     runs = np.empty(n_strata + 1, dtype=np.int64)
     x_rank, y_rank = np.zeros(x_value.size), np.zeros(y_value.size)
     x_mean, y_mean = np.empty(n_strata), np.empty(n_strata)

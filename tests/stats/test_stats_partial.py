@@ -151,6 +151,16 @@ def test_the_one_pass_jackknife_is_the_brute_one(name, n, n_strata, decimals, bo
 
 
 @every_form
+def test_without_a_wild_score_the_others_of_its_stratum_change_places_with_all(name, both_paths):
+    score, gold, stratum = _sample(1, 300, 4, 9)
+    score[7] = 1e3
+    group = np.random.default_rng(2).integers(0, 20, size=300)
+    prepared = WEIGHTED[name][1](score, gold, stratum, group, 20)
+    brute = replicate(dataclasses.replace(prepared, left_out=None), jackknife(20))
+    np.testing.assert_allclose(replicate(prepared, jackknife(20)), brute, rtol=0, atol=1e-12)
+
+
+@every_form
 def test_a_left_out_group_can_take_all_variation_with_it(name, both_paths):
     # The score varies in group 2 alone, and the gold in every stratum.
     score, gold = np.array([1.0, 1, 1, 2, 3, 7]), np.array([0.0, 1, 2, 0, 1, 3])
