@@ -293,7 +293,7 @@ def multiverse(*axes: str, **settings: Any) -> Multiverse:
 def explain(of: str | Path, metric: str | None = None, results: str | Path = "results") -> Records:
     """Each field of a signature, or of the rows of a result file or job, with its value, meaning and setting.
 
-    of: a signature, a result file, or the hash of a job in the folder `results`. metric: of this row alone.
+    of: a signature, a result file, or a job in the folder `results`, by its hash or "latest". metric: of this row only.
     """
     from metaeval.experiment.explaining.explain import explain as explained
     from metaeval.experiment.explaining.explain import read_signature

@@ -16,16 +16,15 @@ if TYPE_CHECKING:
     from metaeval.experiment.explaining.explain import Explained
     from metaeval.report.differences import Change
 
-_OF = Annotated[str, typer.Argument(help="Signature (in quotes), or result file.", metavar="SIGNATURE|RESULT")]
+_OF = Annotated[
+    str, typer.Argument(help="Signature (in quotes), result file, or hash of a job.", metavar="SIGNATURE|RESULT|HASH")
+]
 
 
 @opt.takes("results")
 def explain(
     given: opt.Given,
-    of: Annotated[
-        str,
-        typer.Argument(help="Signature (in quotes), result file, or hash of a job.", metavar="SIGNATURE|RESULT|HASH"),
-    ],
+    of: _OF,
     metric: Annotated[
         str | None, typer.Argument(help="Metric whose row of the file is explained.", metavar="[METRIC]")
     ] = None,
@@ -35,7 +34,7 @@ def explain(
     Each field is shown with its meaning and the setting that changes it. A
     result file or sheet shows what all rows share, then what differs by row,
     and whether the file was changed since it was written. The hash of a job,
-    with which its folder's name ends, stands for all its files.
+    with which its folder's name ends, stands for all its files; so does latest.
 
     \b
     Examples:
@@ -43,6 +42,7 @@ def explain(
       metaeval explain results/latest/retrieval.json
       metaeval explain results/latest/retrieval.json overlap
       metaeval explain 5b1641e1 overlap
+      metaeval explain latest
     """
     from metaeval.experiment.explaining.explain import is_file, read_signature
     from metaeval.experiment.explaining.job_files import row_signatures, sources_of, titled

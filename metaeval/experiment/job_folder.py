@@ -180,7 +180,10 @@ def find_job(results: Path, name: str) -> DoneJob:
         listed = ", ".join(job.name for job in fitting)
         raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Write more of the name.")
     if not jobs:
-        raise UserError(f"There is no job in {results} yet: type 'metaeval run', or name its folder: --results FOLDER.")
+        raise UserError(
+            f"There is no job in {results} yet: type 'metaeval run', or name its folder with --results (in Python: "
+            "results=)."
+        )
     if not fitting:
         raise unknown("job", name, [job.name for job in jobs], f"Type 'metaeval results list --results {results}'.")
     return fitting[0]

@@ -103,7 +103,8 @@ def _check_number(names: Sequence[str], least: int) -> None:
         raise UserError(f"{twice[0].removeprefix(FILE_PREFIX)!r} is named twice: name every metric once.")
     if len(names) < least:
         named = f": {names[0].removeprefix(FILE_PREFIX)!r}" if names else ""
-        raise UserError(f"This takes {least} metrics or more, and {len(names)} is given{named}.")
+        metrics = "1 metric" if least == 1 else f"{least} metrics"
+        raise UserError(f"This takes {metrics} or more, and {len(names)} is given{named}.")
 
 
 def make_sheet(

@@ -100,6 +100,9 @@ def test_the_hash_explains_all_rows_and_one_row_with_its_commands(cli, ran):
     one = cli("explain", job_hash(ran)[:5], "bm25")
 
     assert (every.code, one.code) == (0, 0)
+    assert cli("explain", "latest", "bm25").out == one.out
+    assert "'unit:chunk' is no job" in cli("diff", "latest", "unit:chunk").err
+    assert cli("diff", "latest", job_hash(ran)).code == 0
     files, _, rest = every.out.partition(": each file is as it was written\nAll rows:\n")
     assert files.count(".json") == 3
     assert rest

@@ -265,7 +265,7 @@ def read_signature(text: str) -> dict[str, str]:
     except ValueError as error:
         raise UserError(
             f"Not a signature: {error}. A table's files (.txt, .md, .tex, .json) hold one; a result or a sheet "
-            "(.json) is taken too, and so is a job's hash ('metaeval results list')."
+            "(.json) is taken too, and so is a job, by its hash ('metaeval results list') or as latest."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""What is explained or compared: a signature, a result file, or all files of a job, which its hash stands for."""
+"""What is explained or compared: a signature, a result file, or all files of a job, by its hash or as the latest."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.explaining.comparing import compare
 from metaeval.experiment.explaining.explain import holds_signatures, is_file, is_sheet, read_source
-from metaeval.experiment.job_folder import find_job, is_hash
+from metaeval.experiment.job_folder import LATEST, find_job, is_hash
 from metaeval.experiment.suites.suite import recorded
 from metaeval.report.differences import Change
 from metaeval.report.result import Result, load_result
 
 
 def sources_of(of: str, results: Path) -> list[str]:
-    """The result files and sheets of the job of this hash; what is given itself where it is no hash."""
-    if not is_hash(of) or is_file(of):
+    """The result files and sheets of the job that is meant; what is given itself where none is."""
+    if not _is_job(of):
         return [of]
     job = find_job(results, of)
     own = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
@@ -70,14 +70,21 @@ def differences(
 
     The differences are those of `compare` by the file's name, "" where no jobs are compared.
     """
-    if not all(is_hash(job) and not is_file(job) for job in (one, other)):
+    others = [given for given in (one, other) if not _is_job(given)]
+    if len(others) == 2:
         return {"": compare(one, other, metric)}, [[], []]
+    if others:
+        raise UserError(f"{others[0]!r} is no job, and a job is compared with a job: give the hashes of both.")
     files = [_by_name(sources_of(job, results)) for job in (one, other)]
     shared = [name for name in files[0] if name in files[1]]
     if not shared:
         raise UserError(f"The jobs {one} and {other} have no result file of one name: there is nothing to compare.")
     found = {name.removesuffix(".json"): compare(files[0][name], files[1][name], metric) for name in shared}
     return found, [[name for name in own if name not in shared] for own in files]
+
+
+def _is_job(of: str) -> bool:
+    return (of == LATEST or is_hash(of)) and not is_file(of)
 
 
 def _by_name(paths: Sequence[str]) -> dict[str, str]:
