@@ -16,7 +16,7 @@ from metaeval import registry
 from metaeval.config import RunConfig, dataset_variant, load_run, metric_variant
 from metaeval.config_files import variants
 from metaeval.declared import option_docs
-from metaeval.errors import Problem, UserError, unknown
+from metaeval.errors import Problem, UserError
 from metaeval.files import canonical_json
 from metaeval.report.notebook import Card, Records, Text
 
@@ -88,9 +88,7 @@ class data:  # noqa: N801 - the name that is typed
         from metaeval.experiment.prepared_run import find_dataset
 
         card, _, _ = find_dataset(name, RunConfig(dataset=name))
-        if split is not None and split not in card.files:
-            raise unknown(f"split of {name}", split, card.files)
-        parts = [split] if split else card.files
+        parts = card.files if split is None else [split]
         return [*{file: path for part in parts for file, path in locate(card, part, None).items()}.values()]
 
     @staticmethod

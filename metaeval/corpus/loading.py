@@ -39,14 +39,19 @@ def load_dataset(
     cannot be had, and for content that does not fit the card's schema.
     """
     chosen = dataset.default_split if split is None else split
-    if chosen not in dataset.files:
-        raise unknown(f"split of {dataset.name}", chosen, dataset.files)
+    check_split(dataset, chosen)
     values = check_options(dataset, options or {})
     if dataset.files[chosen]:
         paths: Mapping[str, Path] = loading.locate(dataset, chosen, data)
     else:
         paths = {} if data is None or data.is_dir() else {"corpus": data}
     return dataset.load(chosen, paths, values)
+
+
+def check_split(dataset: Dataset, split: str) -> None:
+    """Raise `UserError` for a split that the card does not know."""
+    if split not in dataset.files:
+        raise unknown(f"split of {dataset.name}", split, dataset.files)
 
 
 def check_options(dataset: Dataset, given: Mapping[str, str]) -> dict[str, Any]:
@@ -86,8 +91,7 @@ def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
     Raises `UserError` for an unknown split, and for a file that is missing, differs from its checksum or cannot be
     fetched; the message names the file, its URL, its checksum and the place to put it.
     """
-    if split not in dataset.files:
-        raise unknown(f"split of {dataset.name}", split, dataset.files)
+    check_split(dataset, split)
     if data is not None:
         return {file.name: _in_mirror(dataset, file, data) for file in dataset.files[split]}
     return {file.name: _in_cache(dataset, file) for file in dataset.files[split]}

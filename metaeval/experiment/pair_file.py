@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from metaeval.config import RunConfig
-from metaeval.corpus.loading import check_options
+from metaeval.corpus.loading import check_options, check_split
 from metaeval.errors import UserError, shown
 from metaeval.experiment.metrics import MetricProgress, load_metric
 from metaeval.experiment.prepared_run import check_rated, find_dataset
@@ -102,7 +102,7 @@ def pair_file(config: RunConfig) -> PairFile | None:
         return None
     check_rated(config)
     if path is None or not path.is_file():
-        lacking = "none is given" if path is None else f"{path} is none"
+        lacking = "none is given" if path is None else f"there is no file {path}"
         raise UserError(
             f"Ratings are scored from a table with the columns source and statement, and {lacking}: "
             "add --data TABLE (in Python: data=TABLE)."
@@ -113,7 +113,9 @@ def pair_file(config: RunConfig) -> PairFile | None:
             "statement."
         )
     marks = marks_of(path)
-    given = {**check_options(find_dataset(config.dataset, config)[0], config.dataset_options), **config.columns}
+    dataset, _, _ = find_dataset(config.dataset, config)
+    check_split(dataset, config.split or dataset.default_split)
+    given = {**check_options(dataset, config.dataset_options), **config.columns}
     columns = _headings(path).find(ROLES, {role: given[role] for role in ROLES if given.get(role)}, TEXT_ROLES)
     starts, hashes = list[int](), array("q")
     for row, (begins, own, *_) in enumerate(_placed(path, columns)):

@@ -279,8 +279,16 @@ def test_a_wrong_table_is_refused_before_anything_is_scored(message, cli):
     assert not Path("log").exists()
 
 
-@pytest.mark.parametrize(("words", "why"), [([], "none is given"), (["--data", "no.csv"], "no.csv is none")])
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ([], "none is given"),
+        (["--data", "no.csv"], "there is no file no.csv"),
+        (["--data", "pairs.parquet", "--split", "dev"], "Unknown split of ratings 'dev'"),
+    ],
+)
 def test_a_table_is_asked_for(words, why, cli):
+    write(made())
     ended = cli("score", "-m", "overlap", "-d", "ratings", *words, "-q")
     assert ended.code == 2
     assert why in ended.err
