@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
 
@@ -30,10 +30,9 @@ from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_
 from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import replicate
 
-Target = Literal["full", "partial"]
+_LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
 """The lowest human level that counts as supported."""
 
-_LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
 _SEED = 0
 MEASURES = {
     "balanced accuracy": balanced_accuracy,
