@@ -268,11 +268,6 @@ def read_conllu(text: str, origin: str = "CoNLL-U text") -> dict[str, Parse]:
     return parses
 
 
-def conllu_parser(path: Path) -> Parser:
-    """A parser that looks its texts up in a CoNLL-U file."""
-    return stored_parser(read_conllu(read_text(path), str(path)), f"ud:{path.name}")
-
-
 def stanza_parser(one_root: bool) -> Parser:
     """stanza's parser, which fetches its weights at first use.
 
@@ -404,5 +399,5 @@ def find_parser(name: str = "small", one_root: bool = True) -> Parser:
     if argument and kind == "stored":
         return stored_parser(read_parses(Path(argument)), f"stored:{Path(argument).name}")
     if argument and kind == "ud":
-        return conllu_parser(Path(argument))
+        return stored_parser(read_conllu(read_text(path := Path(argument)), str(path)), f"ud:{path.name}")
     raise UserError(f"Unknown parser {name!r}. Known: small, spacy:NAME, stored:FILE.json, ud:FILE.conllu, ud:stanza.")
