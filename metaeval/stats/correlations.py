@@ -159,15 +159,20 @@ def _content(*columns: NDArray[Any]) -> bytes:
 
 def _remembered(key: Hashable, make: Callable[[], Orders]) -> Orders:
     """The counts, made once: concordance, Spearman and Kendall of the same rows are read from the same."""
-    found = _COUNTED.pop(key, None) or make()
-    _COUNTED[key] = found
-    while len(_COUNTED) > 1 and sum(found.over.nbytes for found in _COUNTED.values()) > _COUNTED_BYTES:
+    known = _COUNTED.pop(key, None)
+    found = _COUNTED[key] = known or make()
+    while not known and len(_COUNTED) > 1 and _too_many():
         del _COUNTED[next(iter(_COUNTED))]
     return found
 
 
+def _too_many() -> bool:
+    return len(_COUNTED) > _MOST_COUNTED or sum(found.over.nbytes for found in _COUNTED.values()) > _COUNTED_BYTES
+
+
 _COUNTED: dict[Hashable, Orders] = {}
 _COUNTED_BYTES = 32_000_000
+_MOST_COUNTED = 256
 
 
 RESIDUAL_TIES = 1e-9
