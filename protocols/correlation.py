@@ -10,20 +10,22 @@ import numpy as np
 from metaeval.stats.arrays import distinct
 from metaeval.stats.bounds import attainable, extreme_scores, perfect
 from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
+from metaeval.stats.influence import SIGNED, of_rows
+from metaeval.stats.rank_influence import partial_spearman_by_row, residual_spearman_by_row
 from metaeval.stats.resampling import Draws, bootstrap, replicate
 from metaeval.stats.significance import steiger, williams
 from metaeval.stats.ties import midranks, tie_blocks
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
-MOST_BLOCKS = 1000
+MOST_LEFT_OUT = 1000
 """Groups up to which a measure without a one-pass jackknife is made anew without each."""
 
 OF_COPIES = (
     "Percentile and BCa intervals of Pearson's r and Spearman's rho are too narrow with few or unequal groups, since a "
     "resample compares rows with their copies; interval.method=t has no resamples."
 )
-BY_RANKS = ("partial_spearman", "residual_spearman")
+BY_RANKS = {"partial_spearman": partial_spearman_by_row, "residual_spearman": residual_spearman_by_row}
 PLAIN = ("pearson", "spearman", "kendall")
 PARTIAL = ("partial_pearson", "partial_spearman", "residual_spearman")
 
@@ -56,20 +58,23 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """What each group contributes to the coefficients; every row must have a score.
 
-    Partial coefficients of ranks are taken anew without each group; more than `MOST_BLOCKS` groups are left out
-    several at a time.
+    Partial coefficients of ranks are taken anew without each group, and differentiated where there are more than
+    `MOST_LEFT_OUT`; None where such a coefficient is undefined.
     """
-    plain, by_ranks = ([key for key in keys if (key in BY_RANKS) == ranked] for ranked in (False, True))
-    found = _left_out(rows, n_groups, options, plain)
-    if not by_ranks:
-        return found
-    blocks = min(n_groups, MOST_BLOCKS)
-    return {**found, **_left_out(rows.with_group(rows.group % max(blocks, 1)), blocks, options, by_ranks)}
+    by_ranks = [key for key in keys if key in BY_RANKS and n_groups > MOST_LEFT_OUT]
+    found = dict(_left_out(rows, n_groups, options, [key for key in keys if key not in by_ranks]))
+    values = replicates(rows, n_groups, bootstrap(n_groups, 0, 0), options, by_ranks) if by_ranks else {}
+    for key, (value,) in values.items():
+        found[key] = None
+        if rows.system is not None and not np.isnan(value):
+            contributions = BY_RANKS[key](rows.score, rows.gold, rows.system)
+            found[key] = of_rows(float(value), contributions, rows.group, n_groups, SIGNED)
+    return {key: found[key] for key in keys}
 
 
 def _left_out(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
-    return jackknifed(run, rows.group, n_groups, lambda _: (-1.0, 1.0))
+    return jackknifed(run, rows.group, n_groups, lambda _: SIGNED)
 
 
 def replicates(

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from metaeval.config import RunConfig
+from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 from metaeval.experiment.answers import expected_texts, reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
@@ -44,7 +45,7 @@ class Planned:
     time: str
 
 
-def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
+def plan(config: RunConfig, corpus: Corpus | None = None, tables: bool = False) -> Iterator[Planned]:
     """What each metric of a run would still have to do; nothing is scored, fetched or asked.
 
     tables: whether the data may be a table of pairs, as they may where pairs are scored and not evaluated. Raises
@@ -52,7 +53,7 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
     """
     devices = len(devices_of(config.executor.devices))
     found: dict[str, Planned] = {}  # of a table, its windows so far
-    for left in _left(config, tables):
+    for left in _left(config, corpus, tables):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
             pace = None if left.stored is None or cost is not None else known_pace(left.metric)
@@ -79,7 +80,7 @@ def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
     """
     bodies: dict[str, bytes] = {}
     asking = []
-    for left in _left(config, tables):
+    for left in _left(config, None, tables):
         if type(left.metric).requests is not Metric.requests:
             asking.append(left.name)
             with plug_in(left.name):
@@ -105,7 +106,7 @@ class _Left:
     blocks: int
 
 
-def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
+def _left(config: RunConfig, corpus: Corpus | None, tables: bool) -> Iterator[_Left]:
     """What is left of each metric; of a table, for each window."""
     check_names(config)
     names = [name for name in dict.fromkeys(config.metrics) if not name.startswith(FILE_PREFIX)]
@@ -116,7 +117,7 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
                 yield from _left_in(names, config, store, partial(_as_it_is, window.texts))
         return
     find_protocols(config)
-    job = prepare(config)
+    job = prepare(config, corpus)
     readable_protocols(config, partial(from_job, job))
     with ScoreStore(config.store_path) as store:
         yield from _left_in(

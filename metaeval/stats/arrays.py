@@ -44,11 +44,6 @@ def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0))
 
 
-def scaled(values: Floats) -> Floats:
-    """Scale by a power of two to at most 1, which is exact, so that no square overflows or vanishes."""
-    return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max(initial=0.0))[1])))
-
-
 def in_strips(evaluate: Callable[[Weights], Floats], tile: Weights, height: int) -> Floats:
     """Evaluate a tile (n_groups, R) a strip of columns at a time, so that arrays of `height` rows stay small."""
     width = max(1, STRIP_FLOATS // max(height, 1))
@@ -104,17 +99,19 @@ def _loops() -> Any:
     return loops
 
 
-def weighted_sums(moments: Floats, tile: Weights | Floats) -> Floats:
+def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = None) -> Floats:
     """Sum weight x moment over groups; moments (n_groups, K), weights in `tile` (n_groups, R) -> (K, R).
 
-    Groups are added in their order, so that no digit depends on R or on the machine's matrix product.
+    group: (m,) the group of each row of `moments`, where a group has several or none. Rows are added in their order, so
+    that no digit depends on R or on the machine's matrix product.
     """
     total = np.zeros((moments.shape[1], tile.shape[1]))
     loops = compiled(moments.size * tile.shape[1])
     if loops is not None:
-        loops.sum_groups(np.ascontiguousarray(moments), tile, total)
+        every = np.arange(len(moments)) if group is None else group
+        loops.sum_groups(np.ascontiguousarray(moments), every, tile, total)
         return total
-    weights = tile.astype(np.float64)
+    weights = (tile if group is None else tile[group]).astype(np.float64)
     for own, moment in enumerate(moments.T):
         total[own] = column_sum(weights * moment[:, None])
     return total

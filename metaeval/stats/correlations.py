@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache
-from hashlib import blake2b
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
@@ -34,13 +34,12 @@ from metaeval.stats.arrays import (
     left_out_sums,
     numbered,
     ratio,
-    scaled,
     varies,
     varies_without,
     weighted_sums,
 )
 from metaeval.stats.rank_counts import MAX_LEVELS, Orders, count_orders, count_wins, orders_left_out
-from metaeval.stats.resampling import Prepared, Tile, jackknife
+from metaeval.stats.resampling import TILE, Prepared, Tile, jackknife
 from metaeval.stats.ties import block_sizes, centred_midranks, run_starts, tie_blocks
 
 SUSPICIOUS = 1e-10
@@ -96,8 +95,9 @@ def _centred(values: Floats) -> Floats:
     """
     if values.size == 0:
         return values
-    unit = scaled(values)
-    return scaled(unit - np.median(unit))
+    unit = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
+    shifted = unit - np.median(unit)
+    return np.asarray(np.ldexp(shifted, -int(np.frexp(np.abs(shifted).max())[1])))
 
 
 def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -106,15 +106,8 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
     Undefined where the score or the gold is constant. Agrees with scipy's `spearmanr` and `kendalltau` on repeated
     rows. Base paper, section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
     """
-    orders = _orders(score, gold, group, n_groups)
-
-    def evaluate(tile: Tile) -> Floats:
-        return both(orders(tile))
-
-    def both(counted: Orders) -> Floats:
-        return np.stack((counted.spearman(), counted.kendall()))
-
-    return Prepared(evaluate, distinct(group).size, lambda: both(_orders_left_out(score, gold, group, n_groups)))
+    evaluate, left_out = _by_order(score, gold, group, n_groups)
+    return Prepared(lambda tile: evaluate(tile)[1:], distinct(group).size, lambda: left_out()[1:])
 
 
 def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -123,15 +116,14 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
     score, gold, group: (n,). With two gold values it is ROC-AUC, for survival times without censoring Harrell's C.
     Undefined where the gold is constant. Raises ValueError on NaN, infinity or columns of unlike length.
     """
-    orders = _orders(score, gold, group, n_groups)
-    return Prepared(
-        lambda tile: orders(tile).concordance(),
-        distinct(group).size,
-        lambda: _orders_left_out(score, gold, group, n_groups).concordance(),
-    )
+    evaluate, left_out = _by_order(score, gold, group, n_groups)
+    return Prepared(lambda tile: evaluate(tile)[0], distinct(group).size, lambda: left_out()[0])
 
 
-def _orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[Tile], Orders]:
+def _by_order(
+    score: Floats, gold: Floats, group: Ints, n_groups: int
+) -> tuple[Callable[[Tile], Floats], Callable[[], Floats]]:
+    """Concordance, Spearman and Kendall, (3, R) of a tile and (3, n_groups) without each group: read from one count."""
     check_rows(score, gold, group, n_groups)
     rows = _content(score, gold, group)
 
@@ -142,37 +134,33 @@ def _orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable
         wins = count_wins(score, gold, group, n_groups)
         return lambda tile: wins(tile).orders()
 
-    return lambda tile: _remembered((rows, _content(tile)), lambda: count()(tile))
+    def left_out() -> Floats:
+        return _remembered((rows, n_groups), lambda: orders_left_out(score, gold, group, n_groups))
 
-
-def _orders_left_out(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Orders:
-    return _remembered((_content(score, gold, group), n_groups), lambda: orders_left_out(score, gold, group, n_groups))
+    return lambda tile: _remembered((rows, _content(tile)), lambda: count()(tile)), left_out
 
 
 def _content(*columns: NDArray[Any]) -> bytes:
-    digest = blake2b(digest_size=16)
+    digest = sha256()
     for column in columns:
         digest.update(f"{column.dtype}{column.shape}".encode())
         digest.update(np.ascontiguousarray(column).data)
     return digest.digest()
 
 
-def _remembered(key: Hashable, make: Callable[[], Orders]) -> Orders:
-    """The counts, made once: concordance, Spearman and Kendall of the same rows are read from the same."""
-    known = _COUNTED.pop(key, None)
-    found = _COUNTED[key] = known or make()
-    while not known and len(_COUNTED) > 1 and _too_many():
-        del _COUNTED[next(iter(_COUNTED))]
+def _remembered(key: Hashable, count: Callable[[], Orders]) -> Floats:
+    found = _KEPT.pop(key, None)
+    if found is None:
+        orders = count()
+        found = np.stack((orders.concordance(), orders.spearman(), orders.kendall()))
+    _KEPT[key] = found
+    while len(_KEPT) > 1 and sum(kept.nbytes for kept in _KEPT.values()) > _KEPT_BYTES:
+        del _KEPT[next(iter(_KEPT))]
     return found
 
 
-def _too_many() -> bool:
-    return len(_COUNTED) > _MOST_COUNTED or sum(found.over.nbytes for found in _COUNTED.values()) > _COUNTED_BYTES
-
-
-_COUNTED: dict[Hashable, Orders] = {}
-_COUNTED_BYTES = 32_000_000
-_MOST_COUNTED = 256
+_KEPT: dict[Hashable, Floats] = {}
+_KEPT_BYTES = 32_000_000
 
 
 RESIDUAL_TIES = 1e-9
@@ -250,7 +238,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
     check_lengths(score=score, stratum=stratum)
 
     code, n_strata = numbered(stratum)
-    x, y = scaled(within_strata(score, code)), scaled(within_strata(gold, code))
+    x, y = to_unit(within_strata(score, code)), to_unit(within_strata(gold, code))
 
     def one(weights: Tile) -> float:
         drawn = weights[group] > 0
@@ -329,7 +317,7 @@ def _of_values(
     """Weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
     of the tallest array."""
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
-    x, y = scaled(within_strata(score, code)), scaled(within_strata(gold, code))
+    x, y = to_unit(within_strata(score, code)), to_unit(within_strata(gold, code))
     places = code * max(n_groups, 1) + group
     cells, (index, n_cells) = distinct(places), numbered(places)
     columns = (np.ones(x.size), x, y, x * x, y * y, x * y)
@@ -338,7 +326,7 @@ def _of_values(
     strata = [slice(*ends) for ends in pairwise(np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist())]
 
     def moments(tile: Tile) -> tuple[Floats, ...]:
-        found = [weighted_sums(of_cells[own], tile[cell_group[own]]) for own in strata]
+        found = [weighted_sums(of_cells[own], tile, cell_group[own]) for own in strata]
         return tuple(np.stack(found, axis=1)) if found else (np.zeros((0, tile.shape[1])),) * len(columns)
 
     def without(groups: range) -> Sequence[Floats]:
@@ -349,7 +337,8 @@ def _of_values(
         totals = (group_totals(column, cell_code, n_strata) for column in of_cells.T)
         return [total[:, None] - part.T for total, part in zip(totals, lost, strict=True)]
 
-    return moments, max(n_groups, n_strata), without
+    tallest = n_strata if compiled(of_cells.size * TILE) else max(n_groups, n_strata)
+    return moments, tallest, without
 
 
 def _of_ranks(
@@ -429,3 +418,10 @@ class _InStrata:
                 strata += 1
                 lost[own] = ~varies_without((lowest, highest))
         return np.asarray(np.bincount(self.group, weights=lost, minlength=self.n_groups) < strata)
+
+
+def to_unit(values: Floats) -> Floats:
+    """Scale values (n,) by a power of two, which is exact, so that no square overflows; (n,)."""
+    if not values.any():
+        return values
+    return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max())[1])))

@@ -2,8 +2,9 @@
 
 The influence values of a measure say how far each group moves it. Their spread gives the standard error, in one pass:
 Obuchowski's for ROC-AUC ("Nonparametric analysis of clustered ROC curve data", 1997), the jackknife over groups for the
-rest. The interval is taken on a scale on which it cannot leave the measure's range, with a quantile of Student's t at
-the effective number of groups: the number of equal groups that would tell the standard error as well.
+rest, and the infinitesimal jackknife for partial correlations of ranks with many groups. The interval is taken on a
+scale on which it cannot leave the measure's range, with a quantile of Student's t at the effective number of groups:
+the number of equal groups that would tell the standard error as well.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from metaeval.stats.arrays import Floats, Ints, weighted_sums
+from metaeval.stats.arrays import Floats, Ints, group_totals, weighted_sums
 from metaeval.stats.resampling import Draws
 
 Ends = tuple[float, float]
@@ -114,6 +115,12 @@ def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influen
     part = np.zeros(rows.size)
     part[held] = (1 - 1 / left_out.size) * (left_out.mean() - left_out)
     return Influence(float(values[0]), part[None], rows[None], ends)
+
+
+def of_rows(value: float, contributions: Floats, group: Ints, n_groups: int, ends: Ends) -> Influence:
+    """The influence values of groups from those of their rows, (n,) each; see `metaeval.stats.rank_influence`."""
+    rows = np.bincount(group, minlength=n_groups)
+    return Influence(value, group_totals(contributions, group, n_groups)[None], rows[None], ends)
 
 
 def t_interval(given: Influence, level: float) -> tuple[float, float] | None:

@@ -71,10 +71,19 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
     before = np.zeros(width, dtype=np.int64)
     for block in range(start.size - 1):
         first, end = start[block], start[block + 1]
-        alone = end - first == 1
-        if not alone:
+        if end - first == 1:
+            # Most blocks of a continuous score: below it is the same before and after.
+            weight, few, own = weights[group[first]], np.int32(count[first]), level[first]
             for r in range(width):
-                before[r] = below[n_levels, r]
+                more = few * np.int32(weight[r])
+                over[own, r] += np.int64(more) * (2 * np.int64(below[n_levels, r]) + more)
+                upward[r] += 2 * np.int64(more) * np.int64(below[own, r])
+            for higher in range(own + 1, n_levels + 1):
+                for r in range(width):
+                    below[higher, r] += few * np.int32(weight[r])
+            continue
+        for r in range(width):
+            before[r] = below[n_levels, r]
         for after in range(2):
             for i in range(first, end):
                 weight, times, own = weights[group[i]], np.int64(count[i]), level[i]
@@ -88,11 +97,10 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
                     for higher in range(level[i] + 1, n_levels + 1):
                         for r in range(width):
                             below[higher, r] += few * np.int32(weight[r])
-        if not alone:
-            for r in range(width):
-                size = np.int64(below[n_levels, r]) - before[r]
-                squares[r] += size * size
-                cubes[r] += np.float64(size) * np.float64(size) * np.float64(size)
+        for r in range(width):
+            size = np.int64(below[n_levels, r]) - before[r]
+            squares[r] += size * size
+            cubes[r] += np.float64(size) * np.float64(size) * np.float64(size)
     for own in range(n_levels):
         for r in range(width):
             rows[own, r] = below[own + 1, r] - below[own, r]
@@ -334,14 +342,26 @@ def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, found): 
 
 
 @_compiled
-def sum_groups(moments, weights, total):  # type: ignore[no-untyped-def]
-    """Add weight x moment group by group; see `metaeval.stats.arrays`."""
-    for g in range(moments.shape[0]):
-        weight = weights[g]
+def sum_groups(moments, group, weights, total):  # type: ignore[no-untyped-def]
+    """Add weight x moment row by row; see `weighted_sums` in `metaeval.stats.arrays`."""
+    # Four rows a pass, added one after another: a sum is read and written once for all four.
+    width = weights.shape[1]
+    w0, w1, w2, w3 = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
+    rest = moments.shape[0] % 4
+    for i in range(0, moments.shape[0] - rest, 4):
+        g0, g1, g2, g3 = weights[group[i]], weights[group[i + 1]], weights[group[i + 2]], weights[group[i + 3]]
+        for r in range(width):
+            w0[r], w1[r], w2[r], w3[r] = g0[r], g1[r], g2[r], g3[r]
         for k in range(moments.shape[1]):
-            moment = moments[g, k]
-            for r in range(weights.shape[1]):
-                total[k, r] += np.float64(weight[r]) * moment
+            a, b, c, d = moments[i, k], moments[i + 1, k], moments[i + 2, k], moments[i + 3, k]
+            own = total[k]
+            for r in range(width):
+                own[r] = (((own[r] + w0[r] * a) + w1[r] * b) + w2[r] * c) + w3[r] * d
+    for i in range(moments.shape[0] - rest, moments.shape[0]):
+        weight = weights[group[i]]
+        for k in range(moments.shape[1]):
+            for r in range(width):
+                total[k, r] += weight[r] * moments[i, k]
 
 
 @_compiled

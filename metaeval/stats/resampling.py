@@ -130,12 +130,17 @@ def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
     """
     _check(n_groups, permutations, seed, "permutations")
 
-    def make(number: int) -> Tile:
+    @lru_cache(maxsize=KEPT_BYTES // (TILE // 16 * max(n_groups, 1)))
+    def drawn(number: int) -> NDArray[np.uint8]:
+        # A bit an exchange: tiles that are too large to be kept are made anew without drawing.
         generator = np.random.default_rng([seed, _SWAPS, number])
-        from_other = generator.integers(2, size=(TILE // 2, n_groups)).T
+        return np.packbits(generator.integers(2, size=(TILE // 2, n_groups)).T, axis=1)
+
+    def make(number: int) -> Tile:
+        from_other = np.unpackbits(drawn(number), axis=1)
         if number == 0:
             from_other[:, 0] = 0
-        counts = np.empty((2, n_groups, TILE // 2, 2), dtype=np.int64)
+        counts = np.empty((2, n_groups, TILE // 2, 2), dtype=np.uint8)
         counts[0, :, :, 0] = counts[1, :, :, 1] = 1 - from_other
         counts[1, :, :, 0] = counts[0, :, :, 1] = from_other
         return _tile(counts.reshape(2 * n_groups, TILE), number, 2 * (permutations + 1))
@@ -146,7 +151,7 @@ def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
 def _tile(counts: NDArray[np.integer], number: int, n: int, first: int | None = None) -> Tile:
     """The columns that are among the `n` weightings, in the smallest unsigned type; `first` fills the very first."""
     used = counts[:, : n - number * TILE]
-    tile = used.astype(np.min_scalar_type(int(used.max(initial=1))), order="C")
+    tile = used.astype(np.min_scalar_type(int(used.max(initial=1))), order="C", copy=False)
     if number == 0 and first is not None:
         tile[:, 0] = first
     tile.flags.writeable = False

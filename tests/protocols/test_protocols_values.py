@@ -90,6 +90,24 @@ def test_correlation_says_why_it_is_undefined(gold: list[float], score: list[flo
         assert estimate.note == note
 
 
+def test_many_groups_have_the_intervals_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    system = np.tile(np.arange(3), 100)
+    gold = rng.integers(0, 5, 300).astype(float)
+    given = Judgements(gold, gold + rng.normal(size=300), np.arange(300) // 3, np.arange(300), system)
+    constant = dataclasses.replace(given, score=system.astype(float))
+
+    left_out = correlation.evaluate(given, Resampling(n=1), {}).estimates
+    monkeypatch.setattr(correlation, "MOST_LEFT_OUT", 99)
+    differentiated = correlation.evaluate(given, Resampling(n=1), {}).estimates
+    for key, estimate in differentiated.items():
+        assert estimate.value == left_out[key].value
+        assert estimate.low == pytest.approx(left_out[key].low, abs=0.01 if key in correlation.BY_RANKS else 0)
+        assert (estimate.low == left_out[key].low) == (key not in correlation.BY_RANKS)
+    undefined = correlation.evaluate(constant, Resampling(n=1), {}).estimates["residual_spearman"]
+    assert (undefined.value, undefined.low) == (None, None)
+
+
 def test_classification_agrees_with_scikit_learn() -> None:
     given = sample()
     expected = {}

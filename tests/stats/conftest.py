@@ -26,7 +26,7 @@ def choose_path(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     def choose(path: str) -> None:
         monkeypatch.undo()
-        correlations._COUNTED.clear()  # what the other path counted
+        correlations._KEPT.clear()  # what the other path counted
         if path == "numpy":
             monkeypatch.setattr(arrays, "_loops", absent)
             assert arrays.compiled(10**9) is None

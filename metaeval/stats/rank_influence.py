@@ -1,0 +1,97 @@
+"""What each row contributes to the partial correlations of ranks, without leaving any out: infinitesimal jackknife.
+
+A coefficient is differentiated by the weight of each row. A row has products of its own, moves the ranks of the rows
+above it, and moves the mean of its stratum. The last has no derivative where what is left of a column lies on few
+values: two strata change places at once. There the change is that over a shift of one standard error of the mean to
+either side, which is what another sample would shift it by. The jackknife, which shifts it far less, gives standard
+errors of up to six times the coefficient's spread there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metaeval.stats.arrays import Floats, Ints, numbered
+from metaeval.stats.correlations import RESIDUAL_TIES, to_unit, within_strata
+from metaeval.stats.ties import centred_midranks, tie_blocks
+
+
+def partial_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> Floats:
+    """The derivative of the partial Spearman by the weight of each row, (n,), which sums to 0; all arguments (n,).
+
+    Neither column's ranks may be constant in all strata. Raises ValueError as `within_strata` does.
+    """
+    blocks = [tie_blocks(values)[0] for values in (score, gold)]
+    x, y = (within_strata(_ranks(block), stratum) for block in blocks)
+    return _contributions((blocks[0], x), (blocks[1], y))
+
+
+def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> Floats:
+    """That of the residual Spearman, with its change over a standard error of each stratum's mean; as there."""
+    code, n_strata = numbered(stratum)
+    columns = [_Residuals(to_unit(within_strata(values, code)), code) for values in (score, gold)]
+    blocks = [column.blocks(column.value) for column in columns]
+    ranks = [_ranks(block, column.count) for block, column in zip(blocks, columns, strict=True)]
+    by_row = [
+        (block[column.cell], rank[column.cell]) for block, rank, column in zip(blocks, ranks, columns, strict=True)
+    ]
+    found = _contributions(*by_row)
+    for column, (_, other) in zip(columns, reversed(by_row), strict=True):
+        for own in range(n_strata):
+            there = code == own
+            left = column.value[column.cell[there]]
+            error = float(left.std()) / np.sqrt(left.size)
+            if error > 0:
+                found[there] += column.slope(own, error, other) * left / left.size
+    return found
+
+
+class _Residuals:
+    """What is left of a column (n,) in each stratum, code (n,): the distinct values, and which of them each row has."""
+
+    def __init__(self, residual: Floats, code: Ints) -> None:
+        n_strata = int(code.max(initial=0)) + 1
+        block, _ = tie_blocks(residual)
+        _, first, cell, count = np.unique(
+            block * n_strata + code, return_index=True, return_inverse=True, return_counts=True
+        )
+        self.value, self.stratum, self.cell, self.count = residual[first], code[first], cell, count
+
+    def blocks(self, value: Floats) -> Ints:
+        """Ties of these values, which rounding must not order, from the lowest."""
+        order = np.argsort(value)
+        apart = np.diff(value[order], prepend=-np.inf) > RESIDUAL_TIES * np.abs(value).max(initial=0)
+        block = np.empty(value.size, dtype=np.int64)
+        block[order] = np.cumsum(apart) - 1
+        return block
+
+    def slope(self, stratum: int, error: float, other: Floats) -> float:
+        """What the coefficient changes by with this stratum's mean, over `error` to either side; other: (n,) ranks."""
+        product = np.bincount(self.cell, weights=other)
+        found = []
+        for shift in (error, -error):
+            rank = _ranks(self.blocks(self.value - shift * (self.stratum == stratum)), self.count)
+            found.append((rank * product).sum() / np.sqrt((rank * rank * self.count).sum() * (other * other).sum()))
+        return float((found[0] - found[1]) / (2 * error))
+
+
+def _ranks(block: Ints, count: Ints | None = None) -> Floats:
+    """Midranks less their mean, (n,), of the blocks that rows lie in; count: how many rows each stands for."""
+    return np.asarray(centred_midranks(np.bincount(block, weights=count).astype(np.float64)[:, None])[block, 0])
+
+
+def _contributions(x: tuple[Ints, Floats], y: tuple[Ints, Floats]) -> Floats:
+    """The derivative of the correlation of two columns of centred ranks, given with their tie blocks, (n,) each."""
+    (x_block, x_rank), (y_block, y_rank) = x, y
+    xx, yy, xy = (x_rank * x_rank).sum(), (y_rank * y_rank).sum(), (x_rank * y_rank).sum()
+    spread = np.sqrt(xx) * np.sqrt(yy)
+    product = x_rank * y_rank + _above(x_block, y_rank) + _above(y_block, x_rank)
+    x_square = x_rank * x_rank + 2 * _above(x_block, x_rank)
+    y_square = y_rank * y_rank + 2 * _above(y_block, y_rank)
+    return np.asarray(product / spread - xy / spread / 2 * (x_square / xx + y_square / yy))
+
+
+def _above(block: Ints, values: Floats) -> Floats:
+    """Sum of `values` over the rows above each row, whose ranks it raises, and half of those tied with it; (n,)."""
+    total = np.bincount(block, weights=values)
+    return np.asarray((total.sum() - np.cumsum(total) + total / 2)[block])
