@@ -479,7 +479,7 @@ def readers() -> list[Reader]:
 
 def replies_of(path: Path) -> Any:
     """Every recorded reply, by the request that it answers."""
-    from metaeval.citation.chat import Replay
+    from metaeval.citation.recording import Replay
     from metaeval.llm.exchange import ChatRequest, Reply
 
     answers = Replay(path)([ChatRequest(row["request"], 0) for row in RECORDING])

@@ -262,6 +262,9 @@ class Failure:
 
 Answer = Reply | Failure
 
+Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]
+"""Requests to their answers, in order: a chat session, or a replay."""
+
 
 Trouble = Literal["unparsed", "failed", "too long"]
 """Why a request gave nothing: the reply was malformed, there was no reply, or the request was refused as too long."""

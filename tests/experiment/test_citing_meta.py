@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.chat import recording
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.human.agreement import agreement
@@ -19,6 +18,7 @@ from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.human.values import AnswerValues
 from metaeval.citation.judging import read_claims
 from metaeval.citation.model import Verdict
+from metaeval.citation.recording import recording
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError

@@ -14,11 +14,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_marks
-from metaeval.citation.chat import Ask, ChatOptions, estimate_for
+from metaeval.citation.chat import ChatOptions, estimate_for
 from metaeval.citation.measures import Share, bounds, citation_shares, macro
 from metaeval.citation.table import Line, claims_of, unjudged
 from metaeval.llm.budget import Estimate
 from metaeval.llm.exchange import (
+    Ask,
     ChatRequest,
     Prompt,
     object_schema,

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from metaeval.citation.chat import Ask
 from metaeval.citation.citeeval.baselines import Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
 from metaeval.citation.citeeval.judge import Asking, Judged, Question, judge_responses, questions_of
@@ -42,7 +41,7 @@ from metaeval.citation.measures import Estimate, estimate, group_codes, means
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Mark
 from metaeval.citation.premises import find_place
-from metaeval.llm.exchange import Answer
+from metaeval.llm.exchange import Answer, Ask
 from metaeval.stats.intervals import DEFAULT, Resampling
 
 Measure = Literal["rating", "edits", "auto"]

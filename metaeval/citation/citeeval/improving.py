@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, TypeVar
 
-from metaeval.citation.chat import Ask
 from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, Edit, doable, edited
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking
@@ -21,6 +20,7 @@ from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import MarkStyles, SentenceSplitter, find_marks
+from metaeval.llm.exchange import Ask
 
 T = TypeVar("T")
 

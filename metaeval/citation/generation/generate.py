@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from metaeval.citation.chat import Ask, ChatOptions
+from metaeval.citation.chat import ChatOptions
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.sentences import find_marks, sentence_spans
 from metaeval.errors import UserError, unknown
 from metaeval.llm.exchange import Answer as Reply
 from metaeval.llm.exchange import (
+    Ask,
     ChatRequest,
     Prompt,
     Trouble,

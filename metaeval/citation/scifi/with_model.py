@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metaeval.citation.chat import Ask, ChatOptions
+from metaeval.citation.chat import ChatOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.scifi.model import (
@@ -36,6 +36,7 @@ from metaeval.citation.scifi.sentences import (
 from metaeval.citation.scifi.with_parser import PROFILE
 from metaeval.citation.sentences import RULES, SentenceSplitter, cited_spans
 from metaeval.llm.exchange import (
+    Ask,
     ChatRequest,
     Prompt,
     object_schema,
