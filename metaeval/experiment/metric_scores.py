@@ -16,7 +16,7 @@ from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
-from metaeval.report.grid import Block, Group, Note, plain
+from metaeval.report.grid import Block, Group, Note, place_of
 from metaeval.report.notes import footer
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
 from metaeval.report.sheet import Record, Scalar, Sheet, sheet_of
@@ -129,7 +129,6 @@ def make_sheet(
     intervals: the numbers depend on resampling. method: of the intervals, where it is not the run's.
     """
     data, method = data or frame.summary, method or panel.config.interval.method
-    where = ", ".join(part for part in (plain(data.name), plain(data.split), units(frame.unit)) if part)
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
     made: dict[str, object] = {**chosen}
     if intervals:
@@ -142,7 +141,7 @@ def make_sheet(
         (signature({**frame.fields, **column.fields, **made}) for column in panel.columns),
         unit=frame.unit,
         settings=settings,
-        subtitle=where,
+        subtitle=place_of(data, units(frame.unit)),
         footnotes=footnotes,
         groups=groups,
     )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, plain, share
+from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, place_of, plain, share
 from metaeval.report.html_report import Picture, Section, page_of, table_of
 from metaeval.report.markdown import escape
 from metaeval.report.measures import LEVELS
@@ -188,7 +188,7 @@ def _listed(said: Mapping[str, str]) -> str:
 
 def grids(found: Audit, brief: bool = False) -> list[Grid]:
     """The tables of an audit. brief: for a screen, with the giveaways of one unit."""
-    where = ", ".join(part for part in (plain(found.data.name), plain(found.data.split)) if part)
+    where = place_of(found.data)
     made = [_sizes(found, where), _rules(found, where, brief)] if found.sizes else []
     made.append(_giveaways(found, where, brief))
     shown = found.giveaways[0].unit if brief and found.giveaways else ""

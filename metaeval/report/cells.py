@@ -18,6 +18,7 @@ from metaeval.report.grid import (
     Rank,
     chance,
     numeral,
+    place_of,
     plain,
     value_of,
 )
@@ -46,7 +47,7 @@ def lay_out(result: Result) -> Grid:
     return Grid(
         key=(result.protocol, data.name, data.split, result.unit),
         title=plain(result.title),
-        subtitle=", ".join(part for part in (plain(data.name), plain(data.split), units(result.unit)) if part),
+        subtitle=place_of(data, units(result.unit)),
         headings=tuple(plain(column.label) for column in columns),
         blocks=tuple(Block(title, lines) for title, lines in zip(("", CONTROLS), shown, strict=True) if lines),
         legend=legend(ranks.values()),
@@ -151,7 +152,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Gr
     return Grid(
         key=("pairs", result.protocol, data.name, data.split, result.unit, *(measures or ())),
         title=f"{plain(result.title)}: pairs of metrics",
-        subtitle=", ".join(part for part in (plain(data.name), plain(data.split), units(result.unit)) if part),
+        subtitle=place_of(data, units(result.unit)),
         headings=(*_HEADINGS, "rows") if apart else _HEADINGS,
         blocks=tuple(
             Block(plain(column.label), tuple(_pair_line(pair, column, tested.alpha, reasons, apart) for pair in pairs))

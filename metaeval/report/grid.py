@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from metaeval.report.result import Column, Row, Value
+from metaeval.report.result import Column, Data, Row, Value
 from metaeval.shown import Ends, Items, Shown, Texts, Words
 
 Rank = Literal["best", "second", ""]
@@ -62,6 +62,11 @@ class Note:
     label: Words = Words("")
     text: Words = Words("")
     items: Items = Items(())
+
+    @property
+    def line(self) -> str:
+        """All that it says, without its label."""
+        return " ".join(filter(None, (self.text, "; ".join(f"{names}: {text}" for names, text in self.items))))
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,11 @@ def span(ends: tuple[float, float], column: Column) -> str:
     """A worst and a best value as [worst..best]."""
     worst, best = ends
     return f"[{numeral(worst, column)}..{numeral(best, column)}]"
+
+
+def place_of(data: Data, *more: str) -> str:
+    """The data set and its split, and what else says what a table is of."""
+    return ", ".join(part for part in (plain(data.name), plain(data.split), *more) if part)
 
 
 def count(number: int, noun: str) -> str:

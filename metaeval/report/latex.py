@@ -80,7 +80,7 @@ def _below(grid: Grid, part: Sequence[int], last: bool) -> tuple[list[Note], lis
         reading = [note for note in grid.footer if note.label == "significance"]
     making = [note for note in grid.footer if note.label not in _PRINTED] if last else []
     detailed = [note for note in (*marks, *reading) if _brief(note) != note] if last else []
-    comments = [f"{note.label}: {_plain(note)}" for note in (*making, *detailed)]
+    comments = [f"{note.label}: {note.line}" for note in (*making, *detailed)]
     return [_brief(note) for note in marks], [_brief(note) for note in reading], comments
 
 
@@ -88,10 +88,6 @@ def _brief(note: Note) -> Note:
     """A note without what it says of single rows, where it has a text and nothing is missing: that is a comment."""
     kept = not note.text or not note.items or note.label in _MISSING
     return note if kept else replace(note, text=note.text.removesuffix(":"), items=())
-
-
-def _plain(note: Note) -> str:
-    return " ".join(filter(None, (note.text, "; ".join(f"{names}: {text}" for names, text in note.items))))
 
 
 def _fit(grid: Grid, part: Sequence[int]) -> tuple[str, str, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from metaeval.report.cell_notes import aside_notes
-from metaeval.report.grid import Note, chance, count, numeral, plain, share
+from metaeval.report.grid import Note, chance, count, numeral, place_of, plain, share
 from metaeval.report.measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Comparison, Data, Result, Row, Significance, Unit
 from metaeval.report.uncertainty import certificate_text, few_groups, uncertainty
@@ -94,8 +94,7 @@ def _data(data: Data) -> str:
     names = [name for name in LEVELS if name in data.levels]
     names += sorted(set(data.levels) - set(LEVELS), key=_grade)
     levels = " / ".join(f"{plain(name)} {data.levels[name]:,}" for name in names)
-    where = ", ".join(part for part in (plain(data.name), plain(data.split)) if part)
-    return "; ".join(filter(None, (f"{where}: {', '.join(counts)}", f"levels {levels}" if levels else "")))
+    return "; ".join(filter(None, (f"{place_of(data)}: {', '.join(counts)}", f"levels {levels}" if levels else "")))
 
 
 def _grade(name: str) -> tuple[float, str]:

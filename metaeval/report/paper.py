@@ -29,6 +29,7 @@ from metaeval.report.grid import (
     Note,
     Rank,
     numeral,
+    place_of,
     plain,
     value_of,
 )
@@ -47,7 +48,7 @@ def named(results: Sequence[Result]) -> dict[str, Result]:
     several = len({result.unit for result in results}) > 1
     found: dict[str, Result] = {}
     for result in results:
-        name = ", ".join(part for part in (plain(result.data.name), plain(result.data.split)) if part)
+        name = place_of(result.data)
         name += f" ({result.unit})" if several else ""
         if name in found:
             raise UserError(f"Two {result.protocol} results are of {name}, unit {result.unit}: leave one out.")
@@ -66,18 +67,13 @@ def shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
         if said and len(said) == len(results) and len(set(said.values())) == 1:
             notes.append(next(iter(said.values())))
         elif said:
-            notes.append(Note(label, "", tuple((name, _flat(note)) for name, note in said.items())))
+            notes.append(Note(label, "", tuple((name, note.line) for name, note in said.items())))
     return tuple(notes)
 
 
 def signatures(results: Sequence[Result]) -> tuple[str, ...]:
     """The signatures of all metrics, data set after data set."""
     return tuple(row.signature for result in results for row in result.rows if row.kind == "metric")
-
-
-def _flat(note: Note) -> str:
-    items = "; ".join(f"{names}: {text}" for names, text in note.items)
-    return " ".join(part for part in (note.text, items) if part)
 
 
 def level_counts(results: Sequence[Result]) -> Grid | None:
