@@ -221,7 +221,7 @@ class ExecutorConfig(Strict):
         found = _WORKERS.fullmatch(asked)
         if found is None:
             raise ValueError(
-                f"executor.workers is {asked!r}: it should be a number (0, 1, 2 ...), or with --executor ray "
+                f"executor.workers is {asked!r}: it should be a number (0, 1, 2 ...), or of the executor ray "
                 "LEAST:MOST as in 8:64"
             )
         least, most = found.groups()
@@ -233,7 +233,7 @@ class ExecutorConfig(Strict):
             raise ValueError("Ray places its actors on GPUs by itself: leave executor.devices out")
         if self.name != "ray" and (self.address or self.most):
             one = "executor.address is" if self.address else "A range of workers is"
-            raise ValueError(f"{one} of a Ray cluster: ask for it with --executor ray")
+            raise ValueError(f"{one} of a Ray cluster: set executor.name to ray (--executor ray)")
         if self.most and not 0 < self.workers <= self.most:
             asked = f"executor.workers is {self.workers}:{self.most}"
             raise ValueError(f"{asked}: the first should be 1 or more, and not above the second")

@@ -1,9 +1,10 @@
-"""ROUGE (Lin, 2004) of the statement against the source, by the rouge-score package."""
+"""ROUGE (Lin, 2004) of the statement against the source, to the last digit as the rouge-score package has it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Literal
@@ -13,6 +14,7 @@ from metrics_zoo.cards import calibrated, probability
 from metrics_zoo.overlap import lower_letters
 
 _WORD = re.compile("[a-z0-9]+")
+_SIZES = {"rouge1": 1, "rouge2": 2}  # words that are matched together; rougeL matches a sequence
 
 
 class RougeOptions(MetricOptions):
@@ -42,19 +44,20 @@ class Rouge(Metric):
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without a token (a-z, 0-9) is EMPTY, an empty source supports nothing (0)."""
-        from rouge_score.rouge_scorer import RougeScorer
+        words = _Tokens(self.options.stem)
+        return [self._pair(words.of(source), words.of(text)) for source, text in zip(sources, statements, strict=True)]
 
-        tokens = _Tokens(self.options.stem)
-        scorer = RougeScorer([self.options.variant], tokenizer=tokens)
-        answers = []
-        for source, statement in zip(sources, statements, strict=True):
-            count = len(tokens.tokenize(source)) + len(tokens.tokenize(statement))
-            if tokens.tokenize(statement):
-                value = scorer.score(source, statement)[self.options.variant]
-                answers.append(PairScore(float(getattr(value, self.options.side)), tokens=count))
-            else:
-                answers.append(PairScore(None, Status.EMPTY, count))
-        return answers
+    def _pair(self, source: list[str], statement: list[str]) -> PairScore:
+        tokens = len(source) + len(statement)
+        if not statement:
+            return PairScore(None, Status.EMPTY, tokens)
+        size = _SIZES.get(self.options.variant)
+        matched = _common_length(source, statement) if size is None else _shared(source, statement, size)
+        precision, recall = (matched / max(len(words) - (size or 1) + 1, 1) for words in (statement, source))
+        fmeasure = 2 * precision * recall / (precision + recall) if matched else 0.0
+        return PairScore(
+            {"precision": precision, "recall": recall, "fmeasure": fmeasure}[self.options.side], tokens=tokens
+        )
 
     @cached_property
     def _words(self) -> _Tokens:
@@ -67,7 +70,7 @@ class Rouge(Metric):
         texts = {"statement": statement, "source": source}
         places = {side: [m.span() for m in _WORD.finditer(lower_letters(text))] for side, text in texts.items()}
         words = {side: [_joined(tokens, texts[side][a:b]) for a, b in places[side]] for side in texts}
-        size = {"rouge1": 1, "rouge2": 2}.get(self.options.variant)
+        size = _SIZES.get(self.options.variant)
         both = words["statement"], words["source"]
         pairs = common_sequence(*both) if size is None else shared_grams(*both, size)
         spans = {number: Span("statement", *place, 0.0, number) for number, place in enumerate(places["statement"])}
@@ -78,7 +81,24 @@ class Rouge(Metric):
 
 
 def _joined(tokens: _Tokens, word: str) -> str:
-    return " ".join(tokens.tokenize(word))
+    return " ".join(tokens.of(word))
+
+
+def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Length of a longest common subsequence, a row of its table at a time in the bits of a number (Hyyrö, 2004)."""
+    places: dict[str, int] = {}
+    for place, word in enumerate(one):
+        places[word] = places.get(word, 0) | 1 << place
+    every = row = (1 << len(one)) - 1
+    for word in other:
+        if found := row & places.get(word, 0):
+            row = (row + found) | (row - found)
+    return (every & ~row).bit_count()
+
+
+def _shared(one: Sequence[str], other: Sequence[str], size: int) -> int:
+    first, second = (Counter(zip(*(words[step:] for step in range(size)), strict=False)) for words in (one, other))
+    return (first & second).total()
 
 
 def common_sequence(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
@@ -121,15 +141,24 @@ def shared_grams(one: Sequence[str], other: Sequence[str], size: int) -> list[tu
 
 
 class _Tokens:
-    """rouge-score's own tokens, each text tokenised once."""
+    """The tokens of rouge-score, each text tokenised once. Only its stems need the package, whose import is slow."""
 
     def __init__(self, stem: bool) -> None:
-        from rouge_score.tokenizers import DefaultTokenizer
-
-        self._tokenizer = DefaultTokenizer(use_stemmer=stem)
         self._known: dict[str, list[str]] = {}
+        self._tokenize = _stems() if stem else _plain_words
 
-    def tokenize(self, text: str) -> list[str]:
+    def of(self, text: str) -> list[str]:
         if text not in self._known:
-            self._known[text] = self._tokenizer.tokenize(text)
+            self._known[text] = self._tokenize(text)
         return self._known[text]
+
+
+def _plain_words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _stems() -> Callable[[str], list[str]]:
+    from rouge_score.tokenizers import DefaultTokenizer
+
+    tokenizer = DefaultTokenizer(use_stemmer=True)
+    return lambda text: [str(token) for token in tokenizer.tokenize(text)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metaeval.stats.arrays import Bools, Floats, Ints, distinct
+from metaeval.stats.arrays import Bools, Floats, Ints, distinct, scaled
 from metaeval.stats.influence import Influence, less, t_test
 from metaeval.stats.intervals import ONE_GROUP, replicated_interval, studentised_interval
 from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
@@ -163,8 +163,7 @@ def _scaled(score: Floats, form: str) -> Floats:
         return midranks(score)
     if form != "z":
         return score
-    # Scaling by a power of two is exact and keeps the squares from overflowing, or from vanishing.
-    unit = np.ldexp(score, -int(np.frexp(np.abs(score).max())[1]))
+    unit = scaled(score)
     spread = unit.std()
     return np.asarray((unit - unit.mean()) / spread) if spread > 0 else np.zeros(score.size)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from metaeval.stats.classification import (
     quadratic_kappa,
     resampled,
 )
-from metaeval.stats.decisions import Objective, nested_decisions
+from metaeval.stats.decisions import Objective, nested_decisions, number_of
 from metaeval.stats.resampling import Draws, replicate
 from protocols.classification import LEVELS, OTHER_LEVEL
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
@@ -74,7 +73,7 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
     if _why_undefined(rows, options, levels):
         return rows.rows(np.zeros(rows.gold.size, dtype=np.bool_))
     objective: Objective = "balanced-accuracy" if options.get("objective") == "balanced-accuracy" else "macro-f1"
-    gold, number = np.searchsorted(levels, rows.gold), _number(levels)
+    gold, number = np.searchsorted(levels, rows.gold), number_of(levels)
     predicted, _ = nested_decisions(rows.score, gold, rows.group, _folds(options), 0, objective, number)
     return rows.with_score(levels[predicted])
 
@@ -85,7 +84,7 @@ def replicates(
     """The measures of decisions (`rows.score` holds levels) under every weighting."""
     levels = _levels(rows)
     decided, gold = (np.searchsorted(levels, values) for values in (rows.score, rows.gold))
-    counts = decision_counts(decided, gold, rows.group, n_groups, _number(levels))
+    counts = decision_counts(decided, gold, rows.group, n_groups, number_of(levels))
     return {key: replicate(resampled(counts, MEASURES[key]), draws) for key in keys}
 
 
@@ -97,10 +96,6 @@ def _levels(judgements: Judgements) -> Floats:
     """The levels that the gold has, ascending; all three where it has fewer than two."""
     found = np.array(sorted(level for level in LEVELS if (judgements.gold == level).any()))
     return found if found.size > 1 else np.array(sorted(LEVELS), dtype=np.float64)
-
-
-def _number(levels: Floats) -> Literal[2, 3]:
-    return 2 if levels.size == 2 else 3
 
 
 def _absent(judgements: Judgements, levels: Floats) -> str:

@@ -9,8 +9,15 @@ from functools import partial
 import numpy as np
 
 from metaeval.stats.agreement import cohen_kappa
-from metaeval.stats.arrays import Floats, ratio
-from metaeval.stats.classification import decision_counts, level_f1, level_recall, resampled, weighted_kappa
+from metaeval.stats.arrays import Floats
+from metaeval.stats.classification import (
+    decision_counts,
+    level_f1,
+    level_recall,
+    resampled,
+    share_alike,
+    weighted_kappa,
+)
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
@@ -100,13 +107,9 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
     counts = decision_counts(told, gold, rows.group, n_groups, max(levels.size, 1))
     present = np.unique(gold)
     partly = present[levels[present] == 1.0] if rows.levels or levels[present].max(initial=0) == 2.0 else present[:0]
-
-    def accuracy(counts: Floats) -> Floats:
-        return ratio(np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-2, -1)))
-
     # Means over the levels of the gold: one that no weighting draws leaves them undefined, as everywhere.
     of: Mapping[str, Callable[[Floats], Floats]] = {
-        "accuracy": accuracy,
+        "accuracy": share_alike,
         "balanced_accuracy": lambda counts: _mean(level_recall(counts)[..., present]),
         "macro_f1": lambda counts: _mean(level_f1(counts)[..., present]),
         "kappa": cohen_kappa,

@@ -4,6 +4,7 @@ Standard input: {"commands": [[WORD, ...], ...]}. Standard output: for each comm
 """
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -37,8 +38,11 @@ if __name__ == "__main__":
     commands = json.load(sys.stdin)["commands"]
     sys.path[:] = [path for path in sys.path if path not in ("", HERE)]
     sys.addaudithook(note)
+    import typer.main
+
     from metaeval.cli.app import main
 
+    typer.main.get_command = functools.cache(typer.main.get_command)  # one tree of commands for all
     found = []
     for words in commands:
         noted.clear()

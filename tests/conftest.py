@@ -130,6 +130,19 @@ def serve_with():
         yield serve
 
 
+@pytest.fixture(scope="module")
+def chromium():
+    """The system's Chromium, headless. No longer than a module: while it runs, no other event loop can."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
 @pytest.fixture(scope="session")
 def fake(load_module):
     """The module tests/llm/server.py, whose every client here needs the extra 'llm'."""

@@ -149,12 +149,10 @@ def open_chat(
     also kept in this file. replay: the answers come from such a file, and nothing else is looked at. requests: nothing
     is sent; the first requests that lack a reply are written to this file as a batch, and `RequestsWritten` is raised.
 
-    Raises `UserError` for one price without the other, a budget without prices, both files at once, and a file that
-    cannot be replayed; asking raises it where there is no key, where packages are missing, and where going on is
-    pointless (see `ChatClient.ask`).
+    Raises `UserError` for one price without the other, a budget without prices, and a file that cannot be replayed;
+    asking raises it where there is no key, where packages are missing, and where going on is pointless (see
+    `ChatClient.ask`).
     """
-    if record is not None and replay is not None:
-        raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
     prices = prices_of(options.price_in, options.price_out, options.budget)
     if replay is not None:
         kept = Replay(replay)

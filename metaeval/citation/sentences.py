@@ -279,9 +279,9 @@ def split(reading: Reading, splitter: SentenceSplitter = RULES) -> list[Reading]
     return sentences
 
 
-def sentence_spans(text: str, splitter: SentenceSplitter = RULES) -> list[Span]:
-    """The sentences of a text with their offsets."""
-    return [span(sentence) for sentence in split(whole(text), splitter)]
+def sentence_spans(text: str) -> list[Span]:
+    """The sentences of a text, split by rules, with their offsets."""
+    return [span(sentence) for sentence in split(whole(text), RULES)]
 
 
 def move_leading(

@@ -151,14 +151,14 @@ def say_written(written: Sequence[Path]) -> None:
         say(f"Written: {folder}/ ({', '.join(names)})")
 
 
-def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]], fit: bool = True) -> None:
-    """Print rows under headings; in a pipe one line a row, unless (with fit) the variable COLUMNS says how wide."""
+def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under headings; in a pipe one line a row, unless the variable COLUMNS says how wide."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     for number, heading in enumerate(headings):
         table.add_column(heading, no_wrap=number == 0, overflow="fold")
-    _show(table, rows, None if fit and os.environ.get("COLUMNS") else headings)
+    _show(table, rows, None if os.environ.get("COLUMNS") else headings)
 
 
 def show_records(records: Sequence[Mapping[str, str]], **headings: str) -> None:

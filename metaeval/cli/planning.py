@@ -140,8 +140,8 @@ def _label_plans(interval: float, share: float | None, items: int | None) -> Non
     from metaeval.labelling.plan import SHARES, labels_needed
     from metaeval.report.grid import count
 
-    plans = [labels_needed(interval, one, items) for one in (SHARES if share is None else (share,))]
-    rows = [(f"{one.share:g}", "not reached" if one.labels is None else f"{one.labels:,}") for one in plans]
+    plans = {one: labels_needed(interval, one, items) for one in (SHARES if share is None else (share,))}
+    rows = [(f"{one:g}", "not reached" if labels is None else f"{labels:,}") for one, labels in plans.items()]
     show_list(("share", "labels"), rows)
     of = f"of {count(items, 'citation')}" if items else "of a process without end"
     say(

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from metaeval.corpus.chunks import Chunk, Chunking, chunk_corpus, document_sentences
 from metaeval.corpus.model import Corpus, SupportLevel
@@ -28,7 +28,6 @@ from metaeval.corpus.pairs import (
 from metaeval.errors import UserError
 
 Unit = Literal["chunk", "citation", "page", "evidence"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
 """chunk: a row per statement and chunk. The others have a row per citation: its document's chunks, the whole document,
 or the sentences that the annotator marked."""
 

@@ -67,7 +67,8 @@ def audit(config: RunConfig, sizes: Sequence[int] = SIZES) -> Audit:
     base = config.model_copy(update={"protocols": ("classification",), "pool": "own"})
     jobs = {unit: prepare(base.model_copy(update={"unit": unit}), corpus) for unit in ("chunk", "citation")}
     # Where only short pages have chunks of a known level, these say nothing about the data.
-    found = {unit: _evaluated(job, _giveaways(job)) for unit, job in jobs.items() if _share_known(job) >= 0.5}
+    known = {unit: fmean(row.level is not None for row in job.rows) for unit, job in jobs.items()}
+    found = {unit: _evaluated(job, _giveaways(job)) for unit, job in jobs.items() if known[unit] >= 0.5}
     evidence = _evidence(corpus.citations)
     return Audit(
         data=found["citation"].data.model_copy(update={"name": name, "split": split}),
@@ -118,10 +119,6 @@ def _evaluated(job: Job, columns: Sequence[Column], resamples: int | None = None
         config = config.model_copy(update={"interval": config.interval.model_copy(update={"resamples": resamples})})
     ((protocol, options),) = find_protocols(config)
     return evaluate(from_job(job, protocol), columns, protocol, options, config)
-
-
-def _share_known(job: Job) -> float:
-    return fmean(row.level is not None for row in job.rows)
 
 
 def _giveaways(job: Job) -> list[Column]:

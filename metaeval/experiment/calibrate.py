@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
 
@@ -30,10 +30,9 @@ from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_
 from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import replicate
 
-Target = Literal["full", "partial"]
+_LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
 """The lowest human level that counts as supported."""
 
-_LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
 _SEED = 0
 MEASURES = {
     "balanced accuracy": balanced_accuracy,
@@ -74,7 +73,7 @@ def calibrate(
     folds: int = 5,
     progress: MetricProgress | None = None,
 ) -> tuple[Panel, list[Calibrated]]:
-    """Learn each metric's threshold on the run's data; what does not fit is refused before anything is scored.
+    """Learn each metric's threshold on the run's data; wrong settings are refused before anything is scored.
 
     Raises `UserError` for a metric that cannot judge single claims, data without human levels, labels of one kind,
     fewer groups than folds, and a metric whose best threshold decides every row alike.
@@ -83,6 +82,8 @@ def calibrate(
         raise unknown("target", target, _LEVELS)
     if objective not in get_args(Objective):
         raise unknown("objective", objective, get_args(Objective))
+    if folds < 2:
+        raise UserError(f"folds is {folds}; allowed: 2 or more, up to the number of groups.")
     metrics = {name: load_judge(name, config) for name in dict.fromkeys(config.metrics)}
     if find_dataset(config.dataset, config)[0].kind == "ratings":
         raise UserError(f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings.")
@@ -109,7 +110,7 @@ def _calibrated(
     groups = np.unique(scored.group).size
     if np.unique(gold).size < 2:
         raise UserError(f"{frame.name}: the rows that {column.name!r} scored have one label: nothing to separate.")
-    if not 2 <= folds <= groups:
+    if folds > groups:
         raise UserError(f"folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
     threshold = float(best_thresholds(scored.score, gold, None, objective, 2)[0])
     if not np.isfinite(threshold):

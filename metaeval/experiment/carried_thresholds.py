@@ -17,7 +17,6 @@ from metaeval.experiment.deciding import (
     finite,
     held_apart,
     levels_of,
-    number_of,
     prepare_decisions,
     scored_rows,
 )
@@ -28,7 +27,7 @@ from metaeval.report.cells import cell, units
 from metaeval.report.grid import Block, Line, Note, plain
 from metaeval.report.sheet import Sheet
 from metaeval.stats.arrays import Ints
-from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
+from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions, number_of
 from protocols.contract import Resampling
 
 

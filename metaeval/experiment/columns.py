@@ -110,12 +110,8 @@ def file_columns(source: Job | RatedSet, name: str) -> list[Column]:
     given = source.config.columns
     if isinstance(source, RatedSet):  # the rest are columns of the ratings
         given = {role: heading for role, heading in given.items() if role in SCORE_ROLES}
-    return [own_column(source, file, content) for file in read_scores(path, given)]
-
-
-def own_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Column:
-    """A column of scores made elsewhere; `content` pins them. Raises `UserError` as the two functions below."""
-    return rating_column(source, file, content) if isinstance(source, RatedSet) else score_column(source, file, content)
+        return [rating_column(source, file, content) for file in read_scores(path, given)]
+    return [score_column(source, file, content) for file in read_scores(path, given)]
 
 
 def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from metaeval.stats.classification import (
     quadratic_kappa,
     resampled,
 )
-from metaeval.stats.decisions import Calibration, Objective, calibration, nested_decisions
+from metaeval.stats.decisions import Calibration, Objective, calibration, nested_decisions, number_of
 from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import Draws, replicate
 from protocols.contract import Judgements, Resampling
@@ -132,11 +132,6 @@ MEASURES = {
     "balanced_accuracy": ("Balanced accuracy", balanced_accuracy),
     "kappa": ("Quadratic kappa", quadratic_kappa),
 }
-
-
-def number_of(levels: Ints) -> Literal[2, 3]:
-    """How many levels there are."""
-    return 2 if levels.size == 2 else 3
 
 
 def held_apart(

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from metaeval.config import RunConfig
-from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 from metaeval.experiment.answers import expected_texts, reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
@@ -45,7 +44,7 @@ class Planned:
     time: str
 
 
-def plan(config: RunConfig, corpus: Corpus | None = None, tables: bool = False) -> Iterator[Planned]:
+def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
     """What each metric of a run would still have to do; nothing is scored, fetched or asked.
 
     tables: whether the data may be a table of pairs, as they may where pairs are scored and not evaluated. Raises
@@ -53,7 +52,7 @@ def plan(config: RunConfig, corpus: Corpus | None = None, tables: bool = False) 
     """
     devices = len(devices_of(config.executor.devices))
     found: dict[str, Planned] = {}  # of a table, its windows so far
-    for left in _left(config, corpus, tables):
+    for left in _left(config, tables):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
             pace = None if left.stored is None or cost is not None else known_pace(left.metric)
@@ -80,7 +79,7 @@ def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
     """
     bodies: dict[str, bytes] = {}
     asking = []
-    for left in _left(config, None, tables):
+    for left in _left(config, tables):
         if type(left.metric).requests is not Metric.requests:
             asking.append(left.name)
             with plug_in(left.name):
@@ -106,7 +105,7 @@ class _Left:
     blocks: int
 
 
-def _left(config: RunConfig, corpus: Corpus | None, tables: bool) -> Iterator[_Left]:
+def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
     """What is left of each metric; of a table, for each window."""
     check_names(config)
     names = [name for name in dict.fromkeys(config.metrics) if not name.startswith(FILE_PREFIX)]
@@ -117,7 +116,7 @@ def _left(config: RunConfig, corpus: Corpus | None, tables: bool) -> Iterator[_L
                 yield from _left_in(names, config, store, partial(_as_it_is, window.texts))
         return
     find_protocols(config)
-    job = prepare(config, corpus)
+    job = prepare(config)
     readable_protocols(config, partial(from_job, job))
     with ScoreStore(config.store_path) as store:
         yield from _left_in(

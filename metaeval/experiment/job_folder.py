@@ -195,7 +195,7 @@ def remove_job(results: Path, job: DoneJob) -> int:
     Raises `UserError`, and deletes nothing, where the folder holds a file that the job did not write as it is.
     """
     here = {path.relative_to(job.folder).as_posix() for path in job.folder.rglob("*") if not path.is_dir()}
-    own = {name for folder in _with_manifest(job.folder) for name in _own(job.folder, folder)}
+    own = {name for path in job.folder.rglob(NAME) for name in _own(job.folder, path.parent)}
     if strange := sorted(here - own):
         raise UserError(
             f"{job.folder} holds {strange[0]}, which the job did not write as it is now: move it away, or delete the "
@@ -210,10 +210,6 @@ def remove_job(results: Path, job: DoneJob) -> int:
     if pointer.is_symlink() and not pointer.exists():
         pointer.unlink()
     return len(here)
-
-
-def _with_manifest(folder: Path) -> list[Path]:
-    return [path.parent for path in folder.rglob(NAME)]
 
 
 def _own(top: Path, folder: Path) -> Iterator[str]:

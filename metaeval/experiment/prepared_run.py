@@ -61,6 +61,16 @@ class Job:
         return [(pair.source, pair.statement) for pair in self.pairs]
 
     @cached_property
+    def cited_frame(self) -> Frame:
+        """What a protocol without a pool sees."""
+        return _frame(self, uses_pool=False)
+
+    @cached_property
+    def pool_frame(self) -> Frame:
+        """What a protocol with a pool sees."""
+        return _frame(self, uses_pool=True)
+
+    @cached_property
     def fields(self) -> Mapping[str, object]:
         """The signature fields that say which rows were judged."""
         config = self.config
@@ -252,7 +262,11 @@ class Frame:
 
 def from_job(job: Job, protocol: Protocol) -> Frame:
     """Cited rows, and pool rows if the protocol uses them; `UserError` where the level of none is known."""
-    seen = [number for number, row in enumerate(job.rows) if row.cited or protocol.uses_pool]
+    return job.pool_frame if protocol.uses_pool else job.cited_frame
+
+
+def _frame(job: Job, uses_pool: bool) -> Frame:
+    seen = [number for number, row in enumerate(job.rows) if row.cited or uses_pool]
     known = [number for number in seen if job.rows[number].level is not None]
     numbers = _in_order([row.id for row in job.rows], known)
     rows = [job.rows[number] for number in numbers]

@@ -135,7 +135,7 @@ def _closed(
     config: RunConfig, results: list[Result], readable: Sequence[tuple[Asked, Frame]], columns: Sequence[Column]
 ) -> list[Result]:
     """The results with what is only known of them together, and with certificates where the run asks for them."""
-    found = in_family(config, results)
+    found = as_one_family(results) if config.comparison.family == "suite" else results
     if not config.interval.certify:
         return found
     from metaeval.experiment.certifying import certified, check_certificate
@@ -150,11 +150,6 @@ def are_decided(found: Evaluated) -> bool:
     """Whether the scores of every metric are levels, 0, 1 and 2."""
     scores = [column.score[~np.isnan(column.score)] for column in found.columns if column.kind == "metric"]
     return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
-
-
-def in_family(config: RunConfig, results: list[Result]) -> list[Result]:
-    """The results of one data set, adjusted together where the run asks for it."""
-    return as_one_family(results) if config.comparison.family == "suite" else results
 
 
 def write_run(config: RunConfig, run: Evaluated, command: str = "run") -> list[Path]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from metaeval.errors import UserError
 from metaeval.stats.prediction_powered import wilson
 
@@ -13,23 +11,11 @@ SHARES = (0.05, 0.1, 0.2, 0.5)
 _MOST = 10_000_000
 
 
-@dataclass(frozen=True)
-class LabelPlan:
-    """Labels that an interval of a share takes; None: more than there are items, or than can be counted."""
+def labels_needed(half_width: float, share: float, items: int | None = None) -> int | None:
+    """The least number of labels with which a share's 95 % interval reaches at most `half_width` to either side.
 
-    share: float
-    half_width: float
-    factor: float
-    labels: int | None
-
-
-def labels_needed(
-    half_width: float, share: float = 0.5, items: int | None = None, factor: float = 1.0, level: float = 0.95
-) -> LabelPlan:
-    """The least number of labels with which a share's interval reaches at most `half_width` to either side.
-
-    items: of the set that is estimated (None: a process without end). factor: variance of the estimate against that of
-    independent labels without a metric: above 1 for citations of one answer, below 1 for a metric that tells.
+    items: of the set that is estimated (None: a process without end). The labels are independent, and there is no
+    metric. None: more labels than there are items, or than can be counted.
 
     Raises `UserError` for a half width outside 0 .. 0.5, a share outside 0 .. 1, and fewer than 2 items.
     """
@@ -43,16 +29,16 @@ def labels_needed(
 
     def reached(n: int) -> bool:
         correction = 1 - n / items if items else 1.0
-        variance = factor * share * (1 - share) / n * correction
+        variance = share * (1 - share) / n * correction
         if variance <= 0:
             return True
-        low, high = wilson(share, variance, n, 1e9, level)
+        low, high = wilson(share, variance, n, 1e9, 0.95)
         return max(share - low, high - share) <= half_width
 
     if not reached(most):
-        return LabelPlan(share, half_width, factor, None)
+        return None
     low, high = 1, most
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle + 1, high)
-    return LabelPlan(share, half_width, factor, low)
+    return low

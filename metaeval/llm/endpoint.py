@@ -56,8 +56,8 @@ def open_endpoint(base_url: str, model: str, key_name: str, server: str = "") ->
     if not key and (OPENAI in addresses_in(base_url) or key_name != KEY_NAME):
         raise UserError(
             f"{base_url} needs a key, and the environment variable {key_name} is not set: type export {key_name}=... "
-            "and run the same command again, or name a server of your own (--base-url http://HOST:PORT/v1; for a "
-            "metric -s metric_options.NAME.base_url=...)."
+            "and run the same command again, or name a server of your own (--base-url http://HOST:PORT/v1, "
+            "in Python base_url=...; for a metric -s metric_options.NAME.base_url=...)."
         )
     if not key.isascii() or not key.isprintable():
         raise UserError(f"The key in {key_name} holds characters that no key has: type export {key_name}=... again.")

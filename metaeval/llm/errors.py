@@ -125,10 +125,10 @@ def _sentence(fault: Fault, endpoint: Endpoint) -> str:
     told = {
         Cause.KEY: f"{said} ({fault.detail}): type export {key}=... with a key that is valid there",
         Cause.UNKNOWN: f"{url} knows no model {model!r}, or has no chat/completions under it ({fault.detail}): see its "
-        f"models with curl {endpoint.addresses[0]}/models, name another model (or address, --base-url URL)",
+        f"models with curl {endpoint.addresses[0]}/models, name another model (or address, base_url)",
         Cause.QUOTA: f"{url} says that the account has no credit left ({fault.detail}): add credit",
         Cause.UNREACHABLE: f"Cannot reach {url} ({fault.detail}): start the server, or name another one (--base-url "
-        "http://HOST:PORT/v1; for a metric -s metric_options.NAME.base_url=...)",
+        "http://HOST:PORT/v1, in Python base_url=...; for a metric -s metric_options.NAME.base_url=...)",
         Cause.TOO_LARGE: f"{url} answers model {model!r} with {fault.detail}, which no chat completion needs: see what "
         "answers at that address, or allow more (-s reply_bytes=N; for a metric -s metric_options.NAME.reply_bytes=N)",
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,7 +94,6 @@ def table_text(result: Result, name: str, controls: bool = False) -> str:
     return latex.table_of(lay_out(result), controls) if name == "latex" else form.render(result)
 
 
-def write_tables(result: Result, stem: Path, names: Iterable[str] = tuple(FORMATS)) -> list[Path]:
-    """Write `stem` plus each format's suffix and return the paths; an unknown name writes nothing."""
-    formats = [find_format(name) for name in names]
-    return write_texts({stem.with_name(stem.name + found.suffix): found.render(result) for found in formats})
+def write_tables(result: Result, stem: Path) -> list[Path]:
+    """Write `stem` plus each format's suffix and return the paths."""
+    return write_texts({stem.with_name(stem.name + found.suffix): found.render(result) for found in FORMATS.values()})

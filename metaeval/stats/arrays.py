@@ -44,6 +44,11 @@ def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0))
 
 
+def scaled(values: Floats) -> Floats:
+    """Scale by a power of two to at most 1, which is exact, so that no square overflows or vanishes."""
+    return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max(initial=0.0))[1])))
+
+
 def in_strips(evaluate: Callable[[Weights], Floats], tile: Weights, height: int) -> Floats:
     """Evaluate a tile (n_groups, R) a strip of columns at a time, so that arrays of `height` rows stay small."""
     width = max(1, STRIP_FLOATS // max(height, 1))

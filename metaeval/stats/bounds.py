@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.arrays import Bools, Floats, Ints, check_finite, check_lengths
+from metaeval.stats.arrays import Bools, Floats, Ints, check_finite, check_lengths, scaled
 from metaeval.stats.ties import midranks, run_starts, tie_blocks
 
 
@@ -99,8 +99,7 @@ def _spread(values: Floats, weight: Floats) -> float:
 
 def _pearson(x: Floats, y: Floats, weight: Floats) -> float:
     """Pearson correlation of two columns that both vary, a row counted `weight` times."""
-    # Scaling by a power of two is exact and keeps sums of huge scores finite.
-    x, y = (np.ldexp(column, -int(np.frexp(np.abs(column).max())[1])) for column in (x, y))
+    x, y = scaled(x), scaled(y)
     x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
     x, y = x / np.abs(x).max(), y / np.abs(y).max()
     r = np.sum(weight * x * y) / np.sqrt(np.sum(weight * x * x)) / np.sqrt(np.sum(weight * y * y))

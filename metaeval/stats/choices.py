@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
+from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from metaeval.stats.arrays import Bools, Floats
+from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.classification import accuracy, average_precision, balanced_accuracy, level_f1, roc_auc
+from metaeval.stats.resampling import Prepared, value
 
 BINARISATIONS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "full v. rest": ((2,), (0, 1)),
@@ -26,72 +28,46 @@ MEAN = "mean of the three pairs"
 GRADES = "none 0, partial 1, full 2"
 
 
-def _auc(score: Floats, positive: Bools, ties: str) -> float:
-    n, m = int(positive.sum()), int((~positive).sum())
-    if not n or not m:
-        return float("nan")
-    if ties == "half":
-        rank = rankdata(score)
-    else:  # equal scores of both kinds count as right (optimistic), or as wrong
-        better = positive if ties == "optimistic" else ~positive
-        rank = np.empty(score.size)
-        rank[np.lexsort((better, score))] = np.arange(1, score.size + 1)
-    return float((rank[positive].sum() - n * (n + 1) / 2) / (n * m))
+Binary = Callable[[Floats, Bools, str], float]
+"""A measure of two classes, of scores (n,), positives (n,) and a tie policy."""
 
 
-def _precision(score: Floats, positive: Bools, ties: str) -> float:
-    """Average precision; ties in the order that is worst or best, or shared by all of one score."""
-    total = int(positive.sum())
-    if not total or total == positive.size:
-        return float("nan")
-    better = positive if ties == "optimistic" else ~positive
-    order = np.lexsort((~better, -score))
-    hits, seen = np.cumsum(positive[order]), np.arange(1, score.size + 1)
-    if ties == "half":
-        last = np.append(np.diff(score[order]) != 0, True)
-        gained = np.diff(np.concatenate([[0], hits[last]]))
-        return float(np.sum(gained * hits[last] / seen[last]) / total)
-    return float(np.sum((hits / seen)[positive[order]]) / total)
+def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary:
+    """A measure of the order of scores: with its ties as it counts them, or in the best or the worst order."""
+
+    def found(score: Floats, positive: Bools, ties: str) -> float:
+        if ties != "half":
+            better = positive if ties == "optimistic" else ~positive
+            order = np.lexsort((better, score))
+            score = np.empty(score.size)
+            score[order] = np.arange(score.size)
+        return float(value(measure(score, positive, np.zeros(score.size, dtype=np.int64), 1), 1))
+
+    return found
 
 
-def _best(measure: Callable[[Floats, Floats, int, int], Floats]) -> Callable[[Floats, Bools, str], float]:
-    """A measure of decisions at its best threshold, chosen on these very labels.
+def _best(measure: Callable[[Floats], Floats]) -> Binary:
+    """A measure of counts (k, 2, 2) by true and said class, at its best threshold, chosen on these very labels."""
 
-    measure: of the positives that are said to be positive and of all rows that are, (k,) by threshold, and of the
-    numbers of positives and rows.
-    """
-
-    def value(score: Floats, positive: Bools, ties: str) -> float:
+    def found(score: Floats, positive: Bools, ties: str) -> float:
         if positive.all() or not positive.any():
             return float("nan")
         order = np.argsort(-score)
         ends = np.flatnonzero(np.append(np.diff(score[order]) != 0, True))
-        hits = np.cumsum(positive[order], dtype=np.float64)[ends]
-        return float(measure(hits, (ends + 1).astype(np.float64), int(positive.sum()), score.size).max())
+        said = np.stack([np.cumsum(~positive[order])[ends], np.cumsum(positive[order])[ends]], axis=-1)
+        counts = np.stack([said[-1] - said, said], axis=-1)
+        return float(measure(counts.astype(np.float64)).max())
 
-    return value
-
-
-def _accuracy(hits: Floats, said: Floats, positives: int, rows: int) -> Floats:
-    return (rows - positives - said + 2 * hits) / rows
+    return found
 
 
-def _balanced(hits: Floats, said: Floats, positives: int, rows: int) -> Floats:
-    return (hits / positives + 1 - (said - hits) / (rows - positives)) / 2
-
-
-def _f1(hits: Floats, said: Floats, positives: int, rows: int) -> Floats:
-    return 2 * hits / (said + positives)
-
-
-BINARY: Mapping[str, Callable[[Floats, Bools, str], float]] = {
-    "auc": _auc,
-    "average precision": _precision,
-    "accuracy": _best(_accuracy),
-    "balanced accuracy": _best(_balanced),
-    "f1": _best(_f1),
+BINARY: Mapping[str, Binary] = {
+    "auc": _of_order(roc_auc),
+    "average precision": _of_order(average_precision),
+    "accuracy": _best(accuracy),
+    "balanced accuracy": _best(balanced_accuracy),
+    "f1": _best(lambda counts: level_f1(counts)[..., 1]),
 }
-"""Measures of two classes, of scores (n,), positives (n,) and a tie policy."""
 
 GRADED: Mapping[str, Callable[..., Any]] = {"pearson": pearsonr, "spearman": spearmanr, "kendall": kendalltau}
 
@@ -116,10 +92,10 @@ def values_under_choices(measure: str, score: Floats, level: Floats) -> Iterator
         pairs = []
         for name, (positive, negative) in BINARISATIONS.items():
             keep = np.isin(level, positive + negative)
-            value = compute(score[keep], np.isin(level[keep], positive), ties) if keep.any() else np.nan
+            found = compute(score[keep], np.isin(level[keep], positive), ties)
             if name in PAIRS_OF_TABLE:
-                pairs.append(value)
-            if value == value:
-                yield name, ties, value, int(keep.sum())
+                pairs.append(found)
+            if not np.isnan(found):
+                yield name, ties, found, int(keep.sum())
         if not np.isnan(pairs).any():
             yield MEAN, ties, float(np.mean(pairs)), int(level.size)

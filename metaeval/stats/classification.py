@@ -30,7 +30,7 @@ from metaeval.stats.group_counts import level_wins
 from metaeval.stats.influence import Influence
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Prepared, Tile
-from metaeval.stats.ties import block_sizes, run_starts, sorted_by_level, tie_blocks
+from metaeval.stats.ties import block_sizes, sorted_by_level, sorted_entries, tie_blocks
 
 
 def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
@@ -84,18 +84,11 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
     Undefined without a positive and a negative. Beyond the base paper. Raises ValueError as `roc_auc` does.
     """
     check_rows(score, positive.astype(np.float64), group, n_groups)
-    order = np.argsort(-score)
-    block = np.cumsum(run_starts(score[order])) - 1
-    key = (block * 2 + positive[order]) * n_groups + group[order]
-    key.sort()
-    starts = np.flatnonzero(run_starts(key))
-    count = np.diff(np.append(starts, key.size))
-    rest, entry_group = np.divmod(key[starts], max(n_groups, 1))
-    block, hit = rest // 2, (rest % 2).astype(np.bool_)
+    entries = sorted_entries(-score, positive.astype(np.int64), group, 2, n_groups)
+    block, count, n_blocks, hit = entries.block, entries.count, entries.n_blocks, entries.level == 1
     last = np.append(block[1:] != block[:-1], True)[: block.size]
-    n_blocks = int(block[-1]) + 1 if block.size else 0
-    found_in = block_sizes(block[hit], entry_group[hit], n_blocks, n_groups, count[hit])
-    seen_in = block_sizes(block, entry_group, n_blocks, n_groups, count)
+    found_in = block_sizes(block[hit], entries.group[hit], n_blocks, n_groups, count[hit])
+    seen_in = block_sizes(block, entries.group, n_blocks, n_groups, count)
     rows, positives = np.bincount(group, minlength=n_groups), np.bincount(group[positive], minlength=n_groups)
 
     def by_numpy(tile: Tile) -> Floats:
@@ -111,7 +104,7 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
             total = in_strips(by_numpy, tile, n_blocks)
         else:
             total = np.zeros(tile.shape[1])
-            loops.sum_precision(entry_group, hit, count, last, tile, total)
+            loops.sum_precision(entries.group, hit, count, last, tile, total)
         weights = tile.astype(np.int64)
         n_positive, n_rows = positives @ weights, rows @ weights
         value = ratio(total, n_positive.astype(np.float64))
@@ -180,7 +173,12 @@ def level_f1(counts: Floats) -> Floats:
 
 def accuracy(counts: Floats) -> Floats:
     """Share of rows predicted right; NaN where a gold level has no rows."""
-    return _if_complete(counts, ratio(_diagonal(counts).sum(axis=-1), counts.sum(axis=(-2, -1))))
+    return _if_complete(counts, share_alike(counts))
+
+
+def share_alike(counts: Floats) -> Floats:
+    """Share of rows that both say the same of, whatever levels there are; NaN without rows."""
+    return ratio(_diagonal(counts).sum(axis=-1), counts.sum(axis=(-2, -1)))
 
 
 def balanced_accuracy(counts: Floats) -> Floats:

@@ -34,6 +34,7 @@ from metaeval.stats.arrays import (
     left_out_sums,
     numbered,
     ratio,
+    scaled,
     varies,
     varies_without,
     weighted_sums,
@@ -95,9 +96,8 @@ def _centred(values: Floats) -> Floats:
     """
     if values.size == 0:
         return values
-    unit = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
-    shifted = unit - np.median(unit)
-    return np.asarray(np.ldexp(shifted, -int(np.frexp(np.abs(shifted).max())[1])))
+    unit = scaled(values)
+    return scaled(unit - np.median(unit))
 
 
 def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -149,18 +149,23 @@ def _content(*columns: NDArray[Any]) -> bytes:
 
 
 def _remembered(key: Hashable, count: Callable[[], Orders]) -> Floats:
-    found = _KEPT.pop(key, None)
+    known = found = _KEPT.pop(key, None)
     if found is None:
         orders = count()
         found = np.stack((orders.concordance(), orders.spearman(), orders.kendall()))
     _KEPT[key] = found
-    while len(_KEPT) > 1 and sum(kept.nbytes for kept in _KEPT.values()) > _KEPT_BYTES:
+    while known is None and len(_KEPT) > 1 and _too_many():
         del _KEPT[next(iter(_KEPT))]
     return found
 
 
+def _too_many() -> bool:
+    return len(_KEPT) > _MOST_KEPT or sum(kept.nbytes for kept in _KEPT.values()) > _KEPT_BYTES
+
+
 _KEPT: dict[Hashable, Floats] = {}
 _KEPT_BYTES = 32_000_000
+_MOST_KEPT = 256
 
 
 RESIDUAL_TIES = 1e-9
@@ -238,7 +243,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
     check_lengths(score=score, stratum=stratum)
 
     code, n_strata = numbered(stratum)
-    x, y = to_unit(within_strata(score, code)), to_unit(within_strata(gold, code))
+    x, y = scaled(within_strata(score, code)), scaled(within_strata(gold, code))
 
     def one(weights: Tile) -> float:
         drawn = weights[group] > 0
@@ -317,7 +322,7 @@ def _of_values(
     """Weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
     of the tallest array."""
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
-    x, y = to_unit(within_strata(score, code)), to_unit(within_strata(gold, code))
+    x, y = scaled(within_strata(score, code)), scaled(within_strata(gold, code))
     places = code * max(n_groups, 1) + group
     cells, (index, n_cells) = distinct(places), numbered(places)
     columns = (np.ones(x.size), x, y, x * x, y * y, x * y)
@@ -418,10 +423,3 @@ class _InStrata:
                 strata += 1
                 lost[own] = ~varies_without((lowest, highest))
         return np.asarray(np.bincount(self.group, weights=lost, minlength=self.n_groups) < strata)
-
-
-def to_unit(values: Floats) -> Floats:
-    """Scale values (n,) by a power of two, which is exact, so that no square overflows; (n,)."""
-    if not values.any():
-        return values
-    return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max())[1])))

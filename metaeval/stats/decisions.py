@@ -79,6 +79,11 @@ def group_folds(group: Ints, n_folds: int, seed: int) -> Ints:
     return fold[index]
 
 
+def number_of(levels: Floats | Ints) -> Literal[2, 3]:
+    """How many levels there are."""
+    return 2 if levels.size == 2 else 3
+
+
 def nested_decisions(
     score: Floats,
     gold: Ints,

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.stats.arrays import Floats, Ints, numbered
-from metaeval.stats.correlations import RESIDUAL_TIES, to_unit, within_strata
+from metaeval.stats.arrays import Floats, Ints, numbered, scaled
+from metaeval.stats.correlations import RESIDUAL_TIES, within_strata
 from metaeval.stats.ties import centred_midranks, tie_blocks
 
 
@@ -29,7 +29,7 @@ def partial_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> Float
 def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> Floats:
     """That of the residual Spearman, with its change over a standard error of each stratum's mean; as there."""
     code, n_strata = numbered(stratum)
-    columns = [_Residuals(to_unit(within_strata(values, code)), code) for values in (score, gold)]
+    columns = [_Residuals(scaled(within_strata(values, code)), code) for values in (score, gold)]
     blocks = [column.blocks(column.value) for column in columns]
     ranks = [_ranks(block, column.count) for block, column in zip(blocks, columns, strict=True)]
     by_row = [

@@ -61,15 +61,15 @@ def answers_for_mean(rate: float, missed: float = 0.0) -> int | None:
     return int(np.ceil((1 - rate) / (rate - missed) - 1e-9)) if missed < rate else None
 
 
-def labels_to_tell(true: float, rate: float, alpha: float, power: float = 0.8, most: int = 100_000) -> int | None:
-    """Labels with which a missed share of `true` is told to be below `rate` with chance `power`; None: never."""
+def labels_to_tell(true: float, rate: float, alpha: float) -> int | None:
+    """Labels with which a missed share of `true` is told to be below `rate` with chance 0.8; None: over 100,000."""
     if true >= rate:
         return None
     n, allowed = labels_for(rate, alpha), -1
-    while n <= most:
+    while n <= 100_000:
         while tail(allowed + 1, n, rate) <= alpha:
             allowed += 1
-        if tail(allowed, n, true) >= power:
+        if tail(allowed, n, true) >= 0.8:
             return n
         n += max(1, n // 50)
     return None

@@ -93,11 +93,6 @@ def test_nobody_to_ask_is_said_in_one_sentence(options, tmp_path):
     openai = options("https://api.openai.com/v1")
     with open_chat(openai) as chat, pytest.raises(UserError, match="OPENAI_API_KEY is not set"):
         chat.ask([openai.request("one")])
-    with (
-        pytest.raises(UserError, match="give --record or --replay, not both"),
-        open_chat(options(), tmp_path / "a", tmp_path / "b"),
-    ):
-        pass
     with pytest.raises(UserError, match="price_in and price_out"), open_chat(options(budget=1.0)):
         pass
     (tmp_path / "empty").write_text("")

@@ -12,7 +12,7 @@ from metaeval.citation.citeeval.bench import read_human, read_statements
 from metaeval.citation.citeeval.evaluate import evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, Judged
 from metaeval.citation.citeeval.options import PAPER, RELEASED
-from metaeval.citation.human.agreement import agreement, agreement_on_contexts, annotator_agreement, correlations
+from metaeval.citation.human.agreement import agreement, agreement_on_contexts, alphas, correlations
 from metaeval.citation.human.readers import read_human_set
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply
@@ -154,13 +154,15 @@ def test_contexts_against_most_people(files):
     assert agreement_on_contexts(results, files[1])["precision"] == pytest.approx(5 / 6)
 
 
-def test_annotators_agree_with_themselves_by_krippendorffs_alpha(files):
-    found = annotator_agreement(files[1])
+@pytest.mark.usefixtures("files")
+def test_annotators_agree_with_themselves_by_krippendorffs_alpha(tmp_path):
+    human = read_human_set([tmp_path / "test.citeeval"], human=tmp_path / "human.json")
+    found = {name: one.value for name, (one, _) in alphas(human, NONE).items()}
     # Contexts: the units are five of (2, 2, 2), and (1, 1, 2), (4, 4, 2), (3, 3, 2), each with 4 of 6 ordered pairs
     # unlike: D_o = 3 x 4 / 2 / 24 = 1/4. Counts 18, 2, 2, 2 of 24: unlike 576 - 324 - 12 = 240 of 552.
-    assert found["contexts"] == pytest.approx(1 - (1 / 4) / (240 / 552), abs=1e-12)
+    assert found["contexts, nominal"] == pytest.approx(1 - (1 / 4) / (240 / 552), abs=1e-12)
     # Retrieval or not: the same three units, counts 18 and 6: unlike 2 x 18 x 6 = 216 of 552.
-    assert found["needs citation"] == pytest.approx(1 - (1 / 4) / (216 / 552), abs=1e-12)
+    assert found["needs a citation, nominal"] == pytest.approx(1 - (1 / 4) / (216 / 552), abs=1e-12)
     # The annotators' means of r1 are 0.5, 0.625 and 0.5.
     by_hand = [
         (0.75, 1, 0.5),
@@ -171,10 +173,12 @@ def test_annotators_agree_with_themselves_by_krippendorffs_alpha(files):
         (0.25, 0, 0),
         (0.5, 0.75, 0.5),
     ]
-    assert found["ratings"] == krippendorff_alpha(np.array(by_hand), "interval")
+    published = found["ratings, interval, gaps filled as published"]
+    assert published == krippendorff_alpha(np.array(by_hand), "interval")
     by_hand[1:3] = [(0.25, 0.25, np.nan)]
-    assert found["ratings as given"] == krippendorff_alpha(np.array(by_hand), "interval") != found["ratings"]
-    assert np.isnan(annotator_agreement({})["ratings"])
+    given = krippendorff_alpha(np.array(by_hand), "interval")
+    assert found["ratings, interval"] == pytest.approx(given, abs=1e-12)
+    assert given != pytest.approx(published, abs=1e-6)
 
 
 def test_other_responses_than_people_judged_are_refused(files):

@@ -18,7 +18,7 @@ from metaeval.citation.human.model import (
     response_rating,
 )
 from metaeval.citation.readers.expertqa import with_marks, written
-from metaeval.citation.sentences import RULES, sentence_spans
+from metaeval.citation.sentences import sentence_spans
 
 MISSING = Valued(None, "missing", "failed")
 
@@ -135,4 +135,4 @@ def test_every_statement_is_found_at_its_offsets(said):
 )
 def test_no_statement_runs_into_the_next_sentence(said):
     text, places = written([(own, (1,) if cited else ()) for own, cited in said])
-    assert [(one.start, one.end) for one in sentence_spans(text, RULES)] == places
+    assert [(one.start, one.end) for one in sentence_spans(text)] == places

@@ -1,38 +1,31 @@
 """The page of drawn citations in a real browser: labelled by keys, saved, and read back by estimate."""
 
 import json
-import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from metaeval.report.sheet import load_sheet
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
 
 @pytest.fixture
-def page(tmp_path, monkeypatch, cli):
+def page(tmp_path, monkeypatch, cli, chromium):
     """A page of 20 of 60 citations, open in the system's Chromium; nothing is said in its console."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("Chromium is not installed")
     monkeypatch.chdir(tmp_path)
     rows = [{"id": f"c{n}", "statement": f"<b>claim {n}</b>", "source": f"source {n}", "m": n / 60} for n in range(60)]
     Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = cli("label", "items.jsonl", "-n", "20", "--design", "stratified", "-m", "m", "-o", "to_label.html")
     assert ended.code == 0, ended.err
     said = []
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
-        opened = browser.new_page()
+    with closing(chromium.new_context()) as context:
+        opened = context.new_page()
         opened.set_default_timeout(20_000)
         opened.on("console", lambda message: said.append(message.text))
         opened.on("pageerror", lambda error: said.append(str(error)))
         opened.goto((tmp_path / "to_label.html").as_uri())
         opened.wait_for_selector("main > *")
         yield opened
-        browser.close()
     assert not said
 
 

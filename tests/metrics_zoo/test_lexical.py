@@ -48,7 +48,8 @@ def test_overlap_can_count_function_words_too():
 @pytest.mark.parametrize("side", ["precision", "recall", "fmeasure"])
 @pytest.mark.parametrize("stem", [False, True])
 def test_rouge_is_the_packages_value_with_the_source_as_reference(variant, side, stem):
-    sources, statements = texts(1), texts(2)
+    sources = [*texts(1), "", "river", "İzmir's WORDS_of 1873", "a b a"]
+    statements = [*texts(2), "a b", "river", "izmir S words of", "a a b a"]
     ours = Rouge(RougeOptions(variant=variant, side=side, stem=stem)).score(sources, statements)
     scorer = RougeScorer([variant], use_stemmer=stem)
     theirs = [

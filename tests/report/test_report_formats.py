@@ -36,12 +36,6 @@ def test_tables_are_written_beside_each_other_and_a_dot_in_the_name_stays(result
         assert path.read_bytes().decode("utf-8") == found.render(result)
 
 
-def test_one_unknown_name_writes_nothing(result, tmp_path):
-    with pytest.raises(UserError, match="Unknown format 'pdf'"):
-        write_tables(result, tmp_path / "table", ["csv", "pdf"])
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("name", FORMATS)
 def test_saving_and_loading_changes_no_table(result, tmp_path, name):
     save_result(result, tmp_path / "result.json")

@@ -1,7 +1,6 @@
 """The HTML page: whole, escaped, and standing alone."""
 
 import re
-import shutil
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -91,31 +90,24 @@ def test_the_one_script_is_the_one_that_the_page_allows(full):
     assert "default-src 'none'" in shown
 
 
-def test_a_heading_sorts_the_rows_of_each_block(result, tmp_path):
+def test_a_heading_sorts_the_rows_of_each_block(result, chromium, tmp_path):
     """In a real browser: the highest first, then the lowest, then as before; no number stands last."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser_path is None:
-        pytest.skip("Chromium is not installed")
     path = tmp_path / "page.html"
     path.write_text(page([result]), encoding="utf-8")
     said = []
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
-        tab = browser.new_page()
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.goto(path.as_uri())
+    tab = chromium.new_page()
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.goto(path.as_uri())
 
-        def names():
-            return tab.locator("#t1 table tbody tr th").all_inner_texts()
+    def names():
+        return tab.locator("#t1 table tbody tr th").all_inner_texts()
 
-        before = names()
-        orders = []
-        for _ in range(3):
-            tab.get_by_role("button", name="Pearson r").first.click()
-            orders.append((names(), tab.locator("#t1 thead th").last.get_attribute("aria-sort")))
-        browser.close()
+    before = names()
+    orders = []
+    for _ in range(3):
+        tab.get_by_role("button", name="Pearson r").first.click()
+        orders.append((names(), tab.locator("#t1 thead th").last.get_attribute("aria-sort")))
     # Pearson: minilm 0.042, judge 0.542; constant undefined, random -0.000, oracle 1.000.
     assert before == ["minilm-bertscore", NASTY, "controls", "constant", "random", "oracle"]
     assert orders == [

@@ -20,8 +20,8 @@ from metaeval.citation.table import Line
 from metaeval.errors import UserError, shown
 from metaeval.reading import read_json
 from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
-from metaeval.stats.arrays import Floats, Ints, ratio
-from metaeval.stats.classification import decision_counts, resampled
+from metaeval.stats.arrays import Ints
+from metaeval.stats.classification import decision_counts, resampled, share_alike
 from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import replicate
@@ -217,11 +217,6 @@ def _aligned(labelled: Sequence[Labelled], lines: Sequence[Line]) -> _Said:
 
 def agreement(labels: Labels, n_groups: int, resampling: Resampling) -> list[Agreed]:
     """Accuracy and Cohen's kappa of every rater with the people; n_groups: of questions."""
-
-    def agreed(counts: Floats) -> Floats:
-        """Share of the units that two raters decide alike, from counts (..., 2, 2), be they all of one kind."""
-        return ratio(np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-2, -1)))
-
     found = []
     for name, said in labels.raters.items():
         both = said != MISSING
@@ -230,7 +225,7 @@ def agreement(labels: Labels, n_groups: int, resampling: Resampling) -> list[Agr
         rows = np.bincount(labels.group[both], minlength=n_groups)
         accuracy, kappa = (
             interval_by(partial(replicate, resampled(counts, measure)), rows, resampling, ends)[0]
-            for measure, ends in ((agreed, SHARES), (cohen_kappa, SIGNED))
+            for measure, ends in ((share_alike, SHARES), (cohen_kappa, SIGNED))
         )
         shares = (float(human.mean()), float(own.mean())) if human.size else (None, None)
         found.append(Agreed(name, int(both.sum()), int((~both).sum()), accuracy, kappa, shares))

@@ -229,26 +229,19 @@ def agreement_on_contexts(
     return context_agreement(judged, human, cited, forced)
 
 
-def annotator_agreement(people: People) -> dict[str, float]:
-    """Krippendorff's alpha among the annotators; NaN: undefined.
-
-    contexts: the four, nominal. needs citation: retrieval or not. ratings: interval, gaps filled with the annotator's
-    mean of the response, as published; ratings as given: gaps left.
-    """
-    return {name: krippendorff_alpha(*own) for name, own in _annotated(people).items()}
-
-
 def _annotated(people: People) -> dict[str, tuple[Floats, Distance]]:
-    """What the annotators said of all statements, (statements, annotators) each."""
+    """What the annotators said of all statements, (statements, annotators) each, and the distance of Krippendorff's.
+
+    contexts: the four. needs citation: retrieval or not. ratings: gaps filled with the annotator's mean of the
+    response, as published.
+    """
     every = [one for own in people.values() for one in own]
     contexts = np.array([one.contexts for one in every], dtype=np.float64).reshape(len(every), ANNOTATORS)
-    given = np.array([one.ratings for one in every], dtype=np.float64).reshape(len(every), ANNOTATORS)
     filled = [agreement_ratings(own) for own in people.values() if own]
     return {
         "contexts": (contexts, "nominal"),
         "needs citation": (np.where(np.isnan(contexts), np.nan, contexts == RETRIEVAL), "nominal"),
         "ratings": (np.concatenate([np.empty((0, ANNOTATORS)), *filled]), "interval"),
-        "ratings as given": (given, "interval"),
     }
 
 

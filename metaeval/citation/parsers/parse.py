@@ -268,12 +268,7 @@ def read_conllu(text: str, origin: str = "CoNLL-U text") -> dict[str, Parse]:
     return parses
 
 
-def conllu_parser(path: Path) -> Parser:
-    """A parser that looks its texts up in a CoNLL-U file."""
-    return stored_parser(read_conllu(read_text(path), str(path)), f"ud:{path.name}")
-
-
-def stanza_parser(one_root: bool = True, language: str = "en") -> Parser:
+def stanza_parser(one_root: bool) -> Parser:
     """stanza's parser, which fetches its weights at first use.
 
     one_root: each text is one sentence for the tokenizer. Otherwise its sentences are joined under the first root.
@@ -283,13 +278,13 @@ def stanza_parser(one_root: bool = True, language: str = "en") -> Parser:
     except ModuleNotFoundError as error:
         raise UserError("The parser 'ud:stanza' needs stanza: type 'pip install stanza'.") from error
     pipeline = stanza.Pipeline(
-        language, processors="tokenize,mwt,pos,lemma,depparse", tokenize_no_ssplit=one_root, verbose=False
+        "en", processors="tokenize,mwt,pos,lemma,depparse", tokenize_no_ssplit=one_root, verbose=False
     )
 
     def parse(texts: Sequence[str]) -> list[Parse]:
         return [from_ud(_of_stanza(pipeline(text).to_dict())) if text.strip() else Parse((), (), ()) for text in texts]
 
-    return Parser(f"ud:stanza {stanza.__version__} ({language})", parse)
+    return Parser(f"ud:stanza {stanza.__version__} (en)", parse)
 
 
 def _of_stanza(sentences: Sequence[Sequence[dict[str, object]]]) -> list[UDToken]:
@@ -404,5 +399,5 @@ def find_parser(name: str = "small", one_root: bool = True) -> Parser:
     if argument and kind == "stored":
         return stored_parser(read_parses(Path(argument)), f"stored:{Path(argument).name}")
     if argument and kind == "ud":
-        return conllu_parser(Path(argument))
+        return stored_parser(read_conllu(read_text(path := Path(argument)), str(path)), f"ud:{path.name}")
     raise UserError(f"Unknown parser {name!r}. Known: small, spacy:NAME, stored:FILE.json, ud:FILE.conllu, ud:stanza.")

@@ -190,7 +190,8 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
         raise UserError(
             f"{table.name} has no column for the human rating; its columns are {headings}: {name_column('gold')}."
         )
-    taken = {*roles.values(), *dimensions, *votes, *(heading for heading in table.headings if _is_gold(heading))}
+    gold = [heading for heading in table.headings if heading.casefold().startswith("gold:")]
+    taken = {*roles.values(), *dimensions, *votes, *gold}
     rest = [heading for heading in table.headings if heading not in taken]
     scores = _listed(table, chosen, "metrics") or [heading for heading in rest if _all_numbers(table, heading)]
     fields = [heading for heading in rest if heading not in scores]
@@ -266,10 +267,6 @@ def _merged(table: Table, rows: Sequence[tuple[str, _Given]], roles: Mapping[str
         votes = {**first.rating.votes, **dict.fromkeys([annotator] if one.gold else [], sum(one.gold.values()))}
         found[own] = replace(first, rating=replace(first.rating, votes=votes), words=False)
     return list(found.values())
-
-
-def _is_gold(heading: str) -> bool:
-    return heading.casefold().startswith("gold:")
 
 
 def _listed(table: Table, chosen: Mapping[str, str], name: str) -> list[str]:

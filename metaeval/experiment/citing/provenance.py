@@ -203,10 +203,10 @@ def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str =
     return Note("uncertainty", f"{made_of(made, groups)}{more}{f' ({few})' if few else ''}")
 
 
-def in_steps(interval: IntervalConfig, what: str) -> Note:
-    """That the intervals of what moves in steps are made otherwise than the rest."""
+def in_steps(interval: IntervalConfig) -> Note:
+    """That the intervals of the order of systems are made otherwise than the rest."""
     drawn = f"{count(interval.resamples, 'resample')} of groups, seed {interval.seed}"
-    return Note("intervals", f"{what} moves in steps: its intervals are percentiles, {drawn}")
+    return Note("intervals", f"the order of systems moves in steps: its intervals are percentiles, {drawn}")
 
 
 def signed(data: Data, fields: Mapping[str, object], interval: IntervalConfig) -> str:

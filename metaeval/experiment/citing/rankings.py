@@ -53,7 +53,7 @@ def _agreements(found: Rankings, around: Provenance, name: str) -> Sheet:
         records.append({**pair, **one.tau.named("tau"), **one.flips.named("flips")})
     headings = ("measure", _TAU.label, _COUNT.label, "of pairs")
     title = "How far two backends rank the systems alike"
-    notes = [in_steps(around.interval, "the order of systems")]
+    notes = [in_steps(around.interval)]
     return around.lines(name, title, headings, list(blocks.items()), records, notes)
 
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from functools import partial
 from importlib import resources
+from operator import itemgetter
 from string import Template
 from xml.sax.saxutils import escape, quoteattr
 
@@ -117,18 +118,15 @@ def average(gate: Gate) -> str:
 
 
 def _hopeless(found: Fitted) -> str:
-    best = min((one for one in found.candidates if one.best), key=_missed, default=None)
-    if best is None or best.best is None:
+    known = [(one.best.missed, one.best.flagged, one.metric) for one in found.candidates if one.best]
+    if not known:
         return f"every threshold flags more than {100 * found.terms.max_flagged:g} % of the supported"
-    missed, flagged = 100 * best.best.missed, 100 * best.best.flagged
+    missed, flagged, metric = min(known, key=itemgetter(0))
+    missed, flagged = 100 * missed, 100 * flagged
     return (
-        f"no number of labels will help these metrics; {plain(best.metric)} misses least, {missed:.0f} % of the "
+        f"no number of labels will help these metrics; {plain(metric)} misses least, {missed:.0f} % of the "
         f"unsupported where it flags {flagged:.0f} % of the supported: try another metric"
     )
-
-
-def _missed(one: Candidate) -> float:
-    return one.best.missed if one.best else 1.0
 
 
 def fit_sheet(found: Fitted) -> Sheet:

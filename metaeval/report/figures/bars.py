@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, Look, axes, literal, looks_of, panels, styled, wrapped
 from metaeval.report.grid import value_of
-from metaeval.report.result import Column, Result, Row
+from metaeval.report.result import Column, Result, Row, Value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,6 +79,10 @@ def _bar(plot: Axes, row: Row, column: Column, place: int, colour: str) -> None:
             # The same light edge as under the whiskers, which keeps marks visible on a dark bar.
             plot.plot(end * column.scale, place, marker="|", color="white", markersize=8.5, markeredgewidth=3, zorder=4)
             plot.plot(end * column.scale, place, marker="|", color=INK, markersize=7, markeredgewidth=1.5, zorder=4.1)
+    _whisker(plot, value, column, place)
+
+
+def _whisker(plot: Axes, value: Value | SystemBar, column: Column, place: float) -> None:
     if value.low is not None and value.high is not None:
         ends = [value.low * column.scale, value.high * column.scale]
         plot.plot(ends, [place, place], color="white", linewidth=2.4, solid_capstyle="butt", zorder=3)
@@ -125,10 +129,7 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
             colour, hatch = looks[bar.judged]
             plot.barh(y, bar.value * column.scale, height=0.9 * height, color=colour, edgecolor="white", hatch=hatch)
             plot.barh(y, bar.value * column.scale, height=0.9 * height, fill=False, edgecolor=INK, linewidth=0.5)
-            if bar.low is not None and bar.high is not None:
-                ends = [bar.low * column.scale, bar.high * column.scale]
-                plot.plot(ends, [y, y], color="white", linewidth=2.4, solid_capstyle="butt", zorder=3)
-                plot.plot(ends, [y, y], color=INK, linewidth=1.0, solid_capstyle="butt", zorder=3.5)
+            _whisker(plot, bar, column, y)
         left = number % _PANELS == 0
         plot.set_yticks(range(len(systems)), [wrapped(name) for name in systems] if left else [""] * len(systems))
         plot.set_ylim(len(systems) - 0.5, -0.5)

@@ -94,10 +94,11 @@ def image(figure: Figure, kind: str) -> bytes:
     metadata = nameless.get(kind, {"Date": None, "Creator": None})
     file = io.BytesIO()
     with styled():
-        if figure.get_layout_engine() is not None:
-            # Each drawing would lay out anew from where the last one ended: it is done once.
-            figure.draw_without_rendering()
-            figure.set_layout_engine("none")
+        layout = figure.get_layout_engine()
+        if layout is not None:
+            # Each drawing would lay out anew from where the last one ended, and be drawn twice: it is done once.
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(file, format=kind, dpi=200, metadata=metadata, facecolor="white")
     drawn = file.getvalue()
     if kind != "svg":

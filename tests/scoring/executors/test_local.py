@@ -258,11 +258,11 @@ def test_a_driver_that_is_killed_takes_its_workers_along(folder):
             {"name": "ray", "devices": "0"},
             "'executor' in the settings: Ray places its actors on GPUs by itself",
         ),
-        ({"workers": "2:4"}, r"A range of workers is of a Ray cluster: ask for it with --executor ray\."),
+        ({"workers": "2:4"}, r"A range of workers is of a Ray cluster: set executor\.name to ray \(--executor ray\)\."),
         ({"name": "ray", "workers": "4:2"}, r"executor\.workers is 4:2: the first should be 1 or more, and not above"),
         (
             {"address": "auto"},
-            r"executor\.address is of a Ray cluster: ask for it with --executor ray\.",
+            r"executor\.address is of a Ray cluster: set executor\.name to ray \(--executor ray\)\.",
         ),
         ({"workers": 2000}, "Setting 'executor.workers' .* should be less than or equal to 1024"),
     ],

@@ -227,7 +227,7 @@ def _systems(meta: Meta, around: Provenance, level: Level) -> Sheet:
         f"means over {level.unit}; tau-b: Kendall's, of a measure's means with people's over the same {level.unit}; "
         f"{count(len(systems), 'system')} make {count(pairs, 'pair')}, and no p-value is made of so few",
     )
-    steps = in_steps(around.interval, "the order of systems")
+    steps = in_steps(around.interval)
     headings = ("mean of", *map(plain, systems), RANKS_DIGITS.label)
     blocks = [("", [(_PEOPLE, [*_means(found.people), Cell("")])]), ("measures", lines)]
     return around.lines(

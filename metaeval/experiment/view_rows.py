@@ -1,0 +1,146 @@
+"""The rows of a job as the explorer's columns: which are drawn, their texts once, and where their evidence stands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from metaeval.corpus.chunks import Chunking, chunk_document, document_sentences
+from metaeval.corpus.model import Citation, Evidence, SupportLevel
+from metaeval.corpus.pairs import Alignment, Pair, align_evidence, united, word_set
+from metaeval.corpus.units import UnitRow
+from metaeval.experiment.prepared_run import Job
+
+
+def drawn(rows: Sequence[UnitRow], most: int) -> list[UnitRow]:
+    """At most `most` rows, of whole statements, each level of support in its share; rows of a statement together.
+
+    A statement stands in the stratum of its best row. The order in a stratum is that of the ids' hashes.
+    """
+    of: dict[str, list[UnitRow]] = {}
+    for row in rows:
+        of.setdefault(row.statement_id, []).append(row)
+    if len(rows) <= most:
+        return [row for own in of.values() for row in own]
+    strata: dict[int, list[str]] = {}
+    for statement in sorted(of, key=lambda name: sha256(name.encode("utf-8", "surrogatepass")).digest()):
+        best = max((row.level for row in of[statement] if row.level is not None), default=-1)
+        strata.setdefault(best, []).append(statement)
+    kept: set[str] = set()
+    for statements in strata.values():
+        left = most * sum(len(of[name]) for name in statements) / len(rows)
+        for statement in statements:
+            left -= len(of[statement])
+            if left < 0 and kept:
+                break
+            kept.add(statement)
+    return [row for statement, own in of.items() if statement in kept for row in own]
+
+
+@dataclass
+class _Numbers:
+    """Values by number, each once."""
+
+    of: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, value: str) -> int:
+        return self.of.setdefault(value, len(self.of))
+
+
+class Page:
+    """The columns of a page, row by row; texts, statements, documents, groups and systems stand once."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._citations = {citation.id: citation for citation in job.corpus.citations}
+        self._texts, self._statements, self._documents = _Numbers(), _Numbers(), _Numbers()
+        self._groups, self._systems = _Numbers(), _Numbers()
+        self._rows: list[dict[str, Any]] = []
+        self._placed: dict[str, _Placed] = {}
+
+    def add(self, row: UnitRow, kept: Mapping[str, Any]) -> None:
+        """Add a row, with what the pair file keeps of it."""
+        pairs = [self._job.pairs[number] for number in row.members]
+        citation = self._citations.get(pairs[0].citation_id)
+        placed = self._placed_of(citation) if citation else None
+        self._rows.append(
+            {
+                "id": row.id,
+                "statement": self._statements(row.statement_id),
+                "document": self._documents(pairs[0].document_id),
+                "chunk": pairs[0].chunk,
+                "texts": [self._texts(pair.source) for pair in pairs],
+                "group": self._groups(row.group),
+                "system": self._systems(self._job.corpus.statements[row.statement_id].system),
+                "level": -1 if kept["level"] is None else int(kept["level"]),
+                "held": row.held,
+                "cited": int(row.cited),
+                "words": row.words,
+                "evidence": [placed.spans(pair) if placed else [] for pair in pairs],
+                "unplaced": placed.unplaced if placed else [],
+            }
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Everything, as columns."""
+        corpus = self._job.corpus
+        documents = [corpus.documents[name] for name in self._documents.of]
+        return {
+            "rows": {key: [row[key] for row in self._rows] for key in (self._rows[0] if self._rows else ())},
+            "levels": [level.label for level in sorted(SupportLevel)],
+            "texts": list(self._texts.of),
+            "statementIds": list(self._statements.of),
+            "statementTexts": [corpus.statements[name].text for name in self._statements.of],
+            "documents": [{"id": one.id, "title": one.title, "url": one.url} for one in documents],
+            "groups": list(self._groups.of),
+            "systems": list(self._systems.of),
+        }
+
+    def _placed_of(self, citation: Citation) -> _Placed:
+        if citation.id not in self._placed:
+            self._placed[citation.id] = _place_evidence(self._job, citation)
+        return self._placed[citation.id]
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A citation's evidence: by chunk what of it stands there, word for word; and what is found nowhere."""
+
+    pieces: Mapping[int, set[str]]
+    unplaced: list[str]
+
+    def spans(self, pair: Pair) -> list[int]:
+        """Where it stands in a pair's text: start and end in turn."""
+        found = [(pair.source.find(piece), len(piece)) for piece in self.pieces.get(pair.chunk, ())]
+        return [place for start, length in sorted(found) if start >= 0 for place in (start, start + length)]
+
+
+def _place_evidence(job: Job, citation: Citation) -> _Placed:
+    document = job.corpus.documents[citation.document_id]
+    sentences = document_sentences(document)
+    words = [word_set(sentence) for sentence in sentences] if any(one.texts for one in citation.evidence) else []
+
+    def placed(evidence: Evidence) -> Alignment:
+        return align_evidence(evidence, words, job.config.evidence.threshold)
+
+    whole = united(citation.evidence)
+    lost = [text for text in whole.texts if placed(Evidence(texts=(text,))).unmatched]
+    marked = placed(whole).sentences
+    if job.config.unit == "evidence":  # its one text is what was marked, with the sentences around it
+        return _Placed({0: {" ".join(sentences[number].split()) for number in marked}}, lost)
+    chunking = Chunking(sys.maxsize) if job.config.unit == "page" else job.config.chunk.chunking()
+    # Chunks are the document's words in order, so that a word's place tells its sentence.
+    of_word = [number for number, sentence in enumerate(sentences) for _ in sentence.split()]
+    pieces: dict[int, set[str]] = {}
+    first = 0
+    for chunk in chunk_document(document, chunking):
+        held = list(zip(of_word[first:], chunk.text.split(" "), strict=False))
+        first += len(held)
+        by_sentence = {number: [word for _, word in own] for number, own in groupby(held, key=itemgetter(0))}
+        pieces[chunk.index] = {" ".join(by_sentence[number]) for number in marked & by_sentence.keys()}
+    return _Placed(pieces, lost)
