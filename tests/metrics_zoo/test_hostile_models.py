@@ -1,10 +1,10 @@
 """Model folders of somebody else's: nothing in them is run, whatever it is called, and however often it asks."""
 
 import builtins
+import contextlib
 import json
 import pickle
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -205,17 +205,19 @@ def test_a_tokenizer_that_counts_words_of_windows_runs_no_code(tmp_path, monkeyp
     assert not (tmp_path / "pwned").exists()
 
 
-def test_the_same_code_runs_where_it_is_trusted(tmp_path, options):
+def test_the_same_code_runs_where_it_is_trusted(tmp_path, options, monkeypatch):
     """The traps are no blanks: with `trust_remote_code`, which somebody types, the folder's code is run."""
     folder = tmp_path / "model"
     shutil.copytree(options["nli"]["folder"], folder)
     (folder / "evil.py").write_text(CODE.format(marker=str(tmp_path / "pwned")))
     with_a_family_of_its_own(folder)
-    code = (
-        "from metaeval import registry; from pathlib import Path; kind = registry.find('metric', 'nli')\n"
-        f"made = kind(kind.Options(model='a/b', folder=Path({str(folder)!r}), trust_remote_code=True))\n"
-        "made.score(['The Oder is a river.'], ['The Oder is long.'])"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=False)
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    kind = registry.find("metric", "nli")
+    trusting = kind(kind.Options(model="a/b", folder=folder, trust_remote_code=True))
+    with contextlib.suppress(Exception):  # it is run, and makes no model
+        trusting.score(["The Oder is a river."], ["The Oder is long."])
+    for name in [name for name in sys.modules if name.startswith("transformers_modules")]:
+        del sys.modules[name]
 
     assert (tmp_path / "pwned").exists()

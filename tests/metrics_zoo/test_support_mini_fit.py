@@ -24,6 +24,10 @@ def test_a_refit_from_the_data_is_the_shipped_file():
     chunks = chunk_corpus(corpus, Chunking()).chunks.values()
     words, idf = fit.count_words([*(chunk.text for cut in chunks for chunk in cut), *fit.cited_texts(TEXTS)])
     content = fit.as_file(fit.fit(corpus, words, idf))
+    if fit.as_file(fit.shipped()) == FILE.read_bytes():
+        assert content == FILE.read_bytes()
+        return
+    # Where the compression is that of another library, the arrays are the same, and the file may not be.
     again, shipped = SupportModel(content), load_model()
     for cited in corpus.citations:
         page = corpus.documents[cited.document_id].text
@@ -34,8 +38,6 @@ def test_a_refit_from_the_data_is_the_shipped_file():
         assert one.some == pytest.approx(other.some, abs=1e-6)
         assert one.full_given_some == pytest.approx(other.full_given_some, abs=1e-6)
         assert one.uncovered() == other.uncovered()
-    # Where the compression is that of another library, the arrays are the same, and the file may not be.
-    assert fit.as_file(fit.shipped()) != FILE.read_bytes() or content == FILE.read_bytes()
 
 
 def test_a_head_is_scikit_learns_logistic_regression():
