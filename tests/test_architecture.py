@@ -1,6 +1,7 @@
 """The house rules: imports run downhill, files stay small, and nothing heavy is imported before it is needed."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -192,9 +193,15 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
+def parsed(path):
+    """All nodes of a file, which is read once for all rules."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imports_of(path):
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parsed(path):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -257,7 +264,7 @@ _MODULES = ("subprocess", "importlib", "runpy", "pty", "ctypes", "multiprocessin
 
 def loads(path):
     """The calls of a file that import or start something, by name; not those of a name written in the call."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parsed(path):
         if not isinstance(node, ast.Call) or (node.args and isinstance(node.args[0], ast.Constant)):
             continue
         called = ast.unparse(node.func)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
         raise UserError(
             f"dataset=mini is shipped and reads no data={paths['corpus']}; for a file of your own use dataset=jsonl."
         )
+    return _shipped()
+
+
+@cache
+def _shipped() -> Corpus:
     # A zipped install has no path to read from: as_file makes one for as long as it is needed.
     with resources.as_file(resources.files("metaeval.corpus.loaders") / "mini.jsonl") as path:
         return read_corpus(path)

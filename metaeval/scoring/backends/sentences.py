@@ -63,12 +63,13 @@ def _punkt_folder() -> Path | None:
     import nltk
 
     own = str(_own_folder())
-    if own not in nltk.data.path:
-        nltk.data.path.append(own)
     try:
-        return Path(str(nltk.data.find(_DATA)))
+        found = Path(str(nltk.data.find(_DATA, [*nltk.data.path, own])))
     except LookupError:
         return None
+    if found.is_relative_to(own) and own not in nltk.data.path:
+        nltk.data.path.append(own)  # where the tokenizer looks
+    return found
 
 
 def _own_folder() -> Path:
