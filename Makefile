@@ -70,8 +70,9 @@ meta: $(VENV)/.installed
 	@$(BIN)/metaeval cite meta $(answers) $(cited) $(chat) $(if $(pipelines),--pipelines '$(pipelines)') \
 	  $(if $(human),--human '$(human)') $(if $(scores),--scores '$(scores)')
 
-# As many processes as cores; workers=0 runs everything in one process.
-workers ?= logical
+# One process more than there are cores: a test that waits for another process leaves its core to the others.
+# workers=0 runs everything in one process.
+workers ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 # The commands that tests start read compiled source, whatever the user's own environment says.
 test: $(VENV)/.installed-dev
