@@ -130,6 +130,21 @@ def serve_with():
         yield serve
 
 
+@pytest.fixture(scope="session")
+def start(load_module):
+    """Start `metaeval ARGS...` in a process of its own; see tests/forks.py."""
+    modules = (
+        "metaeval.cli.app",
+        "metaeval.experiment.evaluation",
+        "scipy.special",
+        "pyarrow.parquet",
+        "openai",
+        "aiohttp",
+    )
+    with load_module(HERE / "forks.py").Forks(*modules) as forks:
+        yield forks.start
+
+
 @pytest.fixture(scope="module")
 def chromium():
     """The system's Chromium, headless. No longer than a module: while it runs, no other event loop can."""

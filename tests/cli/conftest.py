@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
 import shutil
 import signal
@@ -106,7 +105,7 @@ def contents() -> Callable[[Path], dict[str, bytes]]:
 
 
 @pytest.fixture
-def killed(cli, fake, tmp_path) -> Callable[..., Any]:
+def killed(cli, start, fake, tmp_path) -> Callable[..., Any]:
     """Kill `metaeval ARGS... -o a.jsonl` once so many replies came, and run it again; its server, which has closed."""
 
     def run(answer: Callable[..., Any], replies: int, *args: object) -> Any:
@@ -120,8 +119,7 @@ def killed(cli, fake, tmp_path) -> Callable[..., Any]:
 
         with fake.ChatServer(answer=answer, latency=latency) as server:
             asked = ("--model", "tiny", "--base-url", server.url, "-s", "concurrency=1", "-o", "a.jsonl", "-q")
-            command = [sys.executable, "-m", "metaeval", *map(str, args), *asked]
-            process = subprocess.Popen(command, cwd=tmp_path, env=os.environ.copy(), stderr=subprocess.PIPE)
+            process = start(*args, *asked, cwd=tmp_path, stderr=subprocess.PIPE)
             assert enough.wait(120)
             process.send_signal(signal.SIGKILL)
             process.communicate(timeout=60)

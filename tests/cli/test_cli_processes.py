@@ -1,10 +1,8 @@
 """What only a process of its own can show: Ctrl-C, a full disk, a reader that leaves."""
 
 import os
-import resource
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -27,29 +25,16 @@ class Slow(Metric):
 """
 
 
-def hear_interrupts():
-    # A test run that a shell put into the background ignores Ctrl-C, and its children would inherit that.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.fixture
-def metaeval(tmp_path):
-    """Start `metaeval ARGS...` in the folder of the test."""
+def metaeval(start, tmp_path):
+    """Start `metaeval ARGS...` in the folder of the test; it hears Ctrl-C, which a shell's background jobs ignore."""
 
-    def start(*args, **more):
-        command = [sys.executable, "-m", "metaeval", *map(str, args)]
+    def started(*args, hears=(signal.SIGINT,), **more):
+        streams = {"text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         environment = {**os.environ, "COLUMNS": "100"}
-        return subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env=environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            **{"preexec_fn": hear_interrupts, **more},
-        )
+        return start(*args, cwd=tmp_path, env=environment, hears=hears, **streams, **more)
 
-    return start
+    return started
 
 
 def test_an_interrupted_run_says_so_and_goes_on_where_it_was(metaeval, small, tmp_path):
@@ -90,10 +75,7 @@ def test_a_full_disk_leaves_the_old_results(cli, metaeval, small, tmp_path):
     limit = 1000
     assert len(old["classification.json"]) > 2 * limit
 
-    def fill() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    ended = metaeval(*evaluate, "--set", "interval.seed=5", preexec_fn=fill)
+    ended = metaeval(*evaluate, "--set", "interval.seed=5", file_size=limit)
     _, err = ended.communicate(timeout=30)
 
     assert ended.returncode == 2
@@ -117,7 +99,7 @@ def test_a_full_disk_leaves_no_half_of_a_parquet_file(cli, metaeval, tmp_path, c
     # Room for the store's own files (its shared memory is 32 KiB), not for what is written from the mini corpus.
     limit = 33_000
 
-    ended = metaeval(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    ended = metaeval(*command, file_size=limit)
     _, err = ended.communicate(timeout=60)
 
     assert ended.returncode == 2
@@ -128,7 +110,7 @@ def test_a_full_disk_leaves_no_half_of_a_parquet_file(cli, metaeval, tmp_path, c
 
 
 def test_a_full_disk_under_the_store_says_that_what_it_holds_is_kept(metaeval):
-    ended = metaeval(*SCORE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000)))
+    ended = metaeval(*SCORE, file_size=40_000)
     _, err = ended.communicate(timeout=60)
 
     assert ended.returncode == 2
@@ -168,10 +150,8 @@ def test_a_run_that_is_asked_to_end_says_so(metaeval, small, tmp_path, number):
     (tmp_path / "wait").touch()
     log = tmp_path / "log.txt"
 
-    def heard():
-        signal.signal(number, signal.SIG_DFL)  # also where these tests themselves run under nohup
-
-    run = metaeval("run", "-m", "slow_metric:Slow", "-p", "correlation", *small, "-q", preexec_fn=heard)
+    # Also where these tests themselves run under nohup.
+    run = metaeval("run", "-m", "slow_metric:Slow", "-p", "correlation", *small, "-q", hears=(number,))
     deadline = time.monotonic() + 60
     while not (log.exists() and len(log.read_text().splitlines()) > 8) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -182,10 +162,7 @@ def test_a_run_that_is_asked_to_end_says_so(metaeval, small, tmp_path, number):
 
 
 def test_a_hang_up_that_is_ignored_stays_ignored(metaeval, small):
-    def nohup():
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-    run = metaeval("run", "-m", "overlap", "-p", "correlation", *small, "-q", preexec_fn=nohup)
+    run = metaeval("run", "-m", "overlap", "-p", "correlation", *small, "-q", ignores=(signal.SIGHUP,))
     while run.poll() is None:
         run.send_signal(signal.SIGHUP)
         time.sleep(0.05)

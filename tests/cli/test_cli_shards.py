@@ -133,25 +133,11 @@ def test_an_interrupted_task_keeps_its_blocks_and_goes_on(cli, corpus, score, pl
     assert stored("merged.sqlite") == plain("toys:Company")
 
 
-def asked_to_end(corpus, pause, more):
+def asked_to_end(start, corpus, pause, more):
     """Start a task of one shard, send it SIGTERM in a block, and wait: its exit code, words, and blocks begun then."""
     options = json.dumps({"toys:Company": {"pause": pause}})
-    command = [
-        sys.executable,
-        "-m",
-        "metaeval",
-        "score",
-        "-m",
-        "toys:Company",
-        *corpus,
-        "--shard",
-        "0/1",
-        "-o",
-        "shards",
-    ]
-    task = subprocess.Popen(
-        [*command, "-q", "-s", f"metric_options={options}", *more], stderr=subprocess.PIPE, text=True
-    )
+    command = ("score", "-m", "toys:Company", *corpus, "--shard", "0/1", "-o", "shards", "-q")
+    task = start(*command, "-s", f"metric_options={options}", *more, stderr=subprocess.PIPE, text=True)
     while not Path("log").exists() or len(Path("log").read_text().splitlines()) < 3:
         assert task.poll() is None
         time.sleep(0.01)
@@ -163,8 +149,8 @@ def asked_to_end(corpus, pause, more):
 
 
 @pytest.mark.parametrize("more", [(), pytest.param(("-s", "executor.workers=2"), marks=pytest.mark.slow)])
-def test_a_task_that_is_asked_to_end_finishes_what_it_has_in_hand(more, cli, corpus, score, plain, stored):
-    code, err, begun = asked_to_end(corpus, 0.4, more=more)
+def test_a_task_that_is_asked_to_end_finishes_what_it_has_in_hand(more, start, cli, corpus, score, plain, stored):
+    code, err, begun = asked_to_end(start, corpus, 0.4, more=more)
     assert (code, err) == (
         75,
         "metaeval: ended as asked. Finished blocks are written; the same command goes on from there.\n",

@@ -44,7 +44,7 @@ def command(ten_documents, tmp_path):
         parts += ["-d", "jsonl", "--data", str(ten_documents)]
         for setting in [*given, "interval.resamples=0", "controls=false"]:
             parts += ["--set", setting]
-        return [sys.executable, "-m", "metaeval", *parts]
+        return parts
 
     return words
 
@@ -105,10 +105,10 @@ def test_a_failed_pair_is_counted_and_asked_for_by_the_next_run(run, fake, tmp_p
         assert server.attempts.total() - attempts == first.unscored > 0
 
 
-def test_a_killed_run_asks_only_for_what_is_missing(command, fake, stored, tmp_path):
+def test_a_killed_run_asks_only_for_what_is_missing(start, command, fake, stored, tmp_path):
     replies = tmp_path / "cache" / "replies.sqlite"
     with fake.ChatServer(latency=0.02) as server:
-        process = subprocess.Popen(command(server.url, concurrency=8), stderr=subprocess.PIPE)
+        process = start(*command(server.url, concurrency=8), stderr=subprocess.PIPE)
         while stored(replies) < 100 and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
@@ -118,30 +118,28 @@ def test_a_killed_run_asks_only_for_what_is_missing(command, fake, stored, tmp_p
         assert kept >= 100
         # A kill can lose no more than what was in flight.
         assert server.completed.total() - kept <= 8
-        ended = subprocess.run(command(server.url, concurrency=64), capture_output=True, text=True)
-        assert ended.returncode == 0, ended.stderr
+        ended = start(
+            *command(server.url, concurrency=64), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        _, said = ended.communicate()
+        assert ended.returncode == 0, said
         assert server.attempts.total() - attempts == PAIRS - kept
         assert stored(replies) == PAIRS
 
 
-def hear_interrupts():
-    # A test run that a shell put into the background ignores Ctrl-C, and its children would inherit that.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(command, fake, stored, tmp_path):
+def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(start, command, fake, stored, tmp_path):
     replies = tmp_path / "cache" / "replies.sqlite"
     with fake.ChatServer(latency=0.3) as server:
-        process = subprocess.Popen(
-            command(server.url, concurrency=8), stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
-        )
+        # A test run that a shell put into the background ignores Ctrl-C.
+        hears = (signal.SIGINT,)
+        process = start(*command(server.url, concurrency=8), stderr=subprocess.PIPE, text=True, hears=hears)
         while stored(replies) < 16 and process.poll() is None:
             time.sleep(0.02)
-        start = time.monotonic()
+        sent = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=120)
         assert process.returncode == 130
-        assert time.monotonic() - start < 60
+        assert time.monotonic() - sent < 60
         assert "Traceback" not in said
         assert stored(replies) == server.completed.total() == server.attempts.total() < 100
 
@@ -160,7 +158,7 @@ def test_what_cannot_work_is_one_sentence_and_code_2(
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
     with fake.ChatServer(**server_options) as server:
-        monkeypatch.setattr(sys, "argv", command(server.url, **options)[2:])
+        monkeypatch.setattr(sys, "argv", ["metaeval", *command(server.url, **options)])
         with pytest.raises(SystemExit) as end:
             main()
     ended = capsys.readouterr()
