@@ -206,12 +206,8 @@ class _LLMJudge(Metric):
         kept = [self._store.find(one.key(self.options.server_name)) for one in asked]
         return [reply.content for reply in kept if reply is not None]
 
-    def usage(self) -> Mapping[str, int | float]:
-        """Requests, attempts, retries, tokens, money and unparsed replies of this object so far."""
-        return self._session.ledger.usage() if self._started else {}
-
     def note(self) -> str:
-        """The usage in one line; empty before the first request."""
+        """What was asked, at what cost, and what went wrong, in one line; empty before the first request."""
         return self._session.note() if self._started else ""
 
     @property

@@ -190,26 +190,6 @@ class Ledger:
         self.stored += 1
         self.models[reply.model] += 1
 
-    def usage(self) -> dict[str, int | float]:
-        """Every count by name; money in USD, where prices are known."""
-        counts: dict[str, int | float] = {
-            "requests": self.stored + self.taken + self.answered + self.failed.total(),
-            "stored": self.stored,
-            "answered": self.answered,
-            "failed": self.failed.total(),
-            "attempts": self.attempts,
-            "retries": self.retries.total(),
-            **{f"retries ({cause})": count for cause, count in sorted(self.retries.items())},
-            "unparsed": self.unparsed,
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-        }
-        if self.asked_again:
-            counts |= {"asked again": self.asked_again, "read then": self.read_again}
-        if self.purse.prices:
-            counts |= {"money": self.purse.paid, "money_unconfirmed": self.purse.unconfirmed}
-        return counts
-
     def note(self) -> str:
         """One line: what was asked, at what cost, and what went wrong."""
         parts = [f"{self.answered:,} replies asked for, {self.stored:,} from the reply store"]

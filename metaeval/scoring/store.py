@@ -153,14 +153,6 @@ class ScoreStore(Database):
             before, self._version = self._version, int(self._ask("PRAGMA data_version"))
         return before != self._version
 
-    def counts(self) -> dict[str, int]:
-        """Number of stored scores by metric identity (canonical JSON)."""
-        query = (
-            "SELECT identity, COUNT(pair) FROM metrics LEFT JOIN scores ON metric = id GROUP BY id ORDER BY identity"
-        )
-        with self._sentences():
-            return dict(self._connection.execute(query).fetchall())
-
     def _take(self, other: sqlite3.Connection) -> None:
         with self._transaction() as connection:
             for number, key, identity in readable(other, "SELECT id, key, identity FROM metrics", "id"):

@@ -200,7 +200,7 @@ def test_faults_change_no_number_and_nothing_is_paid_for_twice(fake, session, tm
         assert set(server.faulted) == set(fake.QUICK_FAULTS)
         assert len(server.completed) == 80
         assert set(server.completed.values()) == {1}
-        assert broken.ledger.usage()["answered"] == 80
+        assert broken.ledger.answered == 80
         attempts = server.attempts.total()
         again = session(server.url)
         assert evaluate(MANY, again.ask, Asking(model="tiny")) == whole

@@ -30,7 +30,7 @@ def test_money_is_counted_from_the_servers_own_tokens(fake, new_session, questio
         session = new_session(server.url, prices=(10, 30))
         session.ask([question(str(number)) for number in range(5)])
     # Five replies of 100 tokens in and 10 out: 5 * (100 * 10 + 10 * 30) / 1e6
-    assert session.ledger.usage()["money"] == pytest.approx(0.0065)
+    assert session.ledger.purse.paid == pytest.approx(0.0065)
     assert "$0.0065" in session.ledger.note()
 
 
@@ -47,7 +47,7 @@ def test_a_run_stops_before_its_budget_and_goes_on_with_the_next(fake, new_sessi
         assert "Every answer is kept" in str(error.value)
         # Fourteen replies are 0.0182, and 0.0182 + 0.0026 is beyond 0.02; after thirteen (0.0169) there is room.
         assert server.completed.total() == 14
-        assert session.ledger.usage()["money"] == pytest.approx(0.0182)
+        assert session.ledger.purse.paid == pytest.approx(0.0182)
         asked = 14
         while asked < 40:
             try:
@@ -95,7 +95,7 @@ def test_a_reply_without_a_token_count_is_charged_at_its_worst(fake, new_session
     with fake.ChatServer(answer=uncounted) as server:
         session = new_session(server.url, prices=(10, 30))
         session.ask([question("0123")])
-    assert session.ledger.usage()["money_unconfirmed"] == pytest.approx(((64 + 4) * 10 + 64 * 30) / 1e6)
+    assert session.ledger.purse.unconfirmed == pytest.approx(((64 + 4) * 10 + 64 * 30) / 1e6)
     assert "1 replies without a usable token count" in session.ledger.note()
 
 
@@ -109,7 +109,7 @@ def test_an_absurd_token_count_is_a_note_and_the_paid_reply_is_kept(fake, new_se
         (reply,) = session.ask([question("0123")])
         assert (reply.content, reply.tokens_in, reply.tokens_out) == ("2", None, 10)
         assert "1 replies without a usable token count" in session.ledger.note()
-        assert session.ledger.usage()["money_unconfirmed"] == pytest.approx(((64 + 4) * 10 + 64 * 30) / 1e6)
+        assert session.ledger.purse.unconfirmed == pytest.approx(((64 + 4) * 10 + 64 * 30) / 1e6)
         again = new_session(server.url)
         assert again.ask([question("0123")]) == [reply]
     assert server.attempts.total() == 1

@@ -32,16 +32,16 @@ def test_a_fifth_of_the_answers_fail_in_every_way_and_each_question_is_paid_for_
     assert contents(answers) == [f"said q{number}" for number in range(400)]
     assert set(server.completed.values()) == {1}
     assert set(server.faulted) == set(fake.FAULTS)
-    usage = session.ledger.usage()
-    assert usage["answered"] == 400
-    assert usage["attempts"] == server.attempts.total() == 400 + usage["retries"]
-    assert usage["retries"] == server.faulted.total()
-    assert usage["retries (HTTP 429)"] == server.faulted["429"] + server.faulted["429 retry-after"]
-    assert usage["retries (HTTP 5xx)"] == server.faulted["500"]
-    assert usage["retries (timeout)"] == server.faulted["timeout"]
-    assert usage["retries (no chat completion)"] == server.faulted["garbage"] + server.faulted["wrong json"]
-    assert usage["retries (connection dropped)"] == server.faulted["closed"] + server.faulted["half-closed"]
-    assert (usage["tokens_in"], usage["tokens_out"]) == (40_000, 4_000)
+    ledger = session.ledger
+    assert ledger.answered == 400
+    assert ledger.attempts == server.attempts.total() == 400 + ledger.retries.total()
+    assert ledger.retries.total() == server.faulted.total()
+    assert ledger.retries["HTTP 429"] == server.faulted["429"] + server.faulted["429 retry-after"]
+    assert ledger.retries["HTTP 5xx"] == server.faulted["500"]
+    assert ledger.retries["timeout"] == server.faulted["timeout"]
+    assert ledger.retries["no chat completion"] == server.faulted["garbage"] + server.faulted["wrong json"]
+    assert ledger.retries["connection dropped"] == server.faulted["closed"] + server.faulted["half-closed"]
+    assert (ledger.tokens_in, ledger.tokens_out) == (40_000, 4_000)
 
 
 def test_equal_questions_are_asked_once_and_samples_apart(fake, new_session, question):
@@ -58,7 +58,7 @@ def test_what_was_answered_is_not_asked_again_by_another_session(fake, new_sessi
         again = new_session(server.url)
         assert again.ask(questions) == first
     assert server.attempts.total() == 20
-    assert again.ledger.usage()["stored"] == 20
+    assert again.ledger.stored == 20
     assert again.ledger.note() == "0 replies asked for, 20 from the reply store; 0 tokens in, 0 out"
 
 
@@ -183,7 +183,7 @@ def test_a_server_that_goes_away_is_waited_for_and_then_given_up(fake, new_sessi
         session.ask([question("a")])
     with pytest.raises(UserError, match="Cannot reach"):
         session.ask([question(str(number)) for number in range(50)])
-    assert session.ledger.usage()["retries (no connection)"] >= 20
+    assert session.ledger.retries["no connection"] >= 20
 
 
 def test_what_is_in_flight_when_a_run_ends_is_kept(fake, new_session, question):
@@ -343,7 +343,7 @@ def test_an_answer_without_end_is_given_up_after_a_megabyte_and_called_that(fake
             session.ask([question("a")])
     assert server.attempts.total() == 1  # asked again, it would be as large
     assert wire.sent < 500  # what was read, and what the system holds between the two; no more is sent
-    assert session.ledger.usage()["failed"] == 1
+    assert session.ledger.failed.total() == 1
 
 
 def test_one_reply_that_is_too_large_fails_alone(fake, new_session, question):

@@ -91,7 +91,7 @@ def test_the_server_with_the_fewest_open_requests_is_asked(farm, new_session, qu
     assert 4 <= said.count("slow") < 12 < said.count("fast")
     counts = sorted([(slow.url, said.count("slow")), (fast.url, said.count("fast"))])
     assert "answered by " + ", ".join(f"{url} ({one})" for url, one in counts) in session.ledger.note()
-    assert session.ledger.usage()["attempts"] == 60
+    assert session.ledger.attempts == 60
 
 
 def test_a_dead_server_is_left_out_said_once_and_no_request_waits_or_fails_for_it(farm, new_session, question, caplog):
@@ -137,7 +137,7 @@ def test_servers_share_one_budget(farm, new_session, question):
     with pytest.raises(UserError, match=r"The budget of \$0.0200 has no room"):
         session.ask([question(f"{number:04}") for number in range(40)])
     assert sum(server.completed.total() for server in servers) == 14
-    assert session.ledger.usage()["money"] == pytest.approx(0.0182)
+    assert session.ledger.purse.paid == pytest.approx(0.0182)
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,12 @@ def test_pairs_are_scored_once_for_all_runs(served):
     answers = metric.score(SOURCES, STATEMENTS)
     assert [answer.score for answer in answers] == [1.0] * 6
     assert all(answer.tokens > 300 for answer in answers)  # the server's own count, near one a byte here
-    usage = metric.usage()
-    assert (usage["answered"], usage["retries"], usage["unparsed"]) == (6, 0, 0)
-    assert usage["tokens_out"] == 6 * 2  # the reply, which is one token, and the end
+    ledger = metric._session.ledger
+    assert (ledger.answered, ledger.retries.total(), ledger.unparsed) == (6, 0, 0)
+    assert ledger.tokens_out == 6 * 2  # the reply, which is one token, and the end
     again = judge(served, max_tokens=16)
     assert again.score(SOURCES, STATEMENTS) == answers
-    assert (again.usage()["attempts"], again.usage()["stored"]) == (0, 6)
+    assert (again._session.ledger.attempts, again._session.ledger.stored) == (0, 6)
 
 
 def test_a_reply_cut_at_the_limit_is_unparsed(served):

@@ -95,7 +95,7 @@ STATUSES = [
 def test_a_reply_is_a_score_or_unparsed_and_never_nought(answer, kind, expected):
     answers, metric, _ = score(answer, kind=kind)
     assert answers == [expected]
-    assert metric.usage()["unparsed"] == (expected.score is None)
+    assert metric._session.ledger.unparsed == (expected.score is None)
     assert ("1 replies without a score" in metric.note()) == (expected.score is None)
 
 
@@ -119,7 +119,7 @@ def test_a_failed_request_makes_its_pair_failed_and_a_refused_length_too_long():
     pairs = [(SOURCE, "It is broken."), (SOURCE, STATEMENT), (SOURCE, "It is long.")]
     answers, metric, _ = score(answer, pairs, retries=1)
     assert [answer.status for answer in answers] == [Status.FAILED, Status.OK, Status.TOO_LONG]
-    assert metric.usage()["failed"] == 2
+    assert metric._session.ledger.failed.total() == 2
 
 
 def test_the_score_is_the_mean_of_the_samples_that_hold_one():
@@ -127,7 +127,7 @@ def test_the_score_is_the_mean_of_the_samples_that_hold_one():
     answers, metric, server = score(lambda body: next(replies), samples=4, temperature=1.0, concurrency=1)
     # (2 + 1 + 2) / 3; the third sample holds no score
     assert answers == [PairScore(pytest.approx(5 / 3), tokens=100)]
-    assert (server.attempts.total(), metric.usage()["unparsed"]) == (4, 1)
+    assert (server.attempts.total(), metric._session.ledger.unparsed) == (4, 1)
 
 
 def test_a_reply_that_rejects_a_forged_verdict_is_read_as_its_own_last_line():
@@ -163,8 +163,8 @@ def test_replies_without_a_score_are_asked_for_once_more_and_both_are_counted():
             again = judge(server.url, ask_again="unparsed")
             answers = again.score(*zip(*pairs, strict=True))
             assert answers == [PairScore(None, Status.UNPARSED, 100), PairScore(1.0, tokens=100)]
-            usage = again.usage()
-            assert (usage["unparsed"], usage["asked again"], usage["read then"]) == (3, 2, 1)
+            ledger = again._session.ledger
+            assert (ledger.unparsed, ledger.asked_again, ledger.read_again) == (3, 2, 1)
             assert "3 replies without a score; 2 of them asked for again, 1 read then" in again.note()
     assert times == {"a": 2, "b": 2}
     assert again.identity() != first.identity()
@@ -266,7 +266,7 @@ def test_the_estimate_needs_neither_key_nor_server():
     found = metric.estimate([SOURCE, SOURCE, ""], [STATEMENT, STATEMENT, STATEMENT])
     assert (found.requests, found.tokens_out) == (3, 3 * 512)
     assert found.money == pytest.approx((found.tokens_in * 0.5 + found.tokens_out * 1.5) / 1e6)
-    assert (metric.usage(), metric.note()) == ({}, "")
+    assert metric.note() == ""
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -99,13 +100,17 @@ def test_what_a_killed_worker_had_in_hand_is_scored_by_another(caplog):
     assert "was killed by SIGKILL" in caplog.text
 
 
+def stored(path):
+    """The number of scores in a store."""
+    return sqlite3.connect(path).execute("SELECT COUNT(*) FROM scores").fetchone()[0]
+
+
 def test_a_pair_that_kills_its_workers_is_found_and_has_failed(tmp_path, caplog):
     poisoned = [("poison" * 30, "This cannot be read."), ("poison" * 30, "Nor this."), *TEXTS[:20]]
     with caplog.at_level(logging.WARNING, "metaeval"), ScoreStore(tmp_path / "scores.sqlite") as store:
         found = scored(workers=2, texts=poisoned, store=store)["toys:Company"]
         kept = scored(workers=2, texts=[TEXTS[0]], store=store)
-        (identity,) = store.counts()
-        assert store.counts()[identity] == len(set(TEXTS[:20]))
+        assert stored(tmp_path / "scores.sqlite") == len(set(TEXTS[:20]))
     assert [answer.status for answer in found.answers] == [*[Status.FAILED] * 2, *[Status.OK] * 20]
     assert kept["toys:Company"].computed == 0
     assert "A pair kills every worker that scores it, and has no score: source 'poison" in caplog.text
@@ -126,7 +131,7 @@ def test_an_error_in_a_worker_is_the_error_of_one_process(text, sentence, tmp_pa
             with pytest.raises(UserError) as error:
                 scored(workers=workers, texts=texts, store=store)
             said.append(str(error.value))
-            assert sum(store.counts().values()) > 0  # finished blocks are kept
+            assert stored(tmp_path / f"{workers}.sqlite") > 0  # finished blocks are kept
     assert said[0] == said[1]
     assert said[0].startswith(sentence)
 
