@@ -10,8 +10,9 @@ import csv
 import datetime
 import io
 import json
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,9 @@ TEXT_ROLES: Mapping[str, Sequence[str]] = {
     "statement": ("statement", "claim", "sentence", "hypothesis", "assertion", "fact"),
 }
 """What the columns of a pair's texts are for, with their usual names."""
+
+_NO_NUMBER = frozenset("nan na n/a #n/a null none nil".split())
+"""What programs write where they have no number."""
 
 _WORDS = re.compile(r"[\W_]+")
 _GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
@@ -102,6 +106,27 @@ class Table:
         """Whether a column holds numbers and blanks alone, and at least one number."""
         cells = [number_of(cell) for row in self.rows if (cell := row.cells.get(heading)) is not None]
         return bool(cells) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
+
+    def odd_cell(self, heading: str, is_usual: Callable[[Any], bool]) -> Row | None:
+        """The first row whose cell is not what most cells of the column are; None where all are, or most are not."""
+        filled = [row for row in self.rows if row.cells.get(heading) is not None]
+        odd = [row for row in filled if not is_usual(row.cells[heading])]
+        return odd[0] if odd and 2 * len(odd) < len(filled) else None
+
+    def check_numbers(self, heading: str) -> None:
+        """Raise `UserError` for a column of numbers where some cells say that there is none, as NaN, NA or None do.
+
+        One of them would turn the whole column into text, and none is a level's word, too. Of any other column nothing
+        is said.
+        """
+        filled = [(row, number_of(cell)) for row in self.rows if (cell := row.cells.get(heading)) is not None]
+        odd = [(row, cell) for row, cell in filled if not is_finite(cell)]
+        endless = any(isinstance(cell, float) for _, cell in odd)
+        absent = all(isinstance(cell, float) or str(cell).strip().casefold() in _NO_NUMBER for _, cell in odd)
+        if odd and absent and (endless or len(odd) < len(filled)):
+            row = odd[0][0]
+            said = shown(str(row.cells[heading]), 40)
+            raise row.wrong(heading, f"is {said}, in a column of numbers: leave a cell without a number blank")
 
     def find(
         self, roles: Mapping[str, Sequence[str]], given: Mapping[str, str] | None, needed: Iterable[str] = ()
@@ -160,6 +185,12 @@ def number_of(cell: Any) -> Any:
         return float(cell) if isinstance(cell, str) else cell
     except ValueError:
         return cell
+
+
+def is_finite(cell: Any) -> bool:
+    """Whether a cell is a finite number, or a text of one."""
+    number = number_of(cell)
+    return isinstance(number, int | float) and math.isfinite(number)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -232,7 +232,10 @@ class Ratings:
                     f"{where}: rating {row.id!r} of group {row.group!r} needs an id and a group, not empty."
                 )
             if row.id in seen:
-                raise UserError(f"{where}: rating id {row.id!r} is used twice; ids must be unique.")
+                raise UserError(
+                    f"{where}: rating id {row.id!r} is used twice; ids must be unique, unless a column "
+                    "annotator says whose each row is."
+                )
             seen.add(row.id)
             if not isfinite(row.gold):
                 raise UserError(f"{where}: rating {row.id!r} has gold {row.gold}; it must be a finite number.")

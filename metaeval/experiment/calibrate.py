@@ -84,9 +84,12 @@ def calibrate(
         raise unknown("objective", objective, get_args(Objective))
     if folds < 2:
         raise UserError(f"folds is {folds}; allowed: 2 or more, up to the number of groups.")
-    metrics = {name: load_judge(name, config) for name in dict.fromkeys(config.metrics)}
     if find_dataset(config.dataset, config)[0].kind == "ratings":
-        raise UserError(f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings.")
+        raise UserError(
+            f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings: take a data set with "
+            "levels ('metaeval data list')."
+        )
+    metrics = {name: load_judge(name, config) for name in dict.fromkeys(config.metrics)}
     panel = load_panel(config.model_copy(update={"protocols": ("decision",)}), True, 1, progress)
     frame = decision_frame(panel)
     how, level = cast(Objective, objective), _LEVELS[target]

@@ -68,7 +68,10 @@ def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
     """
     ((protocol, options),) = find_protocols(panel.config)
     if isinstance(panel.source, RatedSet):
-        raise UserError(f"Decisions are between full, partial and none, and {panel.source.name} holds ratings.")
+        raise UserError(
+            f"Decisions are between full, partial and none, and {panel.source.name} holds ratings: take a data set "
+            "with levels ('metaeval data list'), or type 'metaeval evaluate -p verdicts' for verdicts as they stand."
+        )
     frame = frame_of(panel, protocol)
     present = levels_of(frame)
     if present.size < 2:

@@ -28,9 +28,9 @@ from math import inf
 from pathlib import Path
 from typing import IO, Any
 
-from metaeval.errors import UserError
+from metaeval.errors import UserError, shown
 from metaeval.files import atomic_write, write_text
-from metaeval.own_tables import SCORE_ROLES, TABLES, Table, name_column, number_of, read_table, table_of
+from metaeval.own_tables import SCORE_ROLES, TABLES, Table, is_finite, name_column, number_of, read_table, table_of
 from metaeval.reading import json_objects, parquet_library, parquet_rows, read_object
 from metaeval.scoring.contract import PairScore, Status
 
@@ -164,10 +164,15 @@ def scores_of(
         yield ScoreFile(path, _answers(_fields(table, found)), manifest or {}, "" if usual else found["score"])
         return
     taken = {*found.values(), *(one for one in table.headings if one.casefold() in NO_SCORES)}
-    metrics = [one for one in table.headings if one not in taken and table.is_numbers(one)]
+    rest = [one for one in table.headings if one not in taken]
+    for one in rest:
+        table.check_numbers(one)
+    odd = [f"{shown(one)}: {row.where} holds text" for one in rest if (row := table.odd_cell(one, is_finite))]
+    metrics = [one for one in rest if table.is_numbers(one)]
     if not metrics:
         raise _lacking(path, "score", table)
-    say("%s: each column of numbers is read as a metric's scores: %s.", path, ", ".join(map(repr, metrics)))
+    but = f" (not {'; '.join(odd)})" if odd else ""
+    say("%s: each column of numbers is read as a metric's scores: %s%s.", path, ", ".join(map(repr, metrics)), but)
     for metric in metrics:
         fields = _fields(table, {"pair_id": found["pair_id"], "score": metric})
         yield ScoreFile(path, _answers(fields), manifest or {}, metric)

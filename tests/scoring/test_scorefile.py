@@ -339,6 +339,15 @@ class TestSpreadsheets:
         }
         assert "each column of numbers is read as a metric's scores: 'overlap', 'rouge'." in caplog.text
 
+    def test_a_column_with_a_text_among_its_numbers_is_not_left_out_without_a_word(self, tmp_path, caplog):
+        path = tmp_path / "made.csv"
+        path.write_text("pair_id,ours,theirs\na,1,1\nb,2,ERROR\nc,3,3\n")
+        assert [file.metric for file in read_scores(path)] == ["ours"]
+        assert f"'ours' (not \"theirs\": {path} line 3 holds text)." in caplog.text
+        path.write_text("pair_id,ours,theirs\na,1,1\nb,2,NA\n")
+        with pytest.raises(UserError, match='line 3, column "theirs" is "NA", in a column of numbers: leave'):
+            read_scores(path)
+
     @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])
     def test_a_column_that_is_named_is_taken(self, tmp_path, suffix):
         (file,) = read_scores(self.table(tmp_path / f"made{suffix}"), {"score": "rouge", "pair_id": "ID"})

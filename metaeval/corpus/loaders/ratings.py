@@ -1,4 +1,4 @@
-"""A rated set of the user's own: a table (CSV, TSV, XLSX, Parquet), or one JSON object per line::
+"""A rated set of the user's own: a table (CSV, TSV, XLSX, Parquet, JSON lines), or one JSON object per line::
 
     {"id": "r1", "group": "article-1", "gold": 0.5, "system": "bart", "scores": {"mine": 0.73, "theirs": null}}
 
@@ -13,7 +13,7 @@
 :scores: optional: a metric's name to its score, higher is more faithful, or null where it has none. A verdict may be a
     word: ``full``, ``partial``, ``none``, ``yes`` or ``no``.
 
-Other fields are errors.
+Other fields are errors, unless the objects hold texts and numbers alone: then the file is a table.
 
 A table has the same under headings. Several dimensions stand in columns ``gold:NAME``, votes in columns that begin with
 ``vote`` or ``annotator``, or in rows of one id with a column ``annotator`` whose gold is that annotator's vote. Of the
@@ -38,7 +38,7 @@ from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import Row, finite, finite_or_none, read_rows
 from metaeval.corpus.model import Rating, Ratings, SupportLevel
 from metaeval.errors import UserError, shown, unknown
-from metaeval.own_tables import RATING_ROLES, Table, name_column, read_table
+from metaeval.own_tables import RATING_ROLES, Table, name_column, read_table, table_of
 from metaeval.own_tables import Row as TableRow
 
 _log = logging.getLogger("metaeval")
@@ -70,10 +70,14 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
     """
     if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet"):
         return replace(ratings_of(read_table(path), options), name=path.stem)
+    rows = list(read_rows(path, "write one object with id, group and gold per line"))
+    if _is_table(rows):
+        table = table_of(str(path), [row.fields for row in rows], [row.where for row in rows])
+        return replace(ratings_of(table, options), name=path.stem)
     chosen = {name: text for name, text in options.items() if text}
     if wrong := next((name for name in chosen if name != "gold"), ""):
         raise UserError(f"Option {wrong} names columns of a table, and {path} is none: leave it out.")
-    found = _ratings(str(path), list(_from_lines(path)), chosen.get("gold", ""))
+    found = _ratings(str(path), list(_from_lines(rows)), chosen.get("gold", ""))
     return replace(found, name=path.stem)
 
 
@@ -119,10 +123,16 @@ def _ratings(name: str, given: Sequence[_Given], dimension: str) -> Ratings:
     return Ratings(name, tuple(rows), scores, dropped, levels=any(one.words for one in given))
 
 
-def _from_lines(path: Path) -> Iterator[_Given]:
-    rows = list(read_rows(path, "write one object with id, group and gold per line"))
+def _is_table(rows: Sequence[Row]) -> bool:
+    """Whether lines hold cells alone, and some under another heading than those of the format."""
+    cells = not any(isinstance(value, dict | list) for row in rows for value in row.fields.values())
+    return cells and any(name not in FIELDS for row in rows for name in row.fields)
+
+
+def _from_lines(rows: Sequence[Row]) -> Iterator[_Given]:
     said_scores = [one.items() for row in rows if isinstance(one := row.fields.get("scores"), dict)]
     graded = {metric for scores in said_scores for metric, value in scores if _is_graded(value)}
+    numeric = {metric for scores in said_scores for metric, value in scores if isinstance(value, int | float)}
     for row in rows:
         row.only(FIELDS)
         optional = {name: row.optional_text(name) for name in ("system", "subset", "text", "pair")}
@@ -143,7 +153,7 @@ def _from_lines(path: Path) -> Iterator[_Given]:
             votes={name: _number(votes, name) for name in votes.fields} if votes else {},
         )
         said = list(gold.values()) if isinstance(gold, dict) else [gold]
-        yield _Given(rating, numbers, dict(_scores(row, graded)), any(isinstance(one, str) for one in said))
+        yield _Given(rating, numbers, dict(_scores(row, graded, numeric)), any(isinstance(one, str) for one in said))
 
 
 def _number(row: Row, name: str) -> float:
@@ -156,12 +166,14 @@ def _number(row: Row, name: str) -> float:
     return finite(row, name)
 
 
-def _scores(row: Row, graded: Collection[str]) -> Iterator[tuple[str, float | None]]:
-    """The scores of a row. graded: the metrics that say full or partial somewhere."""
+def _scores(row: Row, graded: Collection[str], numeric: Collection[str]) -> Iterator[tuple[str, float | None]]:
+    """The scores of a row. graded: the metrics that say full or partial somewhere; numeric: those with a number."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
     for metric, value in scores.fields.items():
+        if metric in numeric and isinstance(value, str) and value.casefold() == "none":
+            raise scores.error(metric, "null, or a finite number as in other rows")
         if isinstance(value, str) and value.casefold() in VERDICTS:
             yield metric, _read(value, metric in graded)
             continue
@@ -193,11 +205,17 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
     gold = [heading for heading in table.headings if heading.casefold().startswith("gold:")]
     taken = {*roles.values(), *dimensions, *votes, *gold}
     rest = [heading for heading in table.headings if heading not in taken]
-    scores = _listed(table, chosen, "metrics") or [heading for heading in rest if _all_numbers(table, heading)]
+    named_scores = _listed(table, chosen, "metrics")
+    for heading in (*dimensions, *votes, *(named_scores or rest)):
+        table.check_numbers(heading)
+    scores = named_scores or [heading for heading in rest if _all_numbers(table, heading)]
     fields = [heading for heading in rest if heading not in scores]
     guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
     if scores and "metrics" not in chosen:
         guessed.append(f"scores from {', '.join(map(shown, scores))} (others: --set dataset_options.metrics=NAMES)")
+    for heading in () if named_scores else fields:
+        if row := table.odd_cell(heading, _is_verdict):
+            guessed.append(f"no scores from {shown(heading)} ({row.where} is neither number nor verdict)")
     if guessed:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
@@ -293,6 +311,10 @@ def _cell(row: TableRow, heading: str, graded: Collection[str]) -> float | None:
     if number is None:
         raise row.wrong(heading, f"is {shown(str(value), 40)}: write a number, or full, partial, none, yes or no")
     return number
+
+
+def _is_verdict(value: Any) -> bool:
+    return _read(value) is not None
 
 
 def _is_graded(value: Any) -> bool:

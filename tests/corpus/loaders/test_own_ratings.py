@@ -56,6 +56,10 @@ def test_a_line_becomes_a_rating_and_its_scores(write):
             "line 4, scores: field 'm' is \"high\"; allowed: a finite number or null",
         ),
         (
+            {"id": "x", "group": "g", "gold": 1, "scores": {"m": "None"}},
+            "line 4, scores: field 'm' is \"None\"; allowed: null, or a finite number as in other rows",
+        ),
+        (
             '{"id": "x", "group": "g", "gold": 1, "scores": {"m": -Infinity}}',
             "line 4, scores: field 'm' is -Infinity; allowed: a finite number",
         ),
@@ -76,6 +80,31 @@ def test_columns_that_are_guessed_are_said(tmp_path, caplog):
     caplog.clear()
     read_ratings(path, {"gold": "level", "metrics": "mine"})
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize("column", ["gold", "mine", "vote a"])
+@pytest.mark.parametrize("said", ["None", "NA", "nan", "-inf", "1e999"])
+def test_a_missing_number_is_no_text_and_no_level(tmp_path, column, said):
+    row = {"gold": "1", "mine": "0.5", "vote a": "1"}
+    lines = [",".join(("id", "group", *row)), ",".join(("k1", "a", *row.values()))]
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join([*lines, ",".join(("k2", "b", *(row | {column: said}).values()))]))
+    with pytest.raises(UserError, match=f'line 3, column "{column}" is "{said}", in a column of numbers: leave'):
+        read_ratings(path)
+
+
+def test_a_failed_verdict_does_not_take_its_column_away_without_a_word(tmp_path, caplog):
+    path = tmp_path / "mine.csv"
+    path.write_text("id,group,gold,judge,field\n1,a,1,yes,x\n2,a,0,ERROR,7\n3,b,0,no,y\n")
+    assert not read_ratings(path).scores
+    assert f'no scores from "judge" ({path} line 3 is neither number nor verdict).' in caplog.text
+
+
+def test_lines_of_cells_are_a_table(write):
+    lines = [{"key": f"k{n}", "about": "ab"[n % 2], "human": n, "mine": n / 2, "note": None} for n in range(3)]
+    read = read_ratings(write(lines), {"group": "about", "id": "key"})
+    assert [(row.id, row.group, row.gold) for row in read.rows] == [("k0", "a", 0), ("k1", "b", 1), ("k2", "a", 2)]
+    assert read.scores == {"mine": {"k0": 0, "k1": 0.5, "k2": 1}}
 
 
 def test_a_rated_set_needs_its_file(tmp_path):
