@@ -63,11 +63,6 @@ class Group:
     end: int
     marks: tuple[Mark, ...]
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The numbers in the marks, in order, repeats kept."""
-        return tuple(mark.number for mark in self.marks if mark.number is not None)
-
 
 def find_marks(text: str, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
     """Every mark in the text, in order; what the styles (default: all) cannot read has no number.

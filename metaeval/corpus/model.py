@@ -32,14 +32,6 @@ class SupportLevel(IntEnum):
         """The level's name in files: full, partial or none."""
         return self.name.lower()
 
-    @classmethod
-    def parse(cls, label: str) -> SupportLevel:
-        """Read a level from its file name; ValueError names what is allowed."""
-        try:
-            return cls[label.upper()]
-        except (KeyError, AttributeError):
-            raise ValueError(f"level is {label!r}; allowed: full, partial, none") from None
-
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -148,11 +147,6 @@ class Backend:
     def ledger(self) -> Ledger:
         """What the metric read so far, and what its input limit cut off."""
         return ledger_of(self.answers.values())
-
-    @property
-    def statuses(self) -> Mapping[str, int]:
-        """How many pairs have no score, by the status that says why."""
-        return Counter(str(answer.status) for answer in self.answers.values() if answer.score is None)
 
 
 def load_judge(name: str, config: RunConfig) -> Metric:

@@ -88,13 +88,14 @@ def test_numbers_that_count_from_0_are_shifted():
 def test_adjacent_marks_are_one_group_also_across_white_space():
     text = "A [1][2] [3]\n[4], [5] b [6, 7]. [8]"
     groups = cited_spans(text)
-    assert [group.numbers for group in groups] == [(1, 2, 3, 4), (5,), (6, 7), (8,)]
+    assert [[mark.number for mark in group.marks] for group in groups] == [[1, 2, 3, 4], [5], [6, 7], [8]]
     assert text[groups[0].start : groups[0].end] == "[1][2] [3]\n[4]"
     assert groups[2] == Group(24, 30, (Mark(24, 30, 6), Mark(24, 30, 7)))
 
 
 def test_an_unparsable_mark_stands_in_no_group():
-    assert [group.numbers for group in cited_spans("A [1][x2][3].")] == [(1,), (3,)]
+    groups = cited_spans("A [1][x2][3].")
+    assert [[mark.number for mark in group.marks] for group in groups] == [[1], [3]]
 
 
 def test_unread_marks_are_counted_one_by_one():

@@ -26,20 +26,6 @@ def test_levels_are_numbers_and_more_is_more_support():
     assert [int(level) for level in (SupportLevel.FULL, SupportLevel.PARTIAL, SupportLevel.NONE)] == [2, 1, 0]
 
 
-@pytest.mark.parametrize("level", SupportLevel)
-def test_a_level_is_read_from_its_label_in_any_case(level):
-    assert SupportLevel.parse(level.label) is level
-    assert SupportLevel.parse(level.label.upper()) is level
-    assert level.label == level.label.lower()
-
-
-@pytest.mark.parametrize("label", ["", "2", "supported", " full", None, 2])
-def test_a_wrong_label_is_told_with_what_is_allowed(label):
-    with pytest.raises(ValueError, match="allowed: full, partial, none") as raised:
-        SupportLevel.parse(label)
-    assert repr(label) in str(raised.value)
-
-
 def test_published_sentences_make_the_text_whatever_text_is_given():
     assert Document("d", "other", sentences=("One.", "", "Two.")).text == "One.  Two."
     assert Document("d", "Plain.").text == "Plain."
