@@ -26,6 +26,12 @@ MINI = HERE.parent / "metaeval" / "corpus" / "loaders" / "mini.jsonl"
 PUNKT = SHARED / "models" / "nltk_data"
 OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
+# What commands import that tests start as forks.
+FORKED = (
+    *("metaeval.cli.app", "metaeval.experiment.evaluation", "metaeval.scoring.backends.minilm", "scipy.special"),
+    *("openai", "aiohttp", "pyarrow.parquet", "pytest"),
+)
+
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
@@ -133,15 +139,7 @@ def serve_with():
 @pytest.fixture(scope="session")
 def start(load_module):
     """Start `metaeval ARGS...` in a process of its own; see tests/forks.py."""
-    modules = (
-        "metaeval.cli.app",
-        "metaeval.experiment.evaluation",
-        "scipy.special",
-        "pyarrow.parquet",
-        "openai",
-        "aiohttp",
-    )
-    with load_module(HERE / "forks.py").Forks(*modules) as forks:
+    with load_module(HERE / "forks.py").Forks(*FORKED) as forks:
         yield forks.start
 
 

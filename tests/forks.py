@@ -1,7 +1,7 @@
 """`metaeval ARGS...` in a process of its own that starts at once: a fork of one process that has imported the modules.
 
 `python tests/forks.py SOCKET MODULE...` forks as it is asked. What a fork does, its streams, signals, limits and how it
-ends, is what `python -m metaeval ARGS...` does; only the imports are made before.
+ends, is what `python -m metaeval ARGS...` does; only the imports are made before. Python code is run in the same way.
 """
 
 import importlib
@@ -40,13 +40,13 @@ class Forks:
         socket.send_fds(self._socket, [json.dumps(asked).encode()], fds)
         return json.loads(self._socket.recv(100))
 
-    def start(self, *args, hears=(), ignores=(), file_size=None, **more):
-        """A `subprocess.Popen` of `metaeval ARGS...`.
+    def start(self, *args, module="metaeval", code="", hears=(), ignores=(), file_size=None, **more):
+        """A `subprocess.Popen` of `python -m MODULE ARGS...`, or of `python -c CODE ARGS...`.
 
         hears, ignores: signals that it does not ignore, whoever started these tests, and that it does; file_size: most
         bytes of a file that it may write.
         """
-        own = {"hears": list(hears), "ignores": list(ignores), "file_size": file_size}
+        own = {"module": module, "code": code, "hears": list(hears), "ignores": list(ignores), "file_size": file_size}
         return _Fork(self, own, list(map(str, args)), **more)
 
 
@@ -93,7 +93,7 @@ def become(asked, fds):
         signal.signal(number, signal.SIG_IGN)
     if asked["file_size"]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["file_size"], asked["file_size"]))
-    sys.argv = ["metaeval", *asked["args"]]
+    sys.argv = ["-c" if asked["code"] else asked["module"], *asked["args"]]
     sys.path[0] = asked["cwd"]
 
 
@@ -118,7 +118,10 @@ def main():
         for fd in fds:
             os.close(fd)
         own.send(json.dumps(pid).encode())
-    runpy.run_module("metaeval", run_name="__main__", alter_sys=True)
+    if asked["code"]:
+        exec(asked["code"], {"__name__": "__main__"})
+    else:
+        runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

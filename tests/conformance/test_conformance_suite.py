@@ -66,17 +66,22 @@ BROKEN = {
 }
 
 
-def conformance(*arguments):
+@pytest.fixture(scope="module")
+def conformance(start):
     """Exit code and output of the suite, run as an outsider does: beside the package, away from the project."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", "metaeval.conformance", *arguments]
-    done = subprocess.run(
-        command, cwd=HERE, env={**os.environ, "COLUMNS": "300"}, capture_output=True, text=True, timeout=600
-    )
-    return done.returncode, done.stdout + done.stderr
+
+    def ran(*arguments):
+        words = ("-p", "no:cacheprovider", "--pyargs", "metaeval.conformance", *arguments)
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        suite = start(*words, module="pytest", cwd=HERE, env={**os.environ, "COLUMNS": "300"}, **streams)
+        said = suite.communicate(timeout=600)
+        return suite.returncode, "".join(said)
+
+    return ran
 
 
 @pytest.fixture(scope="module")
-def told():
+def told(conformance):
     """What the suite says of everything that is broken, by kind and name."""
     arguments = [f"--{kind}=scratch:{name}" for kind, names in BROKEN.items() for name in names]
     code, said = conformance("--metric=scratch:SharedWords", *arguments)
@@ -105,7 +110,7 @@ def test_every_check_of_a_broken_thing_ends_in_a_sentence_and_none_in_an_asserti
         assert "Error: assert" not in text
 
 
-def test_without_a_name_or_with_a_wrong_one_the_suite_says_what_to_give():
+def test_without_a_name_or_with_a_wrong_one_the_suite_says_what_to_give(conformance):
     assert "Nothing to check: give --metric, --dataset, --protocol" in conformance()[1]
     code, said = conformance("--metric=overlapp")
     assert code != 0

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -53,27 +52,34 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run(folder, *typed):
-    plugin = ("-p", "metaeval.experiment.labelling.pytest_gate", "-p", "no:cacheprovider")
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", *plugin, *typed, "test_it.py"]
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment).stdout
+@pytest.fixture
+def run(start, folder):
+    """What pytest prints in the folder."""
+
+    def ran(*typed):
+        plugin = ("-p", "metaeval.experiment.labelling.pytest_gate", "-p", "no:cacheprovider")
+        environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        words = ("-q", "-rs", *plugin, *typed, "test_it.py")
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return start(*words, module="pytest", cwd=folder, env=environment, **streams).communicate()[0]
+
+    return ran
 
 
-def test_citations_are_held_against_the_gate(folder):
-    said = run(folder, "--citation-gate", "gate.json")
+def test_citations_are_held_against_the_gate(run):
+    said = run("--citation-gate", "gate.json")
     assert "2 failed, 2 passed" in said
     assert "Not supported: 'the bridge is old' (overlap: score" in said
     assert "FAILED: " in said
 
 
-def test_without_a_gate_they_are_skipped(folder):
-    said = run(folder)
+def test_without_a_gate_they_are_skipped(run):
+    said = run()
     assert "4 skipped" in said
     assert "no gate: pytest --citation-gate gate.json" in said
 
 
-def test_a_changed_gate_is_an_error(folder):
+def test_a_changed_gate_is_an_error(run, folder):
     path = folder / "gate.json"
     path.write_text(path.read_text().replace('"alpha": 0.05', '"alpha": 0.04'))
-    assert "was changed since it was fitted" in run(folder, "--citation-gate", "gate.json")
+    assert "was changed since it was fitted" in run("--citation-gate", "gate.json")

@@ -3,15 +3,15 @@
 import hashlib
 import os
 import subprocess
-import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 
 
 @pytest.fixture
-def serve_hub(tmp_path):
+def serve_hub(start, tmp_path):
     """Serve a hub; returns the function that runs Python code, with arguments, in a process that knows this hub alone.
 
     answer: path of a request -> the body (bytes) of a listing, (status, error code) of a refusal, or None for the file
@@ -55,8 +55,11 @@ def serve_hub(tmp_path):
         environment = {**os.environ, **address, "HF_HUB_DISABLE_XET": "1", "HF_HUB_OFFLINE": "0"}
 
         def run(code, *arguments):
-            command = [sys.executable, "-c", code, *arguments]
-            return subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+            asking = start(*arguments, code=code, env=environment, **streams)
+            said = asking.communicate()
+            assert asking.returncode == 0, said
+            return SimpleNamespace(stdout=said[0], stderr=said[1])
 
         return run
 
