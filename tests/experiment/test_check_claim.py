@@ -1,5 +1,7 @@
 """check-claim: every variant against scikit-learn and scipy, and the protocol's own against a run."""
 
+import functools
+
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
@@ -14,6 +16,21 @@ from metaeval.stats.choices import BINARY
 def scores():
     random = np.random.default_rng(0)
     return {one.pair_id: round(float(random.random() + 0.2 * (one.level or 0)), 2) for one in pairs(dataset="mini")}
+
+
+@pytest.fixture(scope="module")
+def values(scores):
+    """The values of a run, by measure."""
+    asked = {"protocols": ("classification", "correlation"), "interval": {"resamples": 0}}
+    results = evaluate_scores({"mine": scores}, dataset="mini", **asked)
+    rows = [next(row for row in result.rows if row.metric == "mine") for result in results]
+    return {key: value.value for row in rows for key, value in row.values.items()}
+
+
+@pytest.fixture(scope="module")
+def tried(scores):
+    """What is tried of a claim of 0.5, by its measure."""
+    return functools.cache(lambda measure: check_claim(scores, f"0.5 {measure} on mini"))
 
 
 @pytest.mark.parametrize(
@@ -49,19 +66,15 @@ def test_claims_that_cannot_be_read(text, said):
 
 
 @pytest.mark.parametrize(("measure", "key"), [("AUC", "overall"), ("Spearman", "spearman"), ("Kendall", "kendall")])
-def test_the_protocols_own_variant_is_what_a_run_gives(scores, measure, key):
-    protocol = "classification" if measure == "AUC" else "correlation"
-    (result,) = evaluate_scores({"mine": scores}, dataset="mini", protocols=(protocol,), interval={"resamples": 0})
-    row = next(one for one in result.rows if one.metric == "mine")
-    tried = check_claim(scores, f"0.5 {measure} on mini")
-    assert [one.value for one in tried.own] == [pytest.approx(row.values[key].value)]
-    claimed = check_claim(scores, f"{row.values[key].value:.4f} {measure} on mini")
+def test_the_protocols_own_variant_is_what_a_run_gives(scores, values, tried, measure, key):
+    assert [one.value for one in tried(measure).own] == [pytest.approx(values[key])]
+    claimed = check_claim(scores, f"{values[key]:.4f} {measure} on mini")
     assert set(claimed.own) <= set(claimed.giving)
     assert "it is one of them" in claim_sentence(claimed)
 
 
-def test_variants_are_named_and_counted(scores):
-    tried = check_claim(scores, "0.5 AUC on mini")
+def test_variants_are_named_and_counted(tried):
+    tried = tried("AUC")
     assert {one.unit for one in tried.variants} == {"chunk", "citation"}
     assert {one.ties for one in tried.variants} == {"half", "optimistic", "pessimistic"}
     assert f"{len(tried.variants):,} variants were tried" in claim_sentence(tried)

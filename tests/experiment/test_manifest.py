@@ -21,13 +21,22 @@ from metaeval.scoring.scorefile import manifest_path
 SEED = 20_240_615
 
 
-@pytest.fixture
-def written(tmp_path):
-    """A quick run's configuration, results and files, with its manifest."""
-    config = load_run(
-        None, {"metrics": "overlap", "protocols": "correlation", "results": tmp_path}, ["interval.resamples=5"]
+def quick(folder):
+    return load_run(
+        None, {"metrics": "overlap", "protocols": "correlation", "results": folder}, ["interval.resamples=5"]
     )
-    found = run(config)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What a quick run finds."""
+    return run(quick(tmp_path_factory.mktemp("quick")))
+
+
+@pytest.fixture
+def written(found, tmp_path):
+    """Its configuration, results and files in the folder of the test, with their manifest."""
+    config = quick(tmp_path)
     paths = write_run(config, found)
     return config, [result.data for result in found.results], paths
 
