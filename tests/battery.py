@@ -116,7 +116,8 @@ STEPS: dict[str, str] = {
     "--data ../inputs/systems.jsonl -s metric_options.llm-discrete.base_url=CHAT "
     "-s metric_options.llm-continuous.base_url=CHAT -s metric_options.llm-discrete.model=stand-in "
     "-s metric_options.llm-continuous.model=stand-in -s metric_options.llm-discrete.concurrency=1 "
-    f"-s metric_options.llm-continuous.concurrency=1 {QUICK}",
+    "-s metric_options.llm-continuous.concurrency=1 -s metric_options.llm-discrete.server=chat "
+    f"-s metric_options.llm-continuous.server=chat {QUICK}",  # a name: the port would be in the signatures
     "run-llm-dry": "run -m llm-discrete -s metric_options.llm-discrete.base_url=CHAT --dry-run "
     "-s metric_options.llm-discrete.model=stand-in",
     "run-wice": f"run -m overlap,bm25 -d jsonl --data ../slice-wice/slice.jsonl --pool bm25:3 {QUICK}",
