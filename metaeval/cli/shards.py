@@ -34,13 +34,8 @@ def status(folder: Folder) -> None:
     states = shard_states(folder)
     for state in states:
         note = state.note
-        done = note.blocks - len(state.missing)
-        failed = f", {state.failed:,} failed" if state.failed else ""
         place = ", ".join([f"{state.place.parent.name}/{state.place.name}", *map(str, note.windows)])
-        say(
-            f"{note.metric} ({place}): {done:,} of {note.blocks:,} blocks, "
-            f"{state.rows:,} of {note.pairs:,} pairs{failed}{_devices(state.devices)}"
-        )
+        say(f"{note.metric} ({place}): {state.progress}{_devices(state.devices)}")
         if state.missing:
             say(f"  left of {note.shards}: --array={state.array}")
     left = {(state.place.parent, table.table): (state.note, table) for state in states for table in state.unbegun}
@@ -67,6 +62,7 @@ def merge(given: opt.Given, folder: Folder) -> None:
       metaeval shards merge shards --store scores.sqlite
     """
     from metaeval.experiment.merging import merge_shards
+    from metaeval.experiment.sharding import shard_states
     from metaeval.scoring.store import ScoreStore
 
     path = given.run().store_path
@@ -79,6 +75,8 @@ def merge(given: opt.Given, folder: Folder) -> None:
                 parts.append(f"{found.failed:,} failed ones left out")
             say(f"{found.metric}: {', '.join(parts)}{_devices(found.devices)}")
     say(f"Merged into {path}")
+    if not all(state.complete for state in shard_states(folder)):
+        say(f"Not the whole job, blocks are missing: metaeval shards status {shlex.quote(str(folder))}")
 
 
 def _devices(names: Sequence[str]) -> str:

@@ -253,6 +253,18 @@ class PlanState:
         return not (self.missing or self.unbegun)
 
     @property
+    def progress(self) -> str:
+        """Blocks and pairs that are done, of all, and how many have failed."""
+        done = self.note.blocks - len(self.missing)
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        return f"{done:,} of {self.note.blocks:,} blocks, {self.rows:,} of {self.note.pairs:,} pairs{failed}"
+
+    def __repr__(self) -> str:
+        left = f"; left of {self.note.shards}: --array={self.array}" if self.missing else ""
+        begun = f"; {len(self.unbegun):,} windows not begun" if self.unbegun else ""
+        return f"<{self.note.metric}: {self.progress}{left}{begun}>"
+
+    @property
     def array(self) -> str:
         """The tasks that are left, as the --array option of a Slurm command takes them; empty where none is."""
         left = sorted({number % self.note.shards for number in self.missing})

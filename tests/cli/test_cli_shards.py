@@ -15,6 +15,7 @@ import pytest
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
+import metaeval  # noqa: E402
 from metaeval.config import RunConfig  # noqa: E402
 from metaeval.experiment import notice, sharding  # noqa: E402
 from metaeval.scoring import shardfile  # noqa: E402
@@ -77,6 +78,9 @@ def part_of(metric, folder="shards"):
     return sorted(place.glob("part-*"))[0]
 
 
+SOME_MISSING = "Not the whole job, blocks are missing: metaeval shards status shards"
+
+
 def changed(path, **columns):
     """Write a part with other columns."""
     import pyarrow
@@ -98,6 +102,7 @@ def test_shards_put_together_are_a_plain_run(count, cli, score, plain, stored):
     assert stored("merged.sqlite") == plain()
     again = cli("shards", "merge", "shards", "--store", "merged.sqlite")
     assert again.out.count(" 0 of them new") == 5
+    assert again.out.endswith("Merged into merged.sqlite\n")
     assert stored("merged.sqlite") == plain()
 
 
@@ -106,6 +111,10 @@ def test_the_status_names_what_is_left(cli, score):
     ended = cli("shards", "status", "shards")
     assert ended.code == 1
     assert "left of 7: --array=1,3-6" in ended.out
+    (state,) = metaeval.shards.status("shards")
+    assert repr(state) == f"<toys:Company: {state.progress}; left of 7: --array=1,3-6>"
+    merged = cli("shards", "merge", "shards", "--store", "merged.sqlite")
+    assert (merged.code, merged.out.splitlines()[-1]) == (0, SOME_MISSING)
     score("1/7", metrics="toys:Company", more=["--executor", "local", "-s", "executor.workers=2"])
     score("3/7", "4/7", "5/7", "6/7", metrics="toys:Company")
     ended = cli("shards", "status", "shards")
