@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -37,7 +36,6 @@ from metaeval.report.audit import (
     WholeSets,
     as_json,
     grids,
-    markdown,
     page,
 )
 from metaeval.report.html_report import Picture
@@ -229,25 +227,3 @@ def _vote(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return None
     return float(value)
-
-
-_PUBLISHED = (
-    *(("mini", "all"), ("wice", "dev"), ("wice", "test"), ("factcheck_gpt", "all"), ("expertqa", "all")),
-    *(("qasem", "dev"), ("qasem", "test"), ("gensearch", "intrinsic_halls"), ("frank", "all")),
-    ("xsum_hallucination", "all"),
-)
-
-
-def documentation(data: Path | None) -> str:
-    """The audits of all published data sets as one page. data: the folder with their files; None: they are fetched."""
-    audits, left_out = [], {}
-    for name, split in _PUBLISHED:
-        try:
-            audits.append(audit(RunConfig(dataset=name, split=split, data=None if name == "mini" else data)))
-        except UserError as error:
-            left_out[f"{name}, {split}"] = str(error)
-    return markdown(audits, left_out)
-
-
-if __name__ == "__main__":
-    print(documentation(Path(sys.argv[1]) if sys.argv[1:] else None), end="")  # noqa: T201

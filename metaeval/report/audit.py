@@ -8,13 +8,12 @@ from dataclasses import asdict, dataclass, replace
 
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, place_of, plain, share
 from metaeval.report.html_report import Picture, Section, page_of, table_of
-from metaeval.report.markdown import escape
 from metaeval.report.measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
 
 SCHEMA = "metaeval-audit/1"
 PAGE = "page"
-_PERCENT = Column(key="auc", label="ROC-AUC", scale=100, digits=1)
+PERCENT = Column(key="auc", label="ROC-AUC", scale=100, digits=1)
 STATEMENT_ONLY = "statement only"
 
 
@@ -136,56 +135,6 @@ def page(found: Audit, pictures: Sequence[Picture] = ()) -> str:
     return page_of(heading, [Section([(grid, "") for grid in grids(found)], pictures=pictures)])
 
 
-_DOCS = """# What the data sets' labels mean
-
-How many chunks of fully supported citations hold a whole evidence set, what a perfect detector of full support would
-score under `evidence.rule=touched`, and what gives levels away without reading a source. `metaeval data audit NAME`
-prints the same for one data set or a corpus of your own, and writes a page with all tables;
-[What a chunk's level means](evidence.md) explains the rules. This page is made by
-
-    python -m metaeval.experiment.auditing ../shared/data > docs/data-audit.md
-"""
-_LEGEND = """Words a page: the median. Whole sets: of the chunks of at most 150 words with evidence of a full citation.
-FS-PS: of a perfect detector of full support, under `touched`. Duplicates: statement texts and chunk texts that stand in
-several groups, and statements judged twice against the same page. Alpha: Krippendorff's, over the votes of annotators.
-A dash: not known, or none. Given away: the interval of a control's AUC does not contain 50."""
-_COLUMNS = ("citations", "full / partial / none", "words a page", "whole sets", "FS-PS", "duplicates", "alpha of votes")
-
-
-def markdown(audits: Sequence[Audit], left_out: Mapping[str, str]) -> str:
-    """Several audits as one page of documentation. left_out: of data that could not be audited, why."""
-    rows = []
-    for found in audits:
-        data, perfect = found.data, {one.rule: one.perfect.get(FULL_SUPPORT, {}).get("FS-PS") for one in found.rules}
-        at = _at_own_size(found)
-        alpha = found.votes.alpha if found.votes else None
-        twins = found.duplicates
-        rows.append(
-            (
-                f"{data.name}, {data.split}",
-                f"{data.citations:,}",
-                " / ".join(f"{data.levels.get(level, 0):,}" for level in LEVELS),
-                f"{found.words[0]:,.0f}",
-                f"{at.whole:,} of {at.touched:,}" if at else "no evidence",
-                numeral(perfect.get("touched"), _PERCENT),
-                f"{twins.statements:,} / {twins.chunks:,} / {twins.judged_twice:,}",
-                UNDEFINED if alpha is None else f"{alpha:.2f}",
-            )
-        )
-    lines = [f"| {' | '.join(cells)} |" for cells in (("data", *_COLUMNS), ("---", *("--:" for _ in _COLUMNS)))]
-    lines += [f"| {' | '.join(escape(plain(cell)) for cell in row)} |" for row in rows]
-    said = {
-        f"{found.data.name}, {found.data.split}": " ".join(list(findings(found))[0 if found.sizes else 1 :])
-        for found in audits
-    }
-    parts = [_DOCS.rstrip(), "\n".join(lines), _LEGEND, "## Findings", _listed(said)]
-    return "\n\n".join([*parts, *(["## Not audited", _listed(left_out)] if left_out else [])]) + "\n"
-
-
-def _listed(said: Mapping[str, str]) -> str:
-    return "\n".join(f"- **{escape(plain(name))}**: {escape(plain(text or 'none.'))}" for name, text in said.items())
-
-
 def grids(found: Audit, brief: bool = False) -> list[Grid]:
     """The tables of an audit. brief: for a screen, with the giveaways of one unit."""
     where = place_of(found.data)
@@ -219,7 +168,7 @@ def _rules(found: Audit, where: str, brief: bool) -> Grid:
             (
                 *(Cell(f"{one.levels.get(level, 0):,}") for level in LEVELS),
                 Cell(f"{one.left_out:,}"),
-                *(Cell(numeral(one.perfect.get(name, {}).get("FS-PS"), _PERCENT)) for name in detectors),
+                *(Cell(numeral(one.perfect.get(name, {}).get("FS-PS"), PERCENT)) for name in detectors),
             ),
         )
         for one in found.rules
@@ -262,9 +211,9 @@ def _cell(value: Value | None) -> Cell:
     if value is None or value.value is None:
         return Cell(UNDEFINED)
     if value.low is None or value.high is None:
-        return Cell(numeral(value.value, _PERCENT))
-    low, high = numeral(value.low, _PERCENT), numeral(value.high, _PERCENT)
-    return Cell(numeral(value.value, _PERCENT), interval=f"{low}–{high}", ends=(low, high))
+        return Cell(numeral(value.value, PERCENT))
+    low, high = numeral(value.low, PERCENT), numeral(value.high, PERCENT)
+    return Cell(numeral(value.value, PERCENT), interval=f"{low}–{high}", ends=(low, high))
 
 
 def _about(found: Audit) -> Iterator[Note]:
@@ -300,12 +249,12 @@ def findings(found: Audit, shown: str = "") -> Iterator[str]:
     """
     if not found.sizes:
         yield "No evidence is marked: chunks of longer pages have no known level. Use --unit citation or --unit page."
-    at = _at_own_size(found)
+    at = at_own_size(found)
     if at and at.whole < at.touched:
         perfect = {one.rule: one.perfect.get(FULL_SUPPORT, {}).get("FS-PS") for one in found.rules}
         yield (
             f"{at.whole:,} of {at.touched:,} chunks hold a whole set: a perfect detector of {FULL_SUPPORT} has FS-PS "
-            f"{numeral(perfect.get('touched'), _PERCENT)} with evidence.rule=touched."
+            f"{numeral(perfect.get('touched'), PERCENT)} with evidence.rule=touched."
         )
     for unit in dict.fromkeys(one.unit for one in found.giveaways if one.unit != shown):
         telling = [(one.name, _telling(one)) for one in found.giveaways if one.unit == unit and not one.reads]
@@ -313,14 +262,15 @@ def findings(found: Audit, shown: str = "") -> Iterator[str]:
             yield f"Levels of unit {unit} are given away by {said}."
 
 
-def _at_own_size(found: Audit) -> WholeSets | None:
+def at_own_size(found: Audit) -> WholeSets | None:
+    """The whole sets at the size that the audit's own chunks have; None where there is none."""
     return next((one for one in found.sizes if one.size == found.chunks.rpartition("-")[2]), None)
 
 
 def _telling(one: Giveaway) -> str:
     """The measures whose interval does not contain one half, with their values."""
     tells = _tells_upwards if one.name == STATEMENT_ONLY else _tells
-    named = {name: numeral(value.value, _PERCENT) for name, value in one.values.items() if tells(value)}
+    named = {name: numeral(value.value, PERCENT) for name, value in one.values.items() if tells(value)}
     return ", ".join(f"{name} {value}" for name, value in named.items())
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.data_audit import markdown
 from metaeval.config import load_run
 from metaeval.corpus.jsonl import write_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError
 from metaeval.experiment.auditing import audit, write_audit
-from metaeval.report.audit import findings, grids, markdown, page
+from metaeval.report.audit import findings, grids, page
 from metaeval.report.terminal import text_of
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
