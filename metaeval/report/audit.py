@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from metaeval.report.cells import cell
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, place_of, plain, share
 from metaeval.report.html_report import Picture, Section, page_of, table_of
 from metaeval.report.measures import LEVELS
@@ -190,7 +191,7 @@ def _giveaways(found: Audit, where: str, brief: bool) -> Grid:
         Block(
             "" if brief else f"unit {unit}",
             tuple(
-                Line(one.name, tuple(_cell(one.values.get(name)) for name in measures))
+                Line(one.name, tuple(_cell(one.values.get(name, _NONE)) for name in measures))
                 for one in found.giveaways
                 if one.unit == unit and not (brief and one.reads)
             ),
@@ -207,13 +208,11 @@ def _giveaways(found: Audit, where: str, brief: bool) -> Grid:
     )
 
 
-def _cell(value: Value | None) -> Cell:
-    if value is None or value.value is None:
-        return Cell(UNDEFINED)
-    if value.low is None or value.high is None:
-        return Cell(numeral(value.value, PERCENT))
-    low, high = numeral(value.low, PERCENT), numeral(value.high, PERCENT)
-    return Cell(numeral(value.value, PERCENT), interval=f"{low}–{high}", ends=(low, high))
+_NONE = Value(value=None)
+
+
+def _cell(value: Value) -> Cell:
+    return cell(value.value, value.low, value.high, PERCENT)
 
 
 def _about(found: Audit) -> Iterator[Note]:

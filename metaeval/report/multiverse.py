@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.files import csv_text, write_text
+from metaeval.files import csv_text, write_texts
 from metaeval.report.markdown import escape
 from metaeval.report.notebook import Recorded
 from metaeval.shown import Shown
@@ -188,10 +188,7 @@ _OUTCOME = ("protocol", "measure", "metric", "value", "rank")
 def write_multiverse(found: Multiverse, folder: Path) -> list[Path]:
     """Write multiverse.csv, .json and .md into a folder; the paths. The same outlooks give the same bytes."""
     texts = {"csv": _csv(found.records), "json": as_json(found), "md": markdown(found)}
-    paths = [folder / f"multiverse.{suffix}" for suffix in texts]
-    for path, text in zip(paths, texts.values(), strict=True):
-        write_text(path, text)
-    return paths
+    return write_texts({folder / f"multiverse.{suffix}": text for suffix, text in texts.items()})
 
 
 def markdown(found: Multiverse) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metaeval.errors import UserError
-from metaeval.report.figures.drawing import COLOURS, INK, Look, axes, literal, looks_of, panels, styled, wrapped
+from metaeval.report.figures.drawing import COLOURS, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
 from metaeval.report.grid import value_of
 from metaeval.report.result import Column, Result, Row, Value
 
@@ -38,7 +38,7 @@ def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Fig
     controls = [name for name in _SHOWN if any(row.kind == "control" and row.metric == name for row in result.rows)]
     lines = dict(zip(controls, _LINES, strict=False))
     # Names lie flat below each other: they never meet, however many and long they are.
-    figure, plots = panels(len(columns), 1, 7.0, 1.4 + 0.36 * len(metrics))
+    figure, plots = panels(len(columns), len(columns), 7.0, 1.4 + 0.36 * len(metrics))
     for number, (plot, column) in enumerate(zip(plots, columns, strict=True)):
         for row in result.rows:
             value = value_of(row, column).value
@@ -48,11 +48,8 @@ def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Fig
                 )
         for place, row in enumerate(metrics):
             _bar(plot, row, column, place, looks[row.metric].colour)
-        names = [wrapped(row.metric) for row in metrics] if number == 0 else [""] * len(metrics)
-        plot.set_yticks(range(len(metrics)), names)
-        plot.set_ylim(len(metrics) - 0.5, -0.5)
+        stack(plot, [row.metric for row in metrics], shown=number == 0)
         plot.set_xlim(left=min(0.0, plot.get_xlim()[0]))
-        plot.tick_params(axis="y", length=0)
         plot.set_xlabel(literal(column.label))
     handles = [
         Line2D([], [], color="#666666", linewidth=1.0, linestyle=style, label=literal(name))
@@ -85,8 +82,8 @@ def _bar(plot: Axes, row: Row, column: Column, place: int, colour: str) -> None:
 def _whisker(plot: Axes, value: Value | SystemBar, column: Column, place: float) -> None:
     if value.low is not None and value.high is not None:
         ends = [value.low * column.scale, value.high * column.scale]
-        plot.plot(ends, [place, place], color="white", linewidth=2.4, solid_capstyle="butt", zorder=3)
-        plot.plot(ends, [place, place], color=INK, linewidth=1.0, solid_capstyle="butt", zorder=3.5)
+        for colour, width, layer in (("white", 2.4, 3), (INK, 1.0, 3.5)):
+            plot.plot(ends, [place, place], color=colour, linewidth=width, solid_capstyle="butt", zorder=layer)
 
 
 @dataclass(frozen=True)
@@ -117,24 +114,17 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
         raise UserError("There is no bar to draw: no system has a value.")
     systems, judges = (list(dict.fromkeys(getattr(bar, name) for bar in bars)) for name in ("system", "judged"))
     looks = {name: (COLOURS[n % len(COLOURS)], _HATCHES[n % len(_HATCHES)]) for n, name in enumerate(judges)}
-    down, height = -(-len(columns) // _PANELS), 0.8 / len(judges)
-    figure, plots = panels(min(len(columns), _PANELS), down, 7.0, 1.1 + len(systems) * (0.16 * len(judges) + 0.2))
-    for number, plot in enumerate(plots):
-        plot.set_visible(number < len(columns))
-        if number >= len(columns):
-            continue
-        column = columns[number]
+    across, height = min(len(columns), _PANELS), 0.8 / len(judges)
+    figure, plots = panels(len(columns), across, 7.0, 1.1 + len(systems) * (0.16 * len(judges) + 0.2))
+    for number, (plot, column) in enumerate(zip(plots, columns, strict=True)):
         for bar in (one for one in bars if one.measure == column.key):
             y = systems.index(bar.system) - 0.4 + height * (judges.index(bar.judged) + 0.5)
             colour, hatch = looks[bar.judged]
             plot.barh(y, bar.value * column.scale, height=0.9 * height, color=colour, edgecolor="white", hatch=hatch)
             plot.barh(y, bar.value * column.scale, height=0.9 * height, fill=False, edgecolor=INK, linewidth=0.5)
             _whisker(plot, bar, column, y)
-        left = number % _PANELS == 0
-        plot.set_yticks(range(len(systems)), [wrapped(name) for name in systems] if left else [""] * len(systems))
-        plot.set_ylim(len(systems) - 0.5, -0.5)
+        stack(plot, systems, shown=number % _PANELS == 0)
         plot.set_xlim(left=min(0.0, plot.get_xlim()[0]))
-        plot.tick_params(axis="y", length=0)
         plot.set_xlabel(f"{literal(column.label)}{', %' if column.scale == 100 else ''}")
     handles = [
         Patch(facecolor=colour, edgecolor="white", hatch=hatch, label=literal(name))

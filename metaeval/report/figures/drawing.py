@@ -9,7 +9,7 @@ import contextlib
 import importlib
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,12 +80,23 @@ def axes(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def panels(across: int, down: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of `down` rows of `across` axes, `width` inches wide; height: of one row."""
+def panels(number: int, across: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure of so many axes in rows of `across`, `width` inches wide; height: of one row."""
+    down = -(-number // across)
     figure, plot = axes(width, height * down)
     plot.remove()
     grid = figure.subplots(down, across, squeeze=False)
-    return figure, [one for row in grid for one in row]
+    plots = [one for row in grid for one in row]
+    for plot in plots[number:]:
+        plot.set_visible(False)
+    return figure, plots[:number]
+
+
+def stack(plot: Axes, names: Sequence[str], shown: bool = True, width: int = 24) -> None:
+    """Lay lines out below each other, the first on top; shown: with their names, in lines of so many characters."""
+    plot.set_yticks(range(len(names)), [wrapped(name, width) if shown else "" for name in names])
+    plot.set_ylim(len(names) - 0.5, -0.5)
+    plot.tick_params(axis="y", length=0)
 
 
 def image(figure: Figure, kind: str) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, styled, wrapped
+from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
 from metaeval.report.findings import best_control
 from metaeval.report.measures import Headline, Readings, data_set, headlines, metrics_of
 from metaeval.report.result import Column, Result
@@ -82,17 +82,10 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
     names = list(dict.fromkeys(row.metric for one in shown for row in metrics_of(one.result)))
     looks = looks or looks_of(names)
     sets = {data_set(one.result) for one in shown}
-    figure, plots = panels(min(len(shown), _ACROSS), -(-len(shown) // _ACROSS), 7.0, 0.9 + 0.24 * len(names))
-    for number, plot in enumerate(plots):
-        if number >= len(shown):
-            plot.set_visible(False)
-            continue
-        one = shown[number]
+    figure, plots = panels(len(shown), min(len(shown), _ACROSS), 7.0, 0.9 + 0.24 * len(names))
+    for number, (plot, one) in enumerate(zip(plots, shown, strict=True)):
         _draw(plot, panel_of(one, readings), names, looks)
-        left = number % _ACROSS == 0
-        plot.set_yticks(range(len(names)), [wrapped(name) for name in names] if left else [""] * len(names))
-        plot.set_ylim(len(names) - 0.5, -0.5)
-        plot.tick_params(axis="y", length=0)
+        stack(plot, names, shown=number % _ACROSS == 0)
         unit = ", %" if one.column.scale == 100 else ""
         said = wrapped(readings.of(one.result).about.get(one.column.key, ""), 34)
         where = f" ({literal(one.result.data.name)})" if len(sets) > 1 else ""
@@ -136,9 +129,7 @@ def differences_forest(
         marker = "s" if place < len(studies) else "D"
         plot.plot([end * column.scale for end in ends], [place, place], color=INK, linewidth=1.6)
         plot.plot([value * column.scale], [place], color=INK, marker=marker, markersize=5)
-    plot.set_yticks(range(len(every)), [wrapped(name) for name, *_ in every])
-    plot.set_ylim(len(every) - 0.5, -0.5)
-    plot.tick_params(axis="y", length=0)
+    stack(plot, [name for name, *_ in every])
     plot.set_title(literal(title), fontsize=8.5, color=INK)
     plot.set_xlabel(f"difference in {literal(column.label)}{', points' if column.scale == 100 else ''}", fontsize=8)
     return figure
@@ -171,19 +162,15 @@ def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
         lines.setdefault(label, {})[name if seen[label, name] == 1 else f"{name} ({seen[label, name]})"] = one
     names = list(dict.fromkeys(name for panel in lines.values() for name in panel))
     across = min(len(lines), _ACROSS)
-    figure, plots = panels(across, -(-len(lines) // across), 2.6 + 2.2 * across, 0.9 + 0.24 * len(names))
-    for plot in plots[len(lines) :]:
-        plot.set_visible(False)
-    for number, (plot, (label, panel)) in enumerate(zip(plots, lines.items(), strict=False)):
+    figure, plots = panels(len(lines), across, 2.6 + 2.2 * across, 0.9 + 0.24 * len(names))
+    for number, (plot, (label, panel)) in enumerate(zip(plots, lines.items(), strict=True)):
         if value in _DIFFERENCES:
             plot.axvline(0, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
         for name, one in panel.items():
             place = names.index(name)
             plot.plot([one["low"], one["high"]], [place, place], color=INK, linewidth=1.6)
             plot.plot([one[value]], [place], color=INK, marker="o", markersize=5)
-        plot.set_yticks(range(len(names)), [wrapped(name, 40) if number % across == 0 else "" for name in names])
-        plot.set_ylim(len(names) - 0.5, -0.5)
-        plot.tick_params(axis="y", length=0)
+        stack(plot, names, number % across == 0, width=40)
         plot.set_xlabel(literal(label), fontsize=8)
     figure.suptitle(literal(title), fontsize=8.5)
     return figure

@@ -63,7 +63,7 @@ def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look],
         raise UserError("There is no ROC curve to draw: it takes rows of two levels with scores.")
     names = list(dict.fromkeys(curve.metric for own in shown.values() for curve in own))
     rows = -(-len(names) // _ACROSS)
-    figure, plots = panels(len(shown), 1, 7.0 * len(shown) / 3 if len(shown) > 1 else 3.4, 3.2 + 0.17 * rows)
+    figure, plots = panels(len(shown), len(shown), 7.0 * len(shown) / 3 if len(shown) > 1 else 3.4, 3.2 + 0.17 * rows)
     for number, (plot, (name, own)) in enumerate(zip(plots, shown.items(), strict=True)):
         plot.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)
         for curve in own:
@@ -145,16 +145,14 @@ def _face(look: Look) -> str:
 def _small_multiples(names: Sequence[str], height: float, upright: str) -> tuple[Figure, list[Axes]]:
     """A panel for each name. height: of a row, in inches; upright: what the vertical axes are, said on the left."""
     across = min(_ACROSS, len(names))
-    figure, plots = panels(across, -(-len(names) // across), max(3.4, 7.0 * across / 3), height)
+    figure, plots = panels(len(names), across, max(3.4, 7.0 * across / 3), height)
     figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + 0.7)
-    for number, (plot, name) in enumerate(zip(plots, names, strict=False)):
+    for number, (plot, name) in enumerate(zip(plots, names, strict=True)):
         plot.set_title(wrapped(name, 30), loc="left", fontsize=8)
         plot.tick_params(labelsize=7.5)
         if number % _ACROSS == 0:
             plot.set_ylabel(upright, fontsize=8)
-    for plot in plots[len(names) :]:
-        plot.set_visible(False)
-    return figure, plots[: len(names)]
+    return figure, plots
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look], marks: bool, below: str, title: str) -> None:
