@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.classifier import PairClassifier
@@ -24,7 +25,7 @@ from metaeval.scoring.backends.models import (
     quiet_transformers,
     settle,
 )
-from metaeval.scoring.backends.sentences import Splitter, Wish, best_pieces, find_splitter
+from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, ThreeWay, TwoStepMetric
 from metrics_zoo.cards import of_checkpoint
@@ -230,7 +231,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return "" if is_cached(backbone) else f"{backbone.download} ({backbone.hub_id})"
 
     @cached_property
-    def splitter(self) -> Splitter | None:
+    def splitter(self) -> SentenceSplitter | None:
         """The sentence splitter; None in the modes without splitting."""
         return find_splitter(self.options.splitter) if self.options.mode.endswith("_sp") else None
 
@@ -300,7 +301,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         size = max(len(sentences) // (len(source.split()) // _CHUNK_WORDS + 1), 1)
         return [" ".join(sentences[start : start + size]) for start in range(0, len(sentences), size)]
 
-    def _sentences(self, statement: str) -> list[str]:
+    def _sentences(self, statement: str) -> Sequence[str]:
         if not statement.strip():
             return []
         return [statement] if self.splitter is None else self.splitter.split(statement)

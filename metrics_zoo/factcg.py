@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
 from metaeval.scoring.backends.models import load_model, load_tokenizer
-from metaeval.scoring.backends.sentences import Splitter, Wish, best_pieces, find_splitter
+from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairIds, TextTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
 from metrics_zoo.cards import of_checkpoint, probability
@@ -62,7 +63,7 @@ class FactCG(LoadedModelMetric):
     )
 
     @cached_property
-    def splitter(self) -> Splitter:
+    def splitter(self) -> SentenceSplitter:
         """The splitter of the sources."""
         return find_splitter(self.options.splitter)
 
@@ -150,7 +151,7 @@ class QuestionTokens:
         return PairIds(ids, [0] * len(ids), tokens, tokens - len(ids))
 
 
-def count_words(sentence: str, splitter: Splitter) -> int:
+def count_words(sentence: str, splitter: SentenceSplitter) -> int:
     """Words as NLTK's word_tokenize counts them, where NLTK splits the sentences; else runs of letters, and marks."""
     if not splitter.name.startswith("nltk"):
         return len(_WORD.findall(sentence))

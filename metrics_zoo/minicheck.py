@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import ModelOptions
-from metaeval.scoring.backends.sentences import Splitter, Wish, best_pieces, find_splitter
+from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import Prompt
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
 from metrics_zoo.cards import of_checkpoint, probability
@@ -61,7 +62,7 @@ class MiniCheck(YesNoMetric):
     )
 
     @cached_property
-    def splitter(self) -> Splitter:
+    def splitter(self) -> SentenceSplitter:
         """The sentence splitter."""
         return find_splitter(self.options.splitter)
 
@@ -115,7 +116,7 @@ class MiniCheck(YesNoMetric):
         return found
 
 
-def cut_chunks(text: str, words: int, split: Callable[[str], list[str]]) -> list[str]:
+def cut_chunks(text: str, words: int, split: Callable[[str], Sequence[str]]) -> list[str]:
     """Whole sentences, as many as hold `words` white-space words together; sentences of a line are joined by a space.
 
     Newlines stay; the second of two gets a space behind it, as in the official code.

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator
 
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.reading import read_object
 from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
 from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer
-from metaeval.scoring.backends.sentences import Splitter, Wish, best_pieces, find_splitter
+from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo.cards import MODULES, of_checkpoint
@@ -79,11 +80,11 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         return super().block_tokens // 4
 
     @cached_property
-    def splitter(self) -> Splitter:
+    def splitter(self) -> SentenceSplitter:
         """The sentence splitter; one without a name where no granularity splits sentences."""
         if set(self._granularities) & {"sentence", "2sents"}:
             return find_splitter(self.options.splitter)
-        return Splitter("none", lambda text: [text])
+        return SentenceSplitter("none", lambda text: [text])
 
     @cached_property
     def labels(self) -> Order:

@@ -37,14 +37,14 @@ class Units(NamedTuple):
     dropped: list[str]
 
 
-def cut_units(text: str, granularity: str, split: Callable[[str], list[str]], most: int | None = None) -> Units:
+def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]], most: int | None = None) -> Units:
     """Cut a text; `split` gives its sentences, `most` is the number of units after which the rest is dropped.
 
     sentence: those of more than 10 characters. 2sents: each of those with the one behind it. paragraph: between blank
     lines where there are any, else between line ends, stripped, of more than 10 characters. document: the text.
     """
     if granularity == "document":
-        pieces = [text]
+        pieces: Sequence[str] = [text]
     elif granularity == "paragraph":
         pieces = [piece.strip() for piece in text.split("\n\n" if "\n\n" in text else "\n")]
     else:

@@ -19,8 +19,9 @@ from metaeval.citation.model import Answer, Entails, answer_cells
 from metaeval.citation.panel import Panel
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.premises import Untitled, Zero
-from metaeval.citation.sentences import SentenceSplitter, find_sentence_splitter
+from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.citation.table import Line
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import unknown
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
 from metaeval.stats.influence import COUNTS, SHARES

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from metaeval.citation.model import Mark, Span
-from metaeval.corpus.sentences import SPLITTER, split_sentences
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import unknown
 
 # A bracket of numbers; any other short bracket; a bracket that opens on a number and does not close. Possessive
@@ -224,18 +224,6 @@ _WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules"
 END_OF_TURN = "<|im_end|>"
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceSplitter:
-    """A splitter and its name, which every result states; `split` gives the sentences in order, verbatim."""
-
-    name: str
-    split: Callable[[str], Sequence[str]]
-
-
-RULES = SentenceSplitter(SPLITTER, split_sentences)
-"""The project's rules: no data needed."""
-
-
 def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
     """NLTK's punkt or the rules; `auto` is punkt where its data are here.
 
@@ -245,8 +233,7 @@ def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
 
     for known in _WISHES:
         if wish == known:
-            found = find_splitter(known)
-            return SentenceSplitter(found.name, found.split)
+            return find_splitter(known)
     raise unknown("splitter", wish, _WISHES)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 SPLITTER = "rules-2"
 """Name and version of the rules, for signatures. A change that can move a boundary raises the number."""
@@ -64,3 +66,15 @@ def _stays_open(text: str, match: re.Match[str]) -> bool:
     if token in _BEFORE_NUMBER:
         return match["next"].isdigit()
     return token in _ABBREVIATIONS or _ACRONYM.fullmatch(token) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSplitter:
+    """A splitter and its name, which every result states; `split` gives the sentences in order, verbatim."""
+
+    name: str
+    split: Callable[[str], Sequence[str]]
+
+
+RULES = SentenceSplitter(SPLITTER, split_sentences)
+"""The project's rules: no data needed."""

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.sentences import RULES, find_sentence_splitter
+from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.corpus.sentences import RULES
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,8 @@ from metaeval.citation.alce.citations import alce_lines, statements
 from metaeval.citation.alce.options import PAPER, RELEASED, alce_options
 from metaeval.citation.measures import bounds, citation_shares, filled, macro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict
-from metaeval.citation.sentences import SentenceSplitter
 from metaeval.citation.table import claims_of, counts, unjudged
-from metaeval.corpus.sentences import split_sentences
+from metaeval.corpus.sentences import SentenceSplitter, split_sentences
 from metaeval.errors import UserError
 
 PASSAGES = tuple(Passage(f"text {number}", f"title {number}") for number in range(1, 6))

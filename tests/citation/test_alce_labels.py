@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.citation.alce.labels import MISSING, PUBLISHED, agreement, fleiss, gather_labels, read_labels
 from metaeval.citation.model import Verdict
-from metaeval.citation.sentences import RULES
+from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling
 

@@ -27,7 +27,8 @@ from metaeval.citation.measures import (
 )
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
-from metaeval.citation.sentences import RULES, find_marks, find_sentence_splitter
+from metaeval.citation.sentences import find_marks, find_sentence_splitter
+from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling
 

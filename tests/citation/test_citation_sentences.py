@@ -5,17 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.sentences import (
-    RULES,
-    SentenceSplitter,
-    find_sentence_splitter,
-    move_leading,
-    prepare,
-    sentence_spans,
-    split,
-    whole,
-)
-from metaeval.corpus.sentences import SPLITTER
+from metaeval.citation.sentences import find_sentence_splitter, move_leading, prepare, sentence_spans, split, whole
+from metaeval.corpus.sentences import RULES, SPLITTER, SentenceSplitter
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_eval.json"
 

@@ -9,7 +9,7 @@ from metaeval.citation.human.levels import alignment, response_level, statement_
 from metaeval.citation.human.model import MetaOptions
 from metaeval.citation.model import Verdict
 from metaeval.citation.scifi.with_model import read_with_model
-from metaeval.citation.sentences import SentenceSplitter
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.experiment.citing.meta.model import MetaCommand
 from metaeval.experiment.citing.meta.run import META, read_facts, scifi_measure
 from metaeval.experiment.citing.meta.sheets import could_be

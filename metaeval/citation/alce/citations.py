@@ -10,9 +10,7 @@ from metaeval.citation.alce.options import PAPER, AlceOptions
 from metaeval.citation.model import Answer, Claim, Entails
 from metaeval.citation.premises import find_place
 from metaeval.citation.sentences import (
-    RULES,
     Reading,
-    SentenceSplitter,
     added,
     find_marks,
     joined,
@@ -27,6 +25,7 @@ from metaeval.citation.sentences import (
     without_marks,
 )
 from metaeval.citation.table import Cited, Line, State, Statement, judged_lines
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 _WORD = re.compile(r"\w")
 

@@ -15,7 +15,8 @@ from metaeval.citation.alce.citations import clean
 from metaeval.citation.alce.options import PAPER, AlceOptions
 from metaeval.citation.measures import Share, f1
 from metaeval.citation.model import Answer, Entails
-from metaeval.citation.sentences import RULES, SentenceSplitter, prepare
+from metaeval.citation.sentences import prepare
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)

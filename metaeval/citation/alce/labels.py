@@ -15,8 +15,8 @@ from metaeval.citation.alce.citations import alce_lines
 from metaeval.citation.alce.options import RELEASED
 from metaeval.citation.measures import Interval, group_codes, interval_by
 from metaeval.citation.model import Answer, Entails, Passage
-from metaeval.citation.sentences import SentenceSplitter
 from metaeval.citation.table import Line
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError, shown
 from metaeval.reading import read_json
 from metaeval.stats.agreement import cohen_kappa, fleiss_kappa

@@ -16,20 +16,9 @@ from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, apart, expand
 from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.premises import find_place
-from metaeval.citation.sentences import (
-    RULES,
-    Reading,
-    SentenceSplitter,
-    find_marks,
-    joined,
-    move_leading,
-    part,
-    span,
-    split,
-    whole,
-    without,
-)
+from metaeval.citation.sentences import Reading, find_marks, joined, move_leading, part, span, split, whole, without
 from metaeval.citation.table import Cited, Line, Statement, judged_lines
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 MARK = re.compile(r"\[(\d{1,18})\]")
 """The only form that the rules know; what the profile's styles read besides is brought to it beforehand.

@@ -73,7 +73,7 @@ def autoais(answers: Sequence[Answer], splits: Sequence[Split], entails: Entails
     """AutoAIS of each statement of each response, from entailment verdicts that are asked for in three batches.
 
     Recall: 1 if the cited passages together entail the statement, else 0. Precision: the mean over its citations of
-    1 if recall is 1 and the citation is needed (see `batched_entailment.needed`), else 0. Both are 0 without a
+    1 if recall is 1 and the citation is needed (see `premises.needed`), else 0. Both are 0 without a
     citation. A citation of a passage that does not exist supports nothing. Gao et al. 2023 (ALCE); aggregated as
     CiteEval does.
     Raises ValueError if the lengths differ.

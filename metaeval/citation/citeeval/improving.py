@@ -19,7 +19,8 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
 from metaeval.citation.model import Answer
-from metaeval.citation.sentences import MarkStyles, SentenceSplitter, find_marks
+from metaeval.citation.sentences import MarkStyles, find_marks
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.llm.exchange import Ask
 
 T = TypeVar("T")

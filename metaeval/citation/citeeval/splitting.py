@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.model import Answer, Mark
 from metaeval.citation.sentences import (
-    RULES,
     Reading,
-    SentenceSplitter,
     added,
     find_marks,
     joined,
@@ -24,6 +22,7 @@ from metaeval.citation.sentences import (
     whole,
     without_marks,
 )
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 
 NO_ANSWER = "No answer is found."

@@ -269,7 +269,7 @@ def read_conllu(text: str, origin: str = "CoNLL-U text") -> dict[str, Parse]:
 
 
 def stanza_parser(one_root: bool) -> Parser:
-    """stanza's parser, which fetches its weights at first use.
+    """stanza's parser of English, which fetches its weights at first use.
 
     one_root: each text is one sentence for the tokenizer. Otherwise its sentences are joined under the first root.
     """

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from metaeval.citation.model import Answer, Passage
-from metaeval.citation.sentences import RULES
 from metaeval.corpus.loaders import expertqa as published
 from metaeval.corpus.loaders.rows import Row, content_id, strip_marks
 from metaeval.corpus.model import SupportLevel
+from metaeval.corpus.sentences import RULES
 
 # What closes a sentence, with the quotes, brackets and marks of emphasis around it; marks stand in front of it, for
 # behind it a splitter takes them for the beginning of the next sentence.

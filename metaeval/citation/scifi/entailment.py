@@ -20,7 +20,7 @@ from metaeval.citation.scifi.model import (
     ScifiOptions,
     Sentence,
 )
-from metaeval.citation.sentences import RULES, SentenceSplitter
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 
 Count = Callable[[str], int]

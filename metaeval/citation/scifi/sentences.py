@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from metaeval.citation.model import Answer, Mark
 from metaeval.citation.scifi.model import DEFAULTS, Placed, ScifiOptions, Segment, Sentence
 from metaeval.citation.sentences import (
-    RULES,
     Reading,
-    SentenceSplitter,
     added,
     cited_spans,
     find_marks,
@@ -28,6 +26,7 @@ from metaeval.citation.sentences import (
     unread,
     whole,
 )
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 
 def read_sentences(

@@ -18,7 +18,7 @@ from metaeval.citation.premises import find_place
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
 from metaeval.citation.scifi.model import DEFAULTS, LEFT_OUT, AnswerFacts, CoverageLine, FactLine, ScifiOptions
 from metaeval.citation.scifi.sentences import unread_marks
-from metaeval.citation.sentences import RULES, SentenceSplitter
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,8 @@ from metaeval.citation.scifi.sentences import (
     without_marks,
 )
 from metaeval.citation.scifi.with_parser import PROFILE
-from metaeval.citation.sentences import RULES, SentenceSplitter, cited_spans
+from metaeval.citation.sentences import cited_spans
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.llm.exchange import (
     Ask,
     ChatRequest,

@@ -17,7 +17,8 @@ from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.scifi.model import DUPLICATE, AnswerFacts, Fact, ReferenceFacts, ScifiOptions, Segment, Sentence
 from metaeval.citation.scifi.sentences import given_facts, has_letter, read_sentences, reference_sentences
-from metaeval.citation.sentences import RULES, Reading, SentenceSplitter, added, joined, part, whole
+from metaeval.citation.sentences import Reading, added, joined, part, whole
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 PROFILE = aliice_profile("expanded", longest=None)
 """No sentence is too long: one that is not parsed would be one fact, held against the last of its citations alone."""

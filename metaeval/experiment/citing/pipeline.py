@@ -19,8 +19,8 @@ from metaeval.citation.chat import ChatOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import Panel, panel_of
 from metaeval.citation.recording import replayed_model
-from metaeval.citation.sentences import SentenceSplitter
 from metaeval.config import Flag, RunConfig, validated
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import option_docs
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.experiment.citing.result import RowTable

@@ -19,8 +19,8 @@ from metaeval.citation.scifi.sentences import read_sentences
 from metaeval.citation.scifi.shares import Scored
 from metaeval.citation.scifi.with_model import fact_prompts, read_with_model, requests_for
 from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
-from metaeval.citation.sentences import SentenceSplitter
 from metaeval.config import Flag
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import AsksChat, Given, JudgedByMetrics, ReadsAnswers, Run
 from metaeval.experiment.verdicts import Backend, Cutoff, find_cutoff

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from metaeval.cache import cache_folder
-from metaeval.corpus.sentences import SPLITTER, split_sentences
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 from metaeval.scoring.contract import Side, Span
 
@@ -28,33 +27,25 @@ Wish = Annotated[
 _DATA = "tokenizers/punkt_tab/english/"
 
 
-@dataclass(frozen=True)
-class Splitter:
-    """A sentence splitter and its name for signatures; `split` gives a text's sentences in order."""
-
-    name: str
-    split: Callable[[str], list[str]]
-
-
-def find_splitter(wish: Wish = "auto") -> Splitter:
+def find_splitter(wish: Wish = "auto") -> SentenceSplitter:
     """NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed; it downloads nothing.
 
     Raises `UserError` when `nltk` is asked for and its data are neither here nor to be downloaded.
     """
     if wish == "rules" or (wish == "auto" and _punkt_folder() is None):
-        return Splitter(SPLITTER, lambda text: list(split_sentences(text)))
+        return RULES
     folder = _punkt_folder() or _download()
     return _punkt(folder)
 
 
 @cache
-def _punkt(folder: Path) -> Splitter:
+def _punkt(folder: Path) -> SentenceSplitter:
     import nltk
     from nltk.tokenize.punkt import PunktTokenizer
 
     tokenizer = PunktTokenizer("english")
     digest = sha256(b"".join(path.read_bytes() for path in sorted(folder.iterdir()))).hexdigest()[:8]
-    return Splitter(f"nltk-{nltk.__version__}/punkt_tab-english@{digest}", lambda text: list(tokenizer.tokenize(text)))
+    return SentenceSplitter(f"nltk-{nltk.__version__}/punkt_tab-english@{digest}", tokenizer.tokenize)
 
 
 def _punkt_folder() -> Path | None:

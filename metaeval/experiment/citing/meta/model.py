@@ -22,8 +22,8 @@ from metaeval.citation.judging import Reading
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.citation.sentences import SentenceSplitter
 from metaeval.config import Flag
+from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Names, Run, Scenario, one_of
 from metaeval.experiment.citing.run import DEFAULT_BACKEND
 from metaeval.experiment.evaluation import resampling_of
