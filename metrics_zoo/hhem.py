@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from metaeval.errors import UserError
-from metaeval.scoring.backends.batches import Work, pad, run_batches
+from metaeval.scoring.backends.batches import pad, run_batches
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
 from metaeval.scoring.backends.models import broken_files, load_model, load_tokenizer
@@ -71,11 +71,6 @@ class HHEM(ModelMetric):
     )
 
     @cached_property
-    def work(self) -> Work:
-        """The work of the model so far."""
-        return Work()
-
-    @cached_property
     def tokenizer_folder(self) -> ModelFolder:
         """Flan-T5's tokenizer files."""
         given, beside = self.options.tokenizer, self.options.folder
@@ -126,7 +121,7 @@ class HHEM(ModelMetric):
         return [PairScore(score, status, prompt.tokens, prompt.cut) for prompt, status, score in answers]
 
     def _run(self, prompts: list[list[int]]) -> list[float]:
-        return run_batches(prompts, len, self._forward, self.batch_tokens, self.device, self.work)
+        return run_batches(prompts, len, self._forward, self.batch_tokens, self.device)
 
     def _forward(self, batch: list[list[int]]) -> Sequence[float]:
         import torch

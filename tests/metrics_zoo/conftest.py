@@ -51,6 +51,33 @@ def golden(load_module, tmp_path_factory):
     return Golden(folder, [row["id"] for row in rows], [(row["source"], row["statement"]) for row in rows])
 
 
+class Passed:
+    """What passes a model from here on, by the attention masks that it is given."""
+
+    def __init__(self, model):
+        self._batches = []
+        model.register_forward_pre_hook(self._note, with_kwargs=True)
+
+    def _note(self, model, args, given):
+        mask = given["attention_mask"]
+        self._batches.append((len(mask), int(mask.sum()), mask.numel()))
+
+    @property
+    def texts(self):
+        """How many texts, or pairs."""
+        return sum(texts for texts, _, _ in self._batches)
+
+    @property
+    def padding(self):
+        """Tokens with padding, out of those without."""
+        return sum(padded for *_, padded in self._batches) / sum(tokens for _, tokens, _ in self._batches)
+
+
+@pytest.fixture
+def watch():
+    return Passed
+
+
 @pytest.fixture
 def punkt(punkt_data):
     """NLTK's punkt_tab, which the official scores were cut with."""

@@ -211,10 +211,11 @@ def test_batch_size_and_order_change_nothing(folder, pairs):
         assert first[1:] == second[1:]
 
 
-def test_each_chunk_and_sentence_passes_once_with_hardly_any_padding(folder):
+def test_each_chunk_and_sentence_passes_once_with_hardly_any_padding(folder, watch):
     sources, statements = texts(12, 8, 7), texts(6, 2, 8)
     pairs = [(source, statement) for source in sources for statement in statements]
     metric = AlignScore(AlignScoreOptions(folder=folder, splitter="rules", batch_tokens=8192))
+    passed = watch(metric.model._model)
     answers = metric.score(*zip(*pairs, strict=True))
     cells = {
         (chunk, sentence)
@@ -222,13 +223,13 @@ def test_each_chunk_and_sentence_passes_once_with_hardly_any_padding(folder):
         for chunk in metric._chunks(source)
         for sentence in split_sentences(statement)
     }
-    work, tokens = metric.model.work, metric.model.tokens
-    assert work.passes == len(cells)
-    assert work.padded / work.useful <= 1.01
+    tokens = metric.model.tokens
+    assert passed.texts == len(cells)
+    assert passed.padding <= 1.01
     unique = {text for cell in cells for text in cell}
     assert tokens.texts.calls == len(unique) + 2  # the two probes that the joints are learned from
     repeated = metric.score(*zip(*(pairs * 2), strict=True))
-    assert work.passes == 2 * len(cells)
+    assert passed.texts == 2 * len(cells)
     for one, other in zip(repeated, answers * 2, strict=True):
         assert one.score == pytest.approx(other.score, abs=1e-6)
 

@@ -71,13 +71,14 @@ def test_score_and_three_classes_are_their_definition_whatever_the_batch(folder,
     assert [answer.score for answer in turned][::-1] == pytest.approx([exp(row[0]) for row in defined], rel=2e-4)
 
 
-def test_each_prompt_is_encoded_once_for_all_labels(folder):
+def test_each_prompt_is_encoded_once_for_all_labels(folder, watch):
     one = metric(folder, batch_tokens=4096)
     pairs = [(source or "x", f"It was built in {year}.") for source, _ in PAIRS for year in range(1888, 1900)]
+    encoded, decoded = watch(one.model._model.get_encoder()), watch(one.model._model)
     one.score(*zip(*pairs, strict=True))
-    assert one.model.work.passes == len(pairs)
-    assert one.model.decoded == 3 * len(pairs)
-    assert one.model.work.padded <= 1.01 * one.model.work.useful
+    assert encoded.texts == len(pairs)
+    assert decoded.texts == 3 * len(pairs)
+    assert encoded.padding <= 1.01
 
 
 def test_source_and_statement_are_not_interchangeable(folder, defined):

@@ -223,16 +223,17 @@ def test_source_and_statement_are_not_interchangeable(folder, defined):
     assert max(abs(a - b) for a, b in zip(scores(found), defined[1][:4], strict=True)) > 1e-3
 
 
-def test_one_decoder_step_a_pair_and_each_text_tokenised_once(folder):
+def test_one_decoder_step_a_pair_and_each_text_tokenised_once(folder, watch):
     sources = [" ".join(["The board refused."] * (number % 7 + 1) + [f"{number} x"]) for number in range(8)]
     pairs = [(source, f"It was built in {year}.") for source in sources for year in range(1870, 1880)]
     for score in ("full", "two_way"):
         one = metric(folder, score=score, batch_tokens=4096)
         probes = one.prompts.texts.calls  # what the prompts learn from a tokenizer beforehand
+        encoded, decoded = watch(one.model._model.get_encoder()), watch(one.model._model)
         one.observe(*zip(*pairs, strict=True))
         assert one.prompts.texts.calls - probes == 8 + 10
-        assert one.model.decoded == one.model.work.passes == len(pairs)
-        assert one.model.work.padded <= 1.01 * one.model.work.useful
+        assert decoded.texts == encoded.texts == len(pairs)
+        assert encoded.padding <= 1.01
 
 
 def test_full_and_two_way_come_from_one_observation(folder, defined, monkeypatch):
@@ -278,7 +279,7 @@ def speller(tiny, tmp_path_factory):
     return with_own_head(tiny.folder("t5", d_model=64), tmp_path_factory.mktemp("speller"), solve)
 
 
-def test_binary_is_one_where_the_greedy_answer_is_exactly_1(speller):
+def test_binary_is_one_where_the_greedy_answer_is_exactly_1(speller, watch):
     tokenizer, model = read(speller)
     texts = []
     for source, statement in PAIRS:  # the official way: generate, decode, compare
@@ -286,11 +287,12 @@ def test_binary_is_one_where_the_greedy_answer_is_exactly_1(speller):
         output = model.generate(**given, max_new_tokens=10, do_sample=False)
         texts.append(tokenizer.decode(output[0], skip_special_tokens=True))
     one = metric(speller, score="binary")
+    encoded, decoded = watch(one.model._model.get_encoder()), watch(one.model._model)
     assert scores(score_pairs(one, PAIRS)) == [float(text == "1") for text in texts]
     assert [text == "1" for text in texts] == [True, False, True, False, False, False, False, False]
     # pairs 1 and 3 begin with ▁1 too, as the probability says, and go on
     assert all(value > 0.5 for value in scores(score_pairs(metric(speller), PAIRS))[:4])
-    assert one.model.decoded > one.model.work.passes == len(PAIRS)
+    assert decoded.texts > encoded.texts == len(PAIRS)
 
 
 # --- Joining parts ---

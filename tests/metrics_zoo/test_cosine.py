@@ -112,11 +112,12 @@ def test_a_text_without_words_has_no_score(saved):
     assert answers[0].score is None
 
 
-def test_each_text_is_encoded_once(saved):
+def test_each_text_is_encoded_once(saved, watch):
     metric = Cosine(Cosine.Options(folder=saved()))
     sources, statements = {source for source, _ in PAIRS}, {statement for _, statement in PAIRS}
+    passed = watch(metric.texts.encoder._model)
     score_pairs(metric, [(source, statement) for source in sources for statement in statements])
-    assert metric.texts.encoder.work.passes == len(sources | statements)
+    assert passed.texts == len(sources | statements)
 
 
 def test_the_id_may_follow_the_name():

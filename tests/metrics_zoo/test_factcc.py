@@ -154,16 +154,16 @@ def test_batch_size_and_order_change_nothing(folder, pairs):
         assert first[1:] == second[1:]
 
 
-def test_hardly_any_padding_and_each_pair_once(folder):
+def test_hardly_any_padding_and_each_pair_once(folder, watch):
     rng = random.Random(1)
     sources = [" ".join(["word"] * rng.randint(60, 160)) + f" {number}" for number in range(12)]
     statements = [" ".join(["claim"] * rng.randint(5, 30)) + f" {number}" for number in range(8)]
     pairs = [(source, statement) for source in sources for statement in statements]
     metric = FactCC(FactCC.Options(folder=folder))
+    passed = watch(metric.model._model)
     metric.score(*zip(*(pairs * 2), strict=True))
-    work = metric.model.work
-    assert work.passes == len(pairs)
-    assert work.padded / work.useful <= 1.01
+    assert passed.texts == len(pairs)
+    assert passed.padding <= 1.01
     assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2  # two probes
 
 

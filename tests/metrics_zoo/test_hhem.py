@@ -140,16 +140,16 @@ def test_statuses_limits_and_counts(published):
     assert score_pairs(metric(path), [PAIRS[1]]).answers[0].cut == 0
 
 
-def test_little_is_padded_and_each_text_is_tokenised_once(published):
+def test_little_is_padded_and_each_text_is_tokenised_once(published, watch):
     one = metric(published[0], batch_tokens=4096)
     pairs = [
         (source.strip() or "x", f"It was built in {year}.") for source, _ in PAIRS[:3] for year in range(1870, 1900)
     ]
-    before = one.prompts.texts.calls
+    before, passed = one.prompts.texts.calls, watch(one.model)
     one.score(*zip(*pairs, strict=True))
     assert one.prompts.texts.calls - before == 3 + 30
-    assert one.work.passes == len(pairs)
-    assert one.work.padded <= 1.01 * one.work.useful
+    assert passed.texts == len(pairs)
+    assert passed.padding <= 1.01
 
 
 def test_the_tokenizer_is_part_of_the_identity_and_may_lie_elsewhere(published, tiny, tmp_path):

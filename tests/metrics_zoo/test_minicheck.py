@@ -130,14 +130,15 @@ def test_the_explanation_is_the_chunk_that_scores(folder):
     assert not metric(folder, splitter="rules", max_tokens=48).explain("word " * 300, "It was not built.")
 
 
-def test_one_decoder_step_a_chunk_and_little_padding(folder):
+def test_one_decoder_step_a_chunk_and_little_padding(folder, watch):
     one = metric(folder, splitter="rules", chunk_words=40, batch_tokens=4096)
     pairs = [(source, f"It was built in {year}.") for source, _ in PAIRS for year in range(1884, 1900)]
+    encoded, decoded = watch(one.model._model.get_encoder()), watch(one.model._model)
     score_pairs(one, pairs)
     chunks = sum(len(cut_chunks(source, 40, one.splitter.split)) for source, _ in pairs)
     assert chunks > len(pairs)
-    assert one.model.decoded == one.model.work.passes == chunks
-    assert one.model.work.padded <= 1.01 * one.model.work.useful
+    assert decoded.texts == encoded.texts == chunks
+    assert encoded.padding <= 1.01
 
 
 @pytest.mark.parametrize(

@@ -220,16 +220,16 @@ def test_code_that_comes_with_a_checkpoint_is_not_run_unless_asked_for(tiny, tmp
     assert NLI(NLIOptions(folder=folder)).identity()["options"]["trust_remote_code"] is False
 
 
-def test_hardly_any_padding_and_each_pair_once(folders):
+def test_hardly_any_padding_and_each_pair_once(folders, watch):
     rng = random.Random(1)
     sources = [" ".join(["word"] * rng.randint(40, 90)) + f" {number}" for number in range(12)]
     statements = [" ".join(["claim"] * rng.randint(5, 30)) + f" {number}" for number in range(8)]
     pairs = [(source, statement) for source in sources for statement in statements]
     metric = NLI(NLIOptions(folder=folders["roberta"]))
+    passed = watch(metric.model._model)
     metric.score(*zip(*(pairs * 2), strict=True))
-    work = metric.model.work
-    assert work.passes == len(pairs)
-    assert work.padded / work.useful <= 1.01
+    assert passed.texts == len(pairs)
+    assert passed.padding <= 1.01
     assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2
 
 

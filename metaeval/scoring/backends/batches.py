@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,15 +22,6 @@ Answer = TypeVar("Answer")
 
 WASTE = 0.01
 """The share of a batch that may be padding."""
-
-
-@dataclass
-class Work:
-    """The work of a model so far: texts or pairs passed, their tokens without padding, and with padding."""
-
-    passes: int = 0
-    useful: int = 0
-    padded: int = 0
 
 
 def length_batches(lengths: Sequence[int], budget: int, waste: float = WASTE) -> Iterator[list[int]]:
@@ -61,7 +51,6 @@ def run_batches(
     forward: Callable[[list[Item]], Sequence[Answer]],
     budget: int,
     device: str,
-    work: Work | None = None,
 ) -> list[Answer]:
     """Pass all items through `forward`, batch by batch, side by side on the CPU's cores; answers in order.
 
@@ -75,10 +64,6 @@ def run_batches(
         answers = pool.map(lambda batch: passed([items[number] for number in batch]), batches)
         for batch, answer in zip(batches, answers, strict=True):
             found.update(zip(batch, answer, strict=True))
-    if work is not None:
-        work.passes += len(items)
-        work.useful += sum(lengths)
-        work.padded += sum(lengths[batch[0]] * len(batch) for batch in batches)
     return [found[number] for number in range(len(items))]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from metaeval.scoring.backends.batches import Work, pad, run_batches
+from metaeval.scoring.backends.batches import pad, run_batches
 from metaeval.scoring.backends.tokens import PairIds
 
 if TYPE_CHECKING:
@@ -86,12 +86,11 @@ class PairClassifier:
 
     model: a transformers model whose output has `logits`, read off the first token, settled on `device`. tokens: how
     pairs become ids. batch_tokens: tokens of a batch, padding included. Each distinct pair of a call passes the model
-    once; `work` counts what was passed so far.
+    once.
     """
 
     def __init__(self, model: Any, tokens: Encoder, batch_tokens: int, device: str) -> None:
         self.tokens = tokens
-        self.work = Work()
         self._model = first_token_only(model)
         self._pad = int(model.config.pad_token_id or 0)
         self._segments = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
@@ -108,7 +107,7 @@ class PairClassifier:
             return Table(torch.empty(0, 0), [], [])
         inputs = self.tokens.encode([one for one, _ in places], [other for _, other in places])
         budget, device = self._batch_tokens, self._device
-        rows = run_batches(inputs, lambda pair: len(pair.ids), self._forward, budget, device, self.work)
+        rows = run_batches(inputs, lambda pair: len(pair.ids), self._forward, budget, device)
         order = [places[pair] for pair in asked]
         return Table(
             torch.stack(rows)[order], [inputs[place].tokens for place in order], [inputs[place].cut for place in order]

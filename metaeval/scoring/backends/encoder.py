@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metaeval.scoring.backends.batches import Work, one_thread, pad, run_batches
+from metaeval.scoring.backends.batches import one_thread, pad, run_batches
 from metaeval.scoring.contract import Span
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class TextEncoder:
 
     model: a transformers encoder in eval mode. tokenizer: a `tokenizers.Tokenizer` without truncation and padding.
     max_tokens: the input limit, special tokens included; a longer text loses its end. batch_tokens: texts times
-    longest text of a batch. padding: the id that fills up a batch. `work` counts what was encoded so far.
+    longest text of a batch. padding: the id that fills up a batch.
     """
 
     def __init__(
@@ -51,7 +51,6 @@ class TextEncoder:
         self._batch_tokens = batch_tokens
         self._device = device
         self._padding = padding
-        self.work = Work()
 
     def encode(self, texts: Sequence[str], keep: Keep | None = None) -> list[Encoded]:
         """Encode texts, in order; `keep` says what stays in memory of each, before the next batch is run."""
@@ -60,7 +59,7 @@ class TextEncoder:
             return self._forward(ids, keep)
 
         ids, cuts = self.tokenise(texts)
-        kept = run_batches(ids, len, forward, self._batch_tokens, self._device, self.work)
+        kept = run_batches(ids, len, forward, self._batch_tokens, self._device)
         return [Encoded(states, own, len(own) + cut, cut) for states, own, cut in zip(kept, ids, cuts, strict=True)]
 
     def tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:

@@ -14,7 +14,7 @@ from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from metaeval.errors import UserError
-from metaeval.scoring.backends.batches import Work, in_halves, one_thread, workers
+from metaeval.scoring.backends.batches import in_halves, one_thread, workers
 from metaeval.scoring.backends.models import pack_linears
 from metaeval.scoring.backends.tokens import TextTokens
 
@@ -55,7 +55,7 @@ class BartLikelihood:
 
     model: transformers' `BartForConditionalGeneration`, settled on `device`; it is changed, and of use here alone from
     then on. max_tokens: input limit of either side, special tokens included; a longer text loses its end. batch_tokens:
-    tokens of a batch. `encoded` and `decoded` count the texts and pairs passed so far.
+    tokens of a batch.
 
     Raises `UserError` for a tokenizer that is not the model's, and for a vocabulary head apart from the embeddings.
     """
@@ -67,8 +67,6 @@ class BartLikelihood:
         AttentionInterface.register(_ATTENTION, _attend)
         model.set_attn_implementation(_ATTENTION)
         self.texts = TextTokens(tokenizer)
-        self.encoded = Work()
-        self.decoded = Work()
         self._encoder, self._decoder = model.model.encoder, model.model.decoder
         config = model.config
         self._start, self._end = tokenizer("")["input_ids"]
@@ -96,15 +94,14 @@ class BartLikelihood:
         about: dict[str, list[tuple[int, list[int]]]] = {}
         for number, (source, statement) in enumerate(zip(sources, statements, strict=True)):
             about.setdefault(source, []).append((number, read[statement].ids))
-        states = self._side_by_side([read[source].ids for source in about], len, self._encode, self.encoded)
+        states = self._side_by_side([read[source].ids for source in about], len, self._encode)
         told = [
             _Told(of_source, part)
             for of_source, judged in zip(states, about.values(), strict=True)
             for part in _parts(judged, lambda one: len(one[1]), self._batch_tokens)
         ]
-        judged_parts = self._side_by_side(told, _statement_tokens, self._decode, self.decoded)
+        judged_parts = self._side_by_side(told, _statement_tokens, self._decode)
         found = dict(chain.from_iterable(judged_parts))
-        self.decoded.passes += len(sources) - len(told)  # pairs are counted, not the parts they were passed in
         return [found[number] for number in range(len(sources))]
 
     def _encode(self, texts: Sequence[list[int]]) -> list[torch.Tensor]:
@@ -151,7 +148,6 @@ class BartLikelihood:
         items: Sequence[Item],
         size: Callable[[Item], int],
         forward: Callable[[Sequence[Item]], list[Answer]],
-        work: Work,
     ) -> list[Answer]:
         """Pass items through `forward` in batches of up to `batch_tokens`, side by side on the CPU's cores."""
         import torch
@@ -163,10 +159,6 @@ class BartLikelihood:
 
         with one_thread(), ThreadPoolExecutor(workers(self._device)) as pool:
             answers = list(pool.map(quiet, _parts(items, size, self._batch_tokens)))
-        tokens = sum(map(size, items))
-        work.passes += len(items)
-        work.useful += tokens
-        work.padded += tokens
         return [answer for batch in answers for answer in batch]
 
 

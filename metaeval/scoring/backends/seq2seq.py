@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
 from typing import Any, TypeVar
 
 import torch
 from transformers.models.t5.modeling_t5 import T5Attention, T5LayerCrossAttention
 
-from metaeval.scoring.backends.batches import WASTE, Work, in_halves, length_batches, one_thread, pad, workers
+from metaeval.scoring.backends.batches import WASTE, in_halves, length_batches, one_thread, pad, workers
 from metaeval.scoring.backends.checkpoint import ModelFolder
 from metaeval.scoring.backends.models import DType, load_model
 
@@ -97,13 +96,10 @@ class Seq2Seq:
     """A transformers encoder-decoder over prompts of token ids; answers do not depend on the batch beyond 1e-5.
 
     model: settled on `device`, its cross-attention light (`load_seq2seq`). batch_tokens: tokens of a batch,
-    padding included. `work` counts what was encoded; `decoded` the rows given to the decoder.
+    padding included.
     """
 
     def __init__(self, model: Any, batch_tokens: int, device: str) -> None:
-        self.work = Work()
-        self.decoded = 0
-        self._counting = Lock()  # batches run side by side
         self._model = model
         self._pad = int(model.config.pad_token_id or 0)
         self._batch_tokens = batch_tokens
@@ -142,22 +138,13 @@ class Seq2Seq:
                 states = found.new_zeros(len(prompts), max(lengths), found.shape[-1])
                 mask = own.new_zeros(len(prompts), max(lengths))
             states[batch, : ids.shape[1]], mask[batch, : ids.shape[1]] = found, own
-            self._count(batch, lengths)
         return Encoded(self, states, mask)
-
-    def _count(self, batch: Sequence[int], lengths: Sequence[int]) -> None:
-        with self._counting:
-            self.work.passes += len(batch)
-            self.work.useful += sum(lengths[number] for number in batch)
-            self.work.padded += len(batch) * max(lengths[number] for number in batch)
 
     def decode(self, states: torch.Tensor, mask: torch.Tensor, given: Sequence[Sequence[int]]) -> torch.Tensor:
         """One decoder pass over the start token and given ones, without a cache; see `Encoded.after`."""
         start = self._model.config.decoder_start_token_id
         ids = torch.tensor([[start, *tokens] for tokens in given], dtype=torch.long, device=self._device)
         output = self._model(encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=ids, use_cache=False)
-        with self._counting:
-            self.decoded += len(ids)
         logits: torch.Tensor = output.logits
         return logits.float().cpu()
 
