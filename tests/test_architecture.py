@@ -73,6 +73,7 @@ ALLOWED = {
         "metrics_zoo",
         "metaeval.scoring.contract",
         "metaeval.scoring.backends",
+        "metaeval.corpus.sentences",
         "metaeval.llm",
         "metaeval.errors",
         "metaeval.reading",

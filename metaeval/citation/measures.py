@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metaeval.citation.model import Answer, Entails, Pair, Verdict
-from metaeval.citation.premises import Untitled, Zero, find_place, premise
+from metaeval.citation.premises import Untitled, Zero, find_place, premise, verdicts_on
 from metaeval.citation.table import Line, claims_of, unjudged_claim
 from metaeval.stats.arrays import Floats, Ints, codes_of, group_totals, ratio, weighted_sums
 from metaeval.stats.influence import COUNTS, SHARES, Ends
@@ -350,8 +350,7 @@ def soften(
         place, _ = find_place(line.citation, len(own), zero)
         asked = line.state == "unjudged" and place is not None
         pairs.append((premise([own[place]], untitled), line.claim) if asked and place is not None else None)
-    unique = list(dict.fromkeys(pair for pair in pairs if pair is not None))
-    known = dict(zip(unique, entails(unique), strict=True)) if unique else {}
+    known = verdicts_on(pairs, entails)
     return [_soft(line, None if pair is None else known[pair]) for line, pair in zip(lines, pairs, strict=True)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -65,16 +65,15 @@ def judge(questions: Sequence[Question], entails: Entails, untitled: Untitled = 
     last the rest, where the passage alone does not entail. That is the rule's own order, so the pairs that are asked
     are exactly those it looks at. A question without a cited passage is not asked.
     """
-    known: dict[Pair, Verdict] = {}
     joint = [(premise([q.passages[i] for i in q.cited], untitled), q.claim) if q.cited else None for q in questions]
-    _ask(joint, entails, known)
+    known = verdicts_on(joint, entails)
     alone: list[list[Pair | None]] = []
     for question, pair in zip(questions, joint, strict=True):
         several = len(question.cited) > 1 and pair is not None and known[pair].entailed is True
         alone.append(
             [(premise([question.passages[i]], untitled), question.claim) if several else None for i in question.cited]
         )
-    _ask([pair for pairs in alone for pair in pairs], entails, known)
+    known |= verdicts_on((pair for pairs in alone for pair in pairs if pair not in known), entails)
     rest: list[list[Pair | None]] = []
     for question, pairs in zip(questions, alone, strict=True):
         rest.append([])
@@ -85,7 +84,7 @@ def judge(questions: Sequence[Question], entails: Entails, untitled: Untitled = 
             held = [question.passages[other] for other in others]
             wanted = pair is not None and known[pair].entailed is not True
             rest[-1].append((premise(held, untitled), question.claim) if wanted else None)
-    _ask([pair for pairs in rest for pair in pairs], entails, known)
+    known |= verdicts_on((pair for pairs in rest for pair in pairs if pair not in known), entails)
 
     def verdicts(pairs: Sequence[Pair | None]) -> tuple[Verdict | None, ...]:
         return tuple(None if pair is None else known[pair] for pair in pairs)
@@ -108,7 +107,7 @@ def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
     return False if by_itself is False and without is True else None
 
 
-def _ask(pairs: Sequence[Pair | None], entails: Entails, known: dict[Pair, Verdict]) -> None:
-    new = list(dict.fromkeys(pair for pair in pairs if pair is not None and pair not in known))
-    if new:
-        known.update(zip(new, entails(new), strict=True))
+def verdicts_on(pairs: Iterable[Pair | None], entails: Entails) -> dict[Pair, Verdict]:
+    """The verdict on each distinct pair, all asked in one call; without a pair nothing is asked."""
+    asked = list(dict.fromkeys(pair for pair in pairs if pair is not None))
+    return dict(zip(asked, entails(asked), strict=True)) if asked else {}

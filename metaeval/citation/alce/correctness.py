@@ -15,6 +15,7 @@ from metaeval.citation.alce.citations import clean
 from metaeval.citation.alce.options import PAPER, AlceOptions
 from metaeval.citation.measures import Share, f1
 from metaeval.citation.model import Answer, Entails
+from metaeval.citation.premises import verdicts_on
 from metaeval.citation.sentences import prepare
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
@@ -85,8 +86,7 @@ def claim_recalls(answers: Sequence[Answer], entails: Entails, options: AlceOpti
     for answer in answers:
         text = clean_answer(answer, options)
         asked.append([(text, claim) for claim in answer.reference.get("claims") or ()])
-    pairs = list(dict.fromkeys(pair for own in asked for pair in own))
-    verdicts = dict(zip(pairs, entails(pairs), strict=True)) if pairs else {}
+    verdicts = verdicts_on((pair for own in asked for pair in own), entails)
     judged = [[verdicts[pair].entailed for pair in own if verdicts[pair].entailed is not None] for own in asked]
     return [sum(map(bool, own)) / len(own) if own else None for own in judged]
 

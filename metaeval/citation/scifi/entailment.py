@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.citation.model import Answer, Entails, Pair, Passage, Verdict, answer_cells
-from metaeval.citation.premises import find_place, premise
+from metaeval.citation.premises import find_place, premise, verdicts_on
 from metaeval.citation.scifi.model import (
     DEFAULTS,
     AnswerFacts,
@@ -176,8 +176,7 @@ def judge_pairs(pairs: Sequence[Pair], entails: Entails, soft: bool) -> dict[Pai
 
     Raises ValueError for a soft score outside 0 to 1, and for another number of verdicts than pairs.
     """
-    new = list(dict.fromkeys(pairs))
-    known = dict(zip(new, entails(new), strict=True)) if new else {}
+    known = verdicts_on(pairs, entails)
     for verdict in known.values():
         if soft and verdict.score is not None and not 0 <= verdict.score <= 1:
             raise ValueError(f"a value is a score from 0 to 1, but the backend gave {verdict.score}")

@@ -30,7 +30,7 @@ from metaeval.citation.scifi.sentences import without_marks
 from metaeval.citation.sentences import find_marks
 from metaeval.config import Flag
 from metaeval.errors import UserError
-from metaeval.experiment.citing.pipeline import AsksChat, Layout, Pipeline, Run
+from metaeval.experiment.citing.pipeline import AsksChat, Form, Layout, Pipeline, Run
 from metaeval.experiment.citing.provenance import answers_at, data_of, listed, written_out
 from metaeval.files import safe_name
 from metaeval.report.citation.layout import Frame, lines_grid
@@ -56,9 +56,7 @@ class GenerateCommand(AsksChat):
     strategy: Annotated[str | None, Flag("NAME")] = Field(
         default=None, description="truncated (default), summary or two-stage."
     )
-    format: Annotated[str, Flag("NAME", "-f")] = Field(
-        default="auto", description="Format: alce, jsonl, scifi, crag25, scholarqa, expertqa (default: by content)."
-    )
+    format: Form = "auto"
 
 
 @dataclass(frozen=True, eq=False)

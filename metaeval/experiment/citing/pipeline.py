@@ -113,6 +113,11 @@ FindCutoff = Callable[[str, Metric, Mapping[str, float | None], Sequence[Path]],
 
 Scenario = Annotated[str, Flag("NAME"), Field(description="full: all statements; cited: those with citations.")]
 Profile = Annotated[str, Flag("NAME"), Field(description="paper, or released: as the published code computes.")]
+Form = Annotated[
+    str,
+    Flag("NAME", "-f"),
+    Field(description="Format: alce, jsonl, scifi, crag25, scholarqa, expertqa (default: by content)."),
+]
 Splitter = Annotated[str, Flag("NAME"), Field(description="Splitter: auto, nltk or rules.")]
 ParserName = Annotated[
     str, Flag("NAME"), Field(description="Parser: small (shipped), spacy:NAME, stored:FILE, ud:FILE, ud:stanza.")
@@ -137,9 +142,7 @@ class ReadsAnswers(PipelineOptions):
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="Files of answers; several: one system each."
     )
-    format: Annotated[str, Flag("NAME", "-f")] = Field(
-        default="auto", description="Format: alce, jsonl, scifi, crag25, scholarqa, expertqa (default: by content)."
-    )
+    format: Form = "auto"
     splitter: Splitter = "auto"
 
 
