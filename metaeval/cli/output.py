@@ -65,11 +65,11 @@ def show_findings(results: Sequence[Result], readings: Readings) -> None:
 
     from metaeval.report.cautions import cautions
     from metaeval.report.findings import findings
-    from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
+    from metaeval.report.headline import headline_grid
     from metaeval.report.terminal import show_grid, show_sentences
 
     console = Console()
-    show_grid((suite_grid if several_data_sets(results) else headline_grid)(results, readings), console)
+    show_grid(headline_grid(results, readings), console)
     console.print()
     said = [(f"{number}.", text) for number, text in enumerate(findings(results, readings), start=1)]
     careful = cautions(results)

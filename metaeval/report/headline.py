@@ -24,10 +24,12 @@ _EXPLAINED = 5
 
 
 def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:
-    """The results of one data set in one table: a column for each protocol's headline.
+    """The results of one data set in one table: a column for each protocol's headline; those of several: `suite_grid`.
 
     A single protocol shows all measures of its table, where there are few metrics. most: metrics that are shown.
     """
+    if len({(one.data.name, one.data.split, one.unit) for one in results}) > 1:
+        return suite_grid(results, readings, most)
     shown = headlines(results, readings)
     if len(results) == 1 and len(metrics_of(results[0])) <= _FEW:
         shown = [Headline(results[0], column) for column in results[0].columns]
@@ -42,11 +44,6 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
         groups=tuple(Group(plain(one.result.protocol)) for one in shown) if several else (),
     )
     return _filled(grid, shown, names, left, readings, intervals=True)
-
-
-def several_data_sets(results: Sequence[Result]) -> bool:
-    """Whether the results are of more than one data set, split or unit."""
-    return len({(one.data.name, one.data.split, one.unit) for one in results}) > 1
 
 
 def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:

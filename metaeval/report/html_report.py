@@ -20,7 +20,7 @@ from metaeval.report.cautions import cautions
 from metaeval.report.cells import comparison_grid, lay_out, units
 from metaeval.report.findings import findings
 from metaeval.report.grid import READING, Block, Cell, Grid, Note, plain
-from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
+from metaeval.report.headline import headline_grid
 from metaeval.report.measures import Readings, data_set
 from metaeval.report.page_forest import page_forest
 from metaeval.report.result import Result
@@ -197,7 +197,7 @@ def explorer_line(command: str, link: str = "") -> str:
 
 def _opening(results: Sequence[Result], readings: Readings) -> str:
     """What was found, in sentences; what limits it; the headline values."""
-    grid = (suite_grid if several_data_sets(results) else headline_grid)(results, readings, sys.maxsize)
+    grid = headline_grid(results, readings, sys.maxsize)
     said = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(results, readings))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
     forest = Picture(_FOREST, page_forest(results, readings))

@@ -12,8 +12,7 @@ from metaeval.report import html_report
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
 from metaeval.report.formats import records
-from metaeval.report.grid import Grid
-from metaeval.report.headline import headline_grid, several_data_sets, suite_grid
+from metaeval.report.headline import headline_grid
 from metaeval.report.measures import Readings
 from metaeval.report.result import Result
 from metaeval.report.sheet import Sheet
@@ -130,16 +129,15 @@ class Results(list[Result]):
         return forest(self, self._readings)
 
     def __repr__(self) -> str:
-        return f"{text_of(self._grid(), _WIDTH)}\n{chr(10).join(self.findings)}" if self else "Results([])"
+        if not self:
+            return "Results([])"
+        return "\n".join([text_of(headline_grid(self, self._readings), _WIDTH), *self.findings])
 
     def _repr_html_(self) -> str:
         if not self:
             return "<p>No results.</p>"
         said = "".join(f"<li>{html_report.escape(Shown(text))}</li>" for text in self.findings)
-        return f"<div>{html_report.table_of(self._grid())}\n<ol>{said}</ol></div>"
-
-    def _grid(self) -> Grid:
-        return (suite_grid if several_data_sets(self) else headline_grid)(self, self._readings)
+        return f"<div>{html_report.table_of(headline_grid(self, self._readings))}\n<ol>{said}</ol></div>"
 
 
 class Sheets(dict[str, Sheet]):
