@@ -63,12 +63,10 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     """
     by_ranks = [key for key in keys if key in BY_RANKS and n_groups > MOST_LEFT_OUT]
     found = dict(_left_out(rows, n_groups, options, [key for key in keys if key not in by_ranks]))
-    values = replicates(rows, n_groups, bootstrap(n_groups, 0, 0), options, by_ranks) if by_ranks else {}
-    for key, (value,) in values.items():
-        found[key] = None
-        if rows.system is not None and not np.isnan(value):
-            contributions = BY_RANKS[key](rows.score, rows.gold, rows.system)
-            found[key] = of_rows(float(value), contributions, rows.group, n_groups, SIGNED)
+    if rows.system is not None:
+        for key in by_ranks:
+            value, contributions = BY_RANKS[key](rows.score, rows.gold, rows.system)
+            found[key] = None if np.isnan(value) else of_rows(value, contributions, rows.group, n_groups, SIGNED)
     return {key: found[key] for key in keys}
 
 

@@ -16,18 +16,21 @@ from metaeval.stats.correlations import RESIDUAL_TIES, within_strata
 from metaeval.stats.ties import centred_midranks, tie_blocks
 
 
-def partial_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> Floats:
-    """The derivative of the partial Spearman by the weight of each row, (n,), which sums to 0; all arguments (n,).
+def partial_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tuple[float, Floats]:
+    """Partial Spearman, and its derivative by the weight of each row, (n,), which sums to 0; all arguments (n,).
 
-    Neither column's ranks may be constant in all strata. Raises ValueError as `within_strata` does.
+    NaN and zeros where it is undefined. Raises ValueError as `within_strata` does.
     """
     blocks = [tie_blocks(values)[0] for values in (score, gold)]
     x, y = (within_strata(_ranks(block), stratum) for block in blocks)
     return _contributions((blocks[0], x), (blocks[1], y))
 
 
-def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> Floats:
-    """That of the residual Spearman, with its change over a standard error of each stratum's mean; as there."""
+def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tuple[float, Floats]:
+    """As `partial_spearman_by_row`, with what changes over a standard error of each stratum's mean.
+
+    Time grows with the rows times the strata.
+    """
     code, n_strata = numbered(stratum)
     columns = [_Residuals(scaled(within_strata(values, code)), code) for values in (score, gold)]
     blocks = [column.blocks(column.value) for column in columns]
@@ -35,7 +38,9 @@ def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> Floa
     by_row = [
         (block[column.cell], rank[column.cell]) for block, rank, column in zip(blocks, ranks, columns, strict=True)
     ]
-    found = _contributions(*by_row)
+    value, found = _contributions(*by_row)
+    if np.isnan(value):
+        return value, found
     for column, (_, other) in zip(columns, reversed(by_row), strict=True):
         for own in range(n_strata):
             there = code == own
@@ -43,7 +48,7 @@ def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> Floa
             error = float(left.std()) / np.sqrt(left.size)
             if error > 0:
                 found[there] += column.slope(own, error, other) * left / left.size
-    return found
+    return value, found
 
 
 class _Residuals:
@@ -80,15 +85,18 @@ def _ranks(block: Ints, count: Ints | None = None) -> Floats:
     return np.asarray(centred_midranks(np.bincount(block, weights=count).astype(np.float64)[:, None])[block, 0])
 
 
-def _contributions(x: tuple[Ints, Floats], y: tuple[Ints, Floats]) -> Floats:
-    """The derivative of the correlation of two columns of centred ranks, given with their tie blocks, (n,) each."""
+def _contributions(x: tuple[Ints, Floats], y: tuple[Ints, Floats]) -> tuple[float, Floats]:
+    """Correlation of two columns of centred ranks, given with their tie blocks, (n,) each, and its derivative."""
     (x_block, x_rank), (y_block, y_rank) = x, y
     xx, yy, xy = (x_rank * x_rank).sum(), (y_rank * y_rank).sum(), (x_rank * y_rank).sum()
     spread = np.sqrt(xx) * np.sqrt(yy)
+    if not spread > 0:
+        return float("nan"), np.zeros(x_rank.size)
     product = x_rank * y_rank + _above(x_block, y_rank) + _above(y_block, x_rank)
     x_square = x_rank * x_rank + 2 * _above(x_block, x_rank)
     y_square = y_rank * y_rank + 2 * _above(y_block, y_rank)
-    return np.asarray(product / spread - xy / spread / 2 * (x_square / xx + y_square / yy))
+    value = min(max(float(xy / spread), -1.0), 1.0)
+    return value, np.asarray(product / spread - value / 2 * (x_square / xx + y_square / yy))
 
 
 def _above(block: Ints, values: Floats) -> Floats:

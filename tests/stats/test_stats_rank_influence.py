@@ -26,13 +26,14 @@ def _made(seed, n_groups, n_strata, levels, shift, decimals=9):
 def test_partial_spearman_is_differentiated_by_the_weight_of_each_row(decimals):
     score, gold, code, _ = _made(1, 30, 4, 3, 0.2, decimals)
     each = np.arange(score.size)
-    found = partial_spearman_by_row(score, gold, code)
+    whole, found = partial_spearman_by_row(score, gold, code)
 
     measure = partial_correlation(score, gold, code, each, score.size, ranks=True)
     # A thousandth of a row more and less of each in turn; the error is of the order of the step squared.
     more, less = (measure.evaluate((1000 + step * np.eye(score.size)).astype(np.uint16)) for step in (1, -1))
     np.testing.assert_allclose(found, (more - less) / 0.002, rtol=0, atol=1e-7 * np.abs(found).max())
     assert found.sum() == pytest.approx(0, abs=1e-12)
+    assert whole == pytest.approx(value(measure, score.size), abs=1e-15)
 
 
 @pytest.mark.parametrize(("n_strata", "levels", "decimals"), [(9, 3, 9), (9, 13, 0), (2, 3, 0), (40, 5, 9)])
@@ -41,7 +42,7 @@ def test_standard_errors_of_partial_spearman_are_the_jackknifes(n_strata, levels
     measure = partial_correlation(score, gold, code, group, 500, ranks=True)
     left_out = of_left_out(replicate(measure, jackknife(500)), np.bincount(group), SIGNED)
 
-    found = of_rows(value(measure, 500), partial_spearman_by_row(score, gold, code), group, 500, SIGNED)
+    found = of_rows(*partial_spearman_by_row(score, gold, code), group, 500, SIGNED)
     assert found.standard_error() == pytest.approx(left_out.standard_error(), rel=0.01)
     assert found.effective_groups() == pytest.approx(left_out.effective_groups(), rel=0.01)
     np.testing.assert_allclose(found.parts, left_out.parts, rtol=0, atol=0.02 * np.abs(found.parts).max())
@@ -54,9 +55,10 @@ def test_standard_errors_of_residual_spearman_are_the_spread_of_samples(n_strata
     values, errors = [], []
     for seed in range(250):
         score, gold, code, group = _made(seed, 200, n_strata, levels, shift, decimals)
-        values.append(value(residual_correlation(score, gold, code, group, 200), 200))
-        contributions = residual_spearman_by_row(score, gold, code)
-        errors.append(of_rows(values[-1], contributions, group, 200, SIGNED).standard_error())
+        whole, contributions = residual_spearman_by_row(score, gold, code)
+        assert whole == pytest.approx(value(residual_correlation(score, gold, code, group, 200), 200), abs=1e-15)
+        values.append(whole)
+        errors.append(of_rows(whole, contributions, group, 200, SIGNED).standard_error())
     # Of 250 samples, twice the standard error of a spread is 9 %.
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.09)
     assert max(errors) < 2 * np.mean(errors)
@@ -69,7 +71,7 @@ def test_leaving_out_groups_goes_wrong_where_strata_nearly_meet():
     for seed in range(40):
         score, gold, code, group = _made(seed, 200, 2, 3, 0.0)
         found = replicate(residual_correlation(score, gold, code, group, 200), jackknife(200))
-        by_row = of_rows(found[0], residual_spearman_by_row(score, gold, code), group, 200, SIGNED)
+        by_row = of_rows(*residual_spearman_by_row(score, gold, code), group, 200, SIGNED)
         errors.append(of_left_out(found, np.bincount(group), SIGNED).standard_error() / by_row.standard_error())
     assert 0.9 < np.median(errors) < 1.1
     assert max(errors) > 2
@@ -77,6 +79,17 @@ def test_leaving_out_groups_goes_wrong_where_strata_nearly_meet():
 
 def test_values_of_any_size_contribute_alike():
     score, gold, code, _ = _made(2, 50, 4, 5, 0.2)
-    found = residual_spearman_by_row(score, gold, code)
-    np.testing.assert_allclose(residual_spearman_by_row(score * 2.0**600, gold, code), found, rtol=0, atol=1e-15)
+    whole, found = residual_spearman_by_row(score, gold, code)
+    other, shifted = residual_spearman_by_row(score * 2.0**600, gold, code)
+    assert other == whole
+    np.testing.assert_allclose(shifted, found, rtol=0, atol=1e-15)
     assert found.sum() == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("by_row", [partial_spearman_by_row, residual_spearman_by_row])
+def test_a_column_that_only_knows_the_stratum_has_no_coefficient(by_row):
+    score, gold, code, _ = _made(2, 50, 4, 5, 0.2)
+    for columns in ((code / 3, gold), (score, code / 7)):
+        whole, contributions = by_row(*columns, code)
+        assert np.isnan(whole)
+        assert not contributions.any()
