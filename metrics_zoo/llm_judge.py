@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, JsonValue
 
 from metaeval.errors import UserError
-from metaeval.llm.batch import BatchSession
+from metaeval.llm.batch import BatchSession, open_session
 from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, ModelOptions
 from metaeval.llm.errors import Cause
@@ -217,13 +217,7 @@ class _LLMJudge(Metric):
     @cached_property
     def _session(self) -> ChatSession | BatchSession:
         """The conversation with the endpoint of these options, opened when it is first needed."""
-        options, purse = self.options, self._purse
-        if options.batch is not None:
-            return BatchSession(options.batch, options.server_name, self._store, purse)
-        from metaeval.llm.client import ChatSession
-
-        endpoint = options.endpoint()
-        return ChatSession(endpoint, options, self._store, purse)
+        return open_session(self.options, self._store, self._purse)
 
     @cached_property
     def _store(self) -> ReplyStore:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
 from metaeval.citation.recording import Replay, recording
 from metaeval.errors import RequestsWritten, UserError
-from metaeval.llm.batch import BatchSession, write_requests
+from metaeval.llm.batch import BatchSession, open_session, write_requests
 from metaeval.llm.budget import Estimate, Prices, Purse, estimate, prices_of
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, ModelOptions
 from metaeval.llm.errors import PASSING, Cause, EndpointError
@@ -329,16 +329,12 @@ class _Asker:
         return self.session
 
     def _opened(self) -> ChatSession | BatchSession:
-        if self._options.batch is not None:
-            return BatchSession(self._options.batch, self._options.server_name, self._store, self._purse)
-        if missing := [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]:
+        missing = [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]
+        if missing and self._options.batch is None:
             raise UserError(
                 f"Asking a model needs {', '.join(missing)}, not installed here: type \"pip install 'metaeval[llm]'\"."
             )
-        endpoint = self._options.endpoint()
-        from metaeval.llm.client import ChatSession
-
-        return ChatSession(endpoint, self._options, self._store, self._purse)
+        return open_session(self._options, self._store, self._purse)
 
 
 _BEGINNING = 40  # characters

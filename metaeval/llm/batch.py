@@ -11,15 +11,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, write_text
 from metaeval.llm.budget import Ledger, Purse
+from metaeval.llm.endpoint import ModelOptions
 from metaeval.llm.errors import Cause, fault_of_status
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply, read_reply
 from metaeval.llm.replies import ReplyStore
 from metaeval.reading import MalformedError, parse_json, read_text
+
+if TYPE_CHECKING:
+    from metaeval.llm.client import ChatSession
 
 _log = logging.getLogger("metaeval")
 _MISSING = Failure(Cause.NO_REPLY, "the batch's output has no line about it")
@@ -99,6 +103,16 @@ class BatchSession:
             return found
         self.ledger.stored += 1
         return kept or found
+
+
+def open_session(options: ModelOptions, store: ReplyStore, purse: Purse) -> ChatSession | BatchSession:
+    """What answers in the place that the options name: the output of a batch, or the endpoint, whose key is needed."""
+    if options.batch is not None:
+        return BatchSession(options.batch, options.server_name, store, purse)
+    endpoint = options.endpoint()
+    from metaeval.llm.client import ChatSession
+
+    return ChatSession(endpoint, options, store, purse)
 
 
 def _read_batch(path: Path) -> dict[str, Answer]:

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, sha256_json, write_text
@@ -75,14 +75,6 @@ class PlanNote(_File):
     shards: int = Field(ge=1)
     run: dict[str, Any]
     windows: list[WindowNote] = []
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_one_table(cls, values: Any) -> Any:
-        """Earlier notes have the window of one table."""
-        if not isinstance(values, dict) or "window" not in values:
-            return values
-        return {**{key: value for key, value in values.items() if key != "window"}, "windows": [values["window"]]}
 
     def holds(self, window: WindowNote | None) -> bool:
         """Whether the plan is of this window; of a note or a job without windows, it may be."""

@@ -154,7 +154,7 @@ def test_traps_belong_to_versions():
 
 
 def test_every_trap_says_what_happens_and_why_we_are_not_in_it():
-    assert all(trap.what and trap.ours for trap in TRAPS)
+    assert all(what and ours for known in TRAPS.values() for what, ours in known)
 
 
 def test_the_doctor_sees_everything_and_connects_nowhere(no_network, hub, monkeypatch, tmp_path):

@@ -7,16 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 
-class Trap(NamedTuple):
-    """A package, the versions that have the trap (from, and below; None: no end), what happens, and what we do."""
-
-    package: str
-    since: tuple[int, ...]
-    until: tuple[int, ...] | None
-    what: str
-    ours: str
-
-
 class TrapHere(NamedTuple):
     """A trap of an installed package ('transformers 5.23.0'), and why no score of metaeval is touched by it."""
 
@@ -25,8 +15,9 @@ class TrapHere(NamedTuple):
     metaeval: str
 
 
-# Found by running each official code against several versions of its packages.
-_KNOWN: Mapping[tuple[str, tuple[int, ...], tuple[int, ...] | None], Sequence[tuple[str, str]]] = {
+# A package and the versions that have the traps (from, and below; None: no end): what happens, and what we do. Found by
+# running each official code against several versions of its packages.
+TRAPS: Mapping[tuple[str, tuple[int, ...], tuple[int, ...] | None], Sequence[tuple[str, str]]] = {
     ("transformers", (5,), None): (
         (
             "ALBERT, XLNet and RemBERT tokenizers leave out the segment ids: official SummaC scores are wrong, unsaid",
@@ -85,15 +76,14 @@ _KNOWN: Mapping[tuple[str, tuple[int, ...], tuple[int, ...] | None], Sequence[tu
         ),
     ),
 }
-TRAPS = tuple(Trap(*where, *said) for where, known in _KNOWN.items() for said in known)
 
 
 def traps_here(versions: Mapping[str, str]) -> Iterator[TrapHere]:
     """The traps that these installed versions have; `versions` maps a package to its version."""
-    for trap in TRAPS:
-        version = versions.get(trap.package)
+    for (package, since, until), known in TRAPS.items():
+        version = versions.get(package)
         if version is None:
             continue
         number = tuple(map(int, re.findall(r"\d+", version)[:3]))
-        if number >= trap.since and (trap.until is None or number < trap.until):
-            yield TrapHere(f"{trap.package} {version}", trap.what, trap.ours)
+        if number >= since and (until is None or number < until):
+            yield from (TrapHere(f"{package} {version}", *said) for said in known)
