@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,11 @@ class Prompt:
     def fill(self, **values: str) -> str:
         """The text with its places filled; braces inside a value, and places that are not named, stay as they are."""
         return _PLACE.sub(lambda match: values.get(match[1], match[0]), self.text)
+
+
+def quoted(value: Any) -> str:
+    """A value as JSON, for a place in a prompt: no text can end before its end and go on as an instruction."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:

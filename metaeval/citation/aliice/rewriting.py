@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from metaeval.llm.exchange import (
     ChatRequest,
     Prompt,
     object_schema,
+    quoted,
     read_answer,
     read_object,
     read_prompt,
@@ -90,8 +90,7 @@ def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragmen
 
 def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """The question about one claim."""
-    # As JSON strings, neither text can end before its end and go on as an instruction.
-    texts = {place: json.dumps(getattr(fragment, place), ensure_ascii=False) for place in PLACES}
+    texts = {place: quoted(getattr(fragment, place)) for place in PLACES}
     return chat.request(prompt.fill(reply=_REPLY, **texts), RESPONSE_FORMAT)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from metaeval.llm.exchange import (
     Prompt,
     Trouble,
     object_schema,
+    quoted,
     read_object,
     read_prompt,
     response_format,
@@ -180,7 +180,7 @@ class Setup:
     def request(self, stage: Stage, question: str, documents: Sequence[Document]) -> ChatRequest:
         """Ask for the summary of one document, for the documents that are needed, or for the answer with its marks."""
         lines = "\n".join(
-            _json({"document": one.number, **({"title": one.title} if one.title else {}), "text": one.text})
+            quoted({"document": one.number, **({"title": one.title} if one.title else {}), "text": one.text})
             for one in documents
         )
         form: dict[str, Any] | None = None
@@ -191,7 +191,7 @@ class Setup:
         else:
             texts = {"documents": lines or "(none)", "words": str(self.options.answer_words)}
             texts["shown"] = _SHOWN[self.options.strategy]
-        content = self._prompts[stage].fill(question=_json(question), **texts)
+        content = self._prompts[stage].fill(question=quoted(question), **texts)
         return self._chat.request(content, form and response_format(stage, form))
 
 
@@ -205,11 +205,6 @@ def read_selection(text: str) -> list[int] | None:
     """The numbers in a reply, each once, in order; None for a reply of another form."""
     body = read_object(text, _SELECTION)
     return sorted(set(body["documents"])) if body else None
-
-
-def _json(value: Any) -> str:
-    # As JSON, no text can end before its end and go on as an instruction.
-    return json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

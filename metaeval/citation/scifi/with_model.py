@@ -5,7 +5,6 @@ One request for each sentence, of answers and of references; then, where the ans
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +40,7 @@ from metaeval.llm.exchange import (
     ChatRequest,
     Prompt,
     object_schema,
+    quoted,
     read_answer,
     read_object,
     read_prompt,
@@ -74,14 +74,12 @@ def fact_prompts(options: ScifiOptions) -> dict[str, Prompt]:
 
 def decomposition_request(sentence: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """Which facts does a sentence state?"""
-    return chat.request(prompt.fill(sentence=_quoted(sentence)), _FACTS)
+    return chat.request(prompt.fill(sentence=quoted(sentence)), _FACTS)
 
 
 def mapping_request(sentence: str, fact: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """Which stretch of the sentence states the fact?"""
-    return chat.request(
-        prompt.fill(sentence=_quoted(sentence), fact=_quoted(fact)), response_format("segment", _SEGMENT)
-    )
+    return chat.request(prompt.fill(sentence=quoted(sentence), fact=quoted(fact)), response_format("segment", _SEGMENT))
 
 
 def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> Heard | None:
@@ -119,11 +117,6 @@ def read_segment(text: str) -> str | None:
     """The segment of a reply; None for a text that is not of the form that was asked for, or names none."""
     body = read_object(text, _SEGMENT)
     return body["segment"] if body and body["segment"].strip() else None
-
-
-def _quoted(text: str) -> str:
-    # As a JSON string, no text can end before its end and go on as an instruction.
-    return json.dumps(text, ensure_ascii=False)
 
 
 _Pair = tuple[str, str]

@@ -22,16 +22,16 @@ _log = logging.getLogger("metaeval")
 class ModelFiles:
     """A published model: its hub id and revision, the files needed with their SHA-256, and the size to be downloaded.
 
-    package, folder: a distribution on the package index that carries the same bytes, and the folder in it; empty
-    where there is none. Only its files are read, none of its code.
+    package, folder: a distribution on the package index that carries the same bytes, and the folder in it. Only its
+    files are read, none of its code.
     """
 
     hub_id: str
     revision: str
     sha256: Mapping[str, str]
     download: str
-    package: str = ""
-    folder: str = ""
+    package: str
+    folder: str
 
 
 def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
@@ -77,8 +77,6 @@ def _in_cache(files: ModelFiles) -> dict[str, Path] | None:
 
 
 def _in_package(files: ModelFiles) -> dict[str, Path] | None:
-    if not files.package:
-        return None
     try:
         found = distribution(files.package)
     except PackageNotFoundError:
