@@ -232,6 +232,8 @@ def any_table(given: Any, name: str) -> Table:
 
 def read_table(path: Path) -> Table:
     """The table of a file. Raises `UserError` for a file that is no table of one header row and rows."""
+    if not path.exists():
+        raise UserError(f"Cannot read {path}: No such file; allowed: a table as CSV, TSV, XLSX, Parquet or JSON lines.")
     ending = path.suffix.lower()
     if ending == ".xlsx":
         return _sheet(path)

@@ -55,6 +55,11 @@ def test_what_is_no_table_is_refused(given):
         table_of("given", given)
 
 
+def test_a_file_that_is_not_there_is_not_to_be_saved_as_utf_8(tmp_path):
+    with pytest.raises(UserError, match=r"none\.csv: No such file; allowed: a table as CSV, TSV"):
+        read_table(tmp_path / "none.csv")
+
+
 @pytest.mark.parametrize("text", ["", "[]", "\n\n"])
 def test_json_without_a_row_is_refused(tmp_path, text):
     (tmp_path / "a.jsonl").write_text(text)

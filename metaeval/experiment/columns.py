@@ -106,12 +106,14 @@ def scored_columns(job: Job, progress: MetricProgress | None = None) -> list[Col
 def file_columns(source: Job | RatedSet, name: str) -> list[Column]:
     """The columns of a score file that is named as a metric: one, or one for each metric that has a column in it."""
     path = score_path(name)
-    content = f"sha256:{sha256_file(path)[:12]}"
     given = source.config.columns
     if isinstance(source, RatedSet):  # the rest are columns of the ratings
         given = {role: heading for role, heading in given.items() if role in SCORE_ROLES}
-        return [rating_column(source, file, content) for file in read_scores(path, given)]
-    return [score_column(source, file, content) for file in read_scores(path, given)]
+    files = read_scores(path, given)  # says what is wrong with the file, before its bytes are hashed
+    content = f"sha256:{sha256_file(path)[:12]}"
+    if isinstance(source, RatedSet):
+        return [rating_column(source, file, content) for file in files]
+    return [score_column(source, file, content) for file in files]
 
 
 def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:

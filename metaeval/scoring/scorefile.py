@@ -30,15 +30,25 @@ from typing import IO, Any
 
 from metaeval.errors import UserError, shown
 from metaeval.files import atomic_write, write_text
-from metaeval.own_tables import SCORE_ROLES, TABLES, Table, is_finite, name_column, number_of, read_table, table_of
+from metaeval.own_tables import (
+    RATING_ROLES,
+    SCORE_ROLES,
+    TABLES,
+    Table,
+    is_finite,
+    name_column,
+    number_of,
+    read_table,
+    table_of,
+)
 from metaeval.reading import json_objects, parquet_library, parquet_rows, read_object
 from metaeval.scoring.contract import PairScore, Status
 
 SUFFIXES = (".parquet", ".jsonl")
 """Endings of files that are written. Those of `metaeval.own_tables.TABLES` are read, too."""
 
-NO_SCORES = frozenset("level citation_level gold label rating chunk held group system statement document".split())
-"""Columns that are no metric's scores, whatever they hold."""
+NO_SCORES = frozenset("citation_level chunk held statement".split()).union(*RATING_ROLES.values())
+"""Columns that are no metric's scores, whatever they hold: what 'metaeval pairs' writes, and what ratings have."""
 
 Say = Callable[..., None]
 """Told something, as a logger is: a text, and what stands in it."""

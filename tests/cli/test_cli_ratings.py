@@ -29,6 +29,10 @@ def values(path):
     return {row.metric: {key: (one.value, one.published) for key, one in row.values.items()} for row in rows}
 
 
+def test_a_score_file_beside_ratings_that_is_not_there_is_one_sentence(refused, own):
+    assert "Score file gone.jsonl does not exist." in refused("evaluate", "gone.jsonl", *own)
+
+
 # FRANK's paper on all data, Pearson and Spearman with the system held constant: the README of ../shared/data.
 @published_files
 def test_frank_gives_the_papers_numbers_beside_its_own(cli, tmp_path):

@@ -339,6 +339,11 @@ class TestSpreadsheets:
         }
         assert "each column of numbers is read as a metric's scores: 'overlap', 'rouge'." in caplog.text
 
+    def test_what_ratings_have_is_no_score(self, tmp_path):
+        path = tmp_path / "ratings.csv"
+        path.write_text("id,article,human,mine\na,1,1,0.5\nb,2,0,0.1\n")
+        assert [file.metric for file in read_scores(path)] == ["mine"]
+
     def test_a_column_with_a_text_among_its_numbers_is_not_left_out_without_a_word(self, tmp_path, caplog):
         path = tmp_path / "made.csv"
         path.write_text("pair_id,ours,theirs\na,1,1\nb,2,ERROR\nc,3,3\n")
