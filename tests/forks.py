@@ -4,6 +4,7 @@
 ends, is what `python -m metaeval ARGS...` does; only the imports are made before. Python code is run in the same way.
 """
 
+import gc
 import importlib
 import importlib.util
 import json
@@ -102,6 +103,7 @@ def main():
     own = socket.socket(fileno=int(sys.argv[1]))
     for name in sys.argv[2:]:
         importlib.import_module(name)
+    gc.freeze()  # no fork goes through these modules for garbage, which would copy them
     while True:
         message, fds, *_ = socket.recv_fds(own, 1 << 20, 3)
         if not message:
