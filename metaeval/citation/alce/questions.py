@@ -79,7 +79,7 @@ Bools = NDArray[np.bool_]
 _TOKENS = 384
 _STRIDE = 128
 _LONGEST_ANSWER = 15
-_BATCH = 16
+_BATCH = 16  # windows of one pass
 _CLOSED = np.float32(-10000.0)
 
 
@@ -104,11 +104,11 @@ class Found(NamedTuple):
     none: float
 
 
-def extractive_reader(model: Any, tokenizer: Any, batch: int = _BATCH) -> Reader:
+def extractive_reader(model: Any, tokenizer: Any) -> Reader:
     """A reader from a transformers model with a question-answering head, in eval mode, and its fast tokenizer.
 
     A long context is read in windows of 384 tokens with the question, 128 shared by neighbours (fewer where the
-    tokenizer's limit is lower); an answer has at most 15 tokens and ends at word borders. batch: windows per pass.
+    tokenizer's limit is lower); an answer has at most 15 tokens and ends at word borders.
 
     Raises `UserError` for a tokenizer that is slow or pads on the left; the reader, for a question that leaves its
     context no room.
@@ -122,7 +122,7 @@ def extractive_reader(model: Any, tokenizer: Any, batch: int = _BATCH) -> Reader
     def read(pairs: Sequence[tuple[str, str]]) -> list[str]:
         windows = [window for number, pair in enumerate(pairs) for window in _windows(tokenizer, number, *pair)]
         found: list[list[tuple[Window, Found]]] = [[] for _ in pairs]
-        for window, one in _read_windows(model, tokenizer, windows, batch):
+        for window, one in _read_windows(model, tokenizer, windows):
             found[window.pair].append((window, one))
         return [_answer(context, own) for (_, context), own in zip(pairs, found, strict=True)]
 
@@ -200,14 +200,14 @@ def _check_room(tokenizer: Any, question: str, context: str, limit: int, stride:
         )
 
 
-def _read_windows(model: Any, tokenizer: Any, windows: Sequence[Window], batch: int) -> Iterator[tuple[Window, Found]]:
+def _read_windows(model: Any, tokenizer: Any, windows: Sequence[Window]) -> Iterator[tuple[Window, Found]]:
     """Each window with its best answer, in order, whatever the batches."""
     import torch
 
     order = sorted(range(len(windows)), key=lambda number: -len(windows[number].encoding.ids))
     found: dict[int, Found] = {}
-    for begin in range(0, len(order), batch):
-        numbers = order[begin : begin + batch]
+    for begin in range(0, len(order), _BATCH):
+        numbers = order[begin : begin + _BATCH]
         encodings = [windows[number].encoding for number in numbers]
         with torch.inference_mode():
             output = model(**_tensors(encodings, tokenizer, model.device))
