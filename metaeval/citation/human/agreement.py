@@ -22,7 +22,7 @@ from metaeval.citation.measures import Interval, f1, group_codes, interval_by, i
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
-from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
 from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.intervals import DEFAULT, Resampling
@@ -282,7 +282,7 @@ def within_systems(level: Level, resampling: Resampling) -> list[Within]:
             pairs = [(row, value) for number, row in rows if (value := values[number].value) is not None]
             gold = np.array([row.gold for row, _ in pairs], dtype=np.float64)
             score = np.array([value for _, value in pairs], dtype=np.float64)
-            group, _ = _codes([row.group for row, _ in pairs])
+            group = codes_of([row.group for row, _ in pairs])
             found.append(Within(system, measure, len(pairs), len(rows), correlations(score, gold, group, resampling)))
     return found
 
@@ -290,7 +290,7 @@ def within_systems(level: Level, resampling: Resampling) -> list[Within]:
 def over_systems(level: Level, resampling: Resampling) -> Systems:
     """How far the systems' ranking by each measure is people's; no intervals from one group."""
     rows = level.ratings.rows
-    group, n_groups = _codes([row.group for row in rows])
+    group, n_groups = codes_of([row.group for row in rows]), len({row.group for row in rows})
     draws = bootstrap(n_groups, resampling.n if n_groups > 1 else 0, resampling.seed)
     own = [np.flatnonzero([row.system == system for row in rows]) for system in level.systems]
 
@@ -333,17 +333,11 @@ def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[Interval,
 def _alpha(said: tuple[Floats, Distance], groups: Sequence[str], resampling: Resampling) -> tuple[Interval, int]:
     """Alpha of what annotators said of each statement, whose group is given; and of how many two or more said it."""
     ratings, distance = said
-    group, n_groups = _codes(groups)
+    group, n_groups = codes_of(groups), len(set(groups))
     prepared = alpha_by_groups(ratings, group, n_groups, distance)
     pairable = (~np.isnan(ratings)).sum(axis=1) >= 2
     rows = np.bincount(group[pairable], minlength=n_groups)
     return interval_by(partial(replicate, prepared), rows, resampling, SIGNED)[0], int(pairable.sum())
-
-
-def _codes(names: Sequence[str]) -> tuple[Ints, int]:
-    # Numbered in the order of the names: a resample draws the same groups in any row order.
-    unique, codes = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
-    return codes.astype(np.int64), int(unique.size)
 
 
 def _first(values: Floats) -> list[float | None]:
