@@ -165,7 +165,7 @@ def _many(judgements: Judgements) -> str:
 
 def _blind(judgements: Judgements) -> str:
     if judgements.system is None:
-        return "the systems are not known"
+        return "the systems are not known (--map system=COLUMN names them)"
     systems = np.unique(judgements.system).size
     return f"{systems} systems are compared, and {FEWEST} are needed" if systems < FEWEST else ""
 

@@ -49,6 +49,8 @@ def next_step(
     elif len(leading) > 1 and first.result.protocol == "systems":
         # More rows do not tell them apart: `power` plans for groups, and refuses correlations of a few systems.
         command, tells = ["compare", *leading[:2]], "by how much they may differ"
+    elif len(leading) > 1 and first.result.data.groups < 2:
+        return ""  # a plan is drawn from groups
     elif len(leading) > 1:
         command, tells = ["power", *leading[:2]], "how many rows it takes to tell the two apart"
     elif rated:

@@ -223,3 +223,11 @@ def test_yes_is_full_where_partial_is_said_too(cli, tmp_path):
         assert values(tmp_path / "results/latest/verdicts.json", "accuracy") == {"graded": 1.0, "plain": 0.75}
         evaluated(cli, name, "-p", "verdicts")
         assert values(tmp_path / "results/latest/verdicts.json", "accuracy")["graded"] == 0.75
+
+
+def test_ratings_of_one_group_are_not_sent_to_a_plan_that_needs_two(cli, tmp_path):
+    columns = {"id": range(20), "group": ["g"] * 20, "human": range(20), "a": RNG.random(20), "b": RNG.random(20)}
+    write(tmp_path / "one.csv", columns)
+    assert "Next: " not in evaluated(cli, "one.csv", "-p", "correlation").out
+    ended = cli("evaluate", "-d", "ratings", "--data", "one.csv", "-p", "systems")
+    assert (ended.code, "the systems are not known (--map system=COLUMN names them)" in ended.err) == (2, True)
