@@ -204,7 +204,7 @@ class results:  # noqa: N801
         from metaeval.experiment.job_folder import find_job
         from metaeval.reading import read_text
 
-        found = find_job(Path(results), job)
+        found = find_job(Path(results), str(job))
         lines = [f"{found.name}: metaeval {found.command}, {found.finished}"]
         for path in map(found.folder.joinpath, found.files):
             if path.suffix == ".txt" and path.is_file():

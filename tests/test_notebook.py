@@ -120,6 +120,8 @@ def test_jobs_and_shards_from_python(tmp_path, settings, ran):
     write_run(config, Evaluated(None, (), ran, {}))
     (job,) = metaeval.results.list(folder)
     assert "overlap" in repr(metaeval.results.show(results=folder))
+    with pytest.raises(UserError, match="Unknown job '11664634'"):  # a hash can be typed as a number
+        metaeval.results.show(11664634, results=folder)
     assert metaeval.table(job["job"], "csv", results=folder).count("protocol,") == 3
     assert [*metaeval.results.rm("latest", results=folder).values()] == [17]
     assert metaeval.results.list(folder) == []
