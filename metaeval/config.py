@@ -419,7 +419,13 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
             model = inner
         known = sorted(model.model_fields)
         allowed = f"Known: {', '.join(known)}" if known else "It takes none"
-        return f"Unknown setting {field!r} in {where}.{did_you_mean(last, known)} {allowed}."
+        inside = [
+            f"{name}.{last}"
+            for name in known
+            if last in getattr(model.model_fields[name].annotation, "model_fields", {})
+        ]
+        hint = f" Did you mean {' or '.join(map(repr, inside))}?" if inside else did_you_mean(last, known)
+        return f"Unknown setting {field!r} in {where}.{hint} {allowed}."
     if first["type"] == "missing":
         return f"Setting {field!r} is missing in {where}."
     message = re.sub(r"^(Value error, |Input should be )", "", first["msg"]).rstrip(".")

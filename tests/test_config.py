@@ -93,6 +93,11 @@ def test_an_unknown_setting_is_refused_at_every_level(where):
         load_run(None, {}, [f"{where}=1"])
 
 
+def test_a_setting_without_its_section_is_named_with_it():
+    with pytest.raises(UserError, match=r"Unknown setting 'seed' in the settings. Did you mean 'interval.seed'\?"):
+        load_run(None, {}, ["seed=1"])
+
+
 @pytest.mark.parametrize(("kind", "read"), [("metric", metric_variant), ("dataset", dataset_variant)])
 def test_an_unknown_setting_of_a_variant_is_refused(yaml, kind, read):
     with pytest.raises(UserError, match=r"'optoins' in .*run\.yaml\. Did you mean 'options'\?"):
