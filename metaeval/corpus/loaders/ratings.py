@@ -69,26 +69,25 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
     options: those of the data set, by name; a table reads headings from them, other files the dimension of the gold.
     """
     if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet"):
-        return replace(ratings_of(read_table(path), options), name=path.stem)
+        return ratings_of(read_table(path), options, path.stem)
     rows = list(read_rows(path, "write one object with id, group and gold per line"))
     if _is_table(rows):
         table = table_of(str(path), [row.fields for row in rows], [row.where for row in rows])
-        return replace(ratings_of(table, options), name=path.stem)
+        return ratings_of(table, options, path.stem)
     chosen = {name: text for name, text in options.items() if text}
     if wrong := next((name for name in chosen if name != "gold"), ""):
         raise UserError(f"Option {wrong} names columns of a table, and {path} is none: leave it out.")
-    found = _ratings(str(path), list(_from_lines(rows)), chosen.get("gold", ""))
-    return replace(found, name=path.stem)
+    return _ratings(path.stem, str(path), list(_from_lines(rows)), chosen.get("gold", ""))
 
 
-def ratings_of(table: Table, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
-    """The rated set in a table; `options` and `UserError` as in `read_ratings`."""
+def ratings_of(table: Table, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
+    """The rated set in a table, by default of its name; `options` and `UserError` as in `read_ratings`."""
     chosen = {name: text for name, text in options.items() if text}
-    return _ratings(table.name, _from_table(table, chosen), chosen.get("gold", ""))
+    return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen.get("gold", ""))
 
 
-def _ratings(name: str, given: Sequence[_Given], dimension: str) -> Ratings:
-    """The rated set of this name, in this dimension of its gold; "" where there is one only."""
+def _ratings(name: str, where: str, given: Sequence[_Given], dimension: str) -> Ratings:
+    """The rated set of this name, in this dimension of its gold; "" where there is one only. where: what is read."""
     names = list(dict.fromkeys(side for one in given for side in one.gold))
     if dimension in names:
         wanted = [dimension]
@@ -96,9 +95,9 @@ def _ratings(name: str, given: Sequence[_Given], dimension: str) -> Ratings:
         wanted = [""]
     elif not dimension and len(names) > 1:
         listed = ", ".join(map(shown, names))
-        raise UserError(f"{name} has gold of {len(names)} dimensions ({listed}): add --set dataset_options.gold=NAME.")
+        raise UserError(f"{where} has gold of {len(names)} dimensions ({listed}): add --set dataset_options.gold=NAME.")
     elif dimension and dimension != ALL:
-        raise unknown(f"dimension of the gold of {name}", dimension, [*names, ALL])
+        raise unknown(f"dimension of the gold of {where}", dimension, [*names, ALL])
     else:
         wanted = names
     several = dimension == ALL and wanted != [""]
@@ -135,7 +134,9 @@ def _from_lines(rows: Sequence[Row]) -> Iterator[_Given]:
     numeric = {metric for scores in said_scores for metric, value in scores if isinstance(value, int | float)}
     for row in rows:
         row.only(FIELDS)
-        optional = {name: row.optional_text(name) for name in ("system", "subset", "text", "pair")}
+        optional = {
+            name: row.optional_text(name) for name in ("system", "subset", "text", "pair") if name in row.fields
+        }
         fields = row.row("fields") if row.fields.get("fields") is not None else None
         votes = row.row("votes") if row.fields.get("votes") is not None else None
         own, group, gold = row.identifier("id"), row.identifier("group"), row.fields.get("gold")
@@ -172,14 +173,14 @@ def _scores(row: Row, graded: Collection[str], numeric: Collection[str]) -> Iter
         return
     scores = row.row("scores")
     for metric, value in scores.fields.items():
-        if metric in numeric and isinstance(value, str) and value.casefold() == "none":
-            raise scores.error(metric, "null, or a finite number as in other rows")
-        if isinstance(value, str) and value.casefold() in VERDICTS:
-            yield metric, _read(value, metric in graded)
-            continue
-        if not metric or isinstance(value, str):
+        if not metric or (isinstance(value, str) and value.casefold() not in VERDICTS):
             raise scores.error(metric, "a finite number or null, under a metric's name")
-        yield metric, finite_or_none(scores, metric)
+        if not isinstance(value, str):
+            yield metric, finite_or_none(scores, metric)
+        elif metric in numeric and value.casefold() == "none":
+            raise scores.error(metric, "null, or a finite number as in other rows")
+        else:
+            yield metric, _read(value, metric in graded)
 
 
 def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
