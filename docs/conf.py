@@ -23,7 +23,7 @@ release = __version__
 project_copyright = "the metaeval authors"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "jupyter_execute"]
 html_theme = "furo"
 html_title = f"metaeval {release}"
 myst_enable_extensions = ["colon_fence"]

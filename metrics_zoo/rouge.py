@@ -11,6 +11,7 @@ from typing import Literal
 
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
 from metrics_zoo.cards import calibrated, probability
+from metrics_zoo.cover import common_subsequence
 from metrics_zoo.overlap import lower_letters
 
 _WORD = re.compile("[a-z0-9]+")
@@ -52,7 +53,7 @@ class Rouge(Metric):
         if not statement:
             return PairScore(None, Status.EMPTY, tokens)
         size = _SIZES.get(self.options.variant)
-        matched = _common_length(source, statement) if size is None else _shared(source, statement, size)
+        matched = common_subsequence(source, statement) if size is None else _shared(source, statement, size)
         precision, recall = (matched / max(len(words) - (size or 1) + 1, 1) for words in (statement, source))
         fmeasure = 2 * precision * recall / (precision + recall) if matched else 0.0
         return PairScore(
@@ -82,18 +83,6 @@ class Rouge(Metric):
 
 def _joined(tokens: _Tokens, word: str) -> str:
     return " ".join(tokens.of(word))
-
-
-def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Length of a longest common subsequence, a row of its table at a time in the bits of a number (Hyyrö, 2004)."""
-    places: dict[str, int] = {}
-    for place, word in enumerate(one):
-        places[word] = places.get(word, 0) | 1 << place
-    every = row = (1 << len(one)) - 1
-    for word in other:
-        if found := row & places.get(word, 0):
-            row = (row + found) | (row - found)
-    return (every & ~row).bit_count()
 
 
 def _shared(one: Sequence[str], other: Sequence[str], size: int) -> int:
