@@ -112,13 +112,17 @@ def main():
         if "wait" in asked:
             own.send(json.dumps(os.waitpid(asked["wait"], os.WNOHANG)).encode())
             continue
+        begun, begins = os.pipe()
         pid = os.fork()
         if not pid:
             own.close()
             become(asked, fds)
+            os.close(begins)
             break
-        for fd in fds:
+        for fd in (begins, *fds):
             os.close(fd)
+        os.read(begun, 1)  # until it has its signals: whoever asked may send one at once
+        os.close(begun)
         own.send(json.dumps(pid).encode())
     if asked["code"]:
         exec(asked["code"], {"__name__": "__main__"})
