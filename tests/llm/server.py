@@ -68,15 +68,15 @@ def completion(text, **message_or_choice):
 
 
 class ChatServer:
-    """Counts what it got and what it completed. faults: the share of requests that meet one of `kinds`, seeded.
+    """Counts what it got and what it completed. faults: the share of requests that meet one of `kinds`.
 
+    seed: which attempts at which prompt meet a fault, and which fault, whatever the order in which they come.
     latency: seconds, or a function of the request's body.
     """
 
     def __init__(self, answer=judge, faults=0.0, kinds=FAULTS, latency=0.0, key=None, model=None, seed=0, hang=30.0):
         self.answer, self.faults, self.kinds, self.latency = answer, faults, kinds, latency
-        self.key, self.model, self.hang = key, model, hang
-        self.random = random.Random(seed)
+        self.key, self.model, self.hang, self.seed = key, model, hang, seed
         self.attempts = Counter()  # by prompt
         self.completed = Counter()  # by prompt: answers made, each of which would be paid for
         self.faulted = Counter()  # by kind
@@ -147,8 +147,9 @@ class ChatServer:
         self.attempts[prompt_of(body)] += 1
         self.bodies.append(body)
         self.headers.append(headers)
-        if self.random.random() < self.faults:
-            kind = self.random.choice(self.kinds)
+        chance = random.Random(f"{self.seed} {self.attempts[prompt_of(body)]} {prompt_of(body)}")
+        if chance.random() < self.faults:
+            kind = chance.choice(self.kinds)
             self.faulted[kind] += 1
             return await self.misbehave(writer, kind)
         await asyncio.sleep(self.latency(body) if callable(self.latency) else self.latency)
