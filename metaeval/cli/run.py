@@ -268,7 +268,7 @@ def _run(
     say(f"Written: {folder}/ (report.html; {names}: json, txt, md, tex, csv{rows})")
     if not given.quiet:
         rated = any(result.unit == "rating" for result in found.results)
-        say_rest(folder, config.results, whole=given.full, pairs=not rated)
+        say_rest(folder, config.results, whole=given.full, pairs=found.source is not None)
         decided = rated and are_decided(found)
         if found.source and (step := next_step(given, config, found.results, readings, decided)):
             say(f"Next: {step}")

@@ -70,9 +70,9 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[Column], path: Path) -
         head["job"] = {key: str(value) for key, value in source.fields.items()}
         rows = _judged_rows(source)
     else:
-        ratings = source.ratings
-        head["job"] = {"data": f"{source.name}/{source.split}@{ratings.fingerprint[:12]}", "unit": "rating"}
-        rows = ({"id": row.id, "group": row.group, "system": row.system, "rating": row.gold} for row in ratings.rows)
+        head["job"] = {key: source.fields[key] for key in ("data", "unit")}
+        ratings = source.ratings.rows
+        rows = ({"id": row.id, "group": row.group, "system": row.system, "rating": row.gold} for row in ratings)
     values = [(column.score + 0.0).tolist() for column in columns]  # -0.0 is 0.0
     unlike = [place for place, column in enumerate(columns) if set(column.statuses) - {Status.OK}]
     shortened = [column for column in columns if column.cut]

@@ -201,6 +201,12 @@ class RatedSet:
     split: str
     ratings: Ratings
 
+    @property
+    def fields(self) -> dict[str, object]:
+        """The fields of a signature that say what was judged."""
+        data = f"{self.name}/{self.split}@{self.ratings.fingerprint[:12]}"
+        return {"data": data, "unit": "rating", **self.config.dataset_options}
+
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
     """Load the run's rated set (or take `ratings`); `UserError` for settings that only pairs can have."""
@@ -313,7 +319,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
 
 def from_ratings(rated: RatedSet) -> Frame:
     """Every rated text; the candidates of one pool are a pair's texts, or without pairs a group's."""
-    ratings, name, split, options = rated.ratings, rated.name, rated.split, rated.config.dataset_options
+    ratings, name, split = rated.ratings, rated.name, rated.split
     numbers = _in_order([row.id for row in ratings.rows], range(len(ratings.rows)))
     rows = [ratings.rows[number] for number in numbers]
     groups = codes_of([row.group for row in rows])
@@ -321,7 +327,7 @@ def from_ratings(rated: RatedSet) -> Frame:
         name=name,
         split=split,
         unit="rating",
-        fields={"data": f"{name}/{split}@{ratings.fingerprint[:12]}", "unit": "rating", **options},
+        fields=rated.fields,
         numbers=numbers,
         gold=np.array([row.gold for row in rows], dtype=np.float64),
         group=groups,
@@ -339,7 +345,7 @@ def from_ratings(rated: RatedSet) -> Frame:
             dropped=dict(ratings.dropped),
         ),
         excluded={},
-        as_published=not options,
+        as_published=not rated.config.dataset_options,
         warnings=_language(row.text for row in ratings.rows),
         levels=ratings.levels,
     )

@@ -17,20 +17,20 @@ from metaeval.corpus.units import UnitRow
 from metaeval.experiment.prepared_run import Job
 
 
-def drawn(rows: Sequence[UnitRow], most: int) -> list[UnitRow]:
-    """At most `most` rows, of whole statements, each level of support in its share; rows of a statement together.
+def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
+    """The ids of at most `most` rows, of whole statements, each level in its share; rows of a statement together.
 
-    A statement stands in the stratum of its best row. The order in a stratum is that of the ids' hashes.
+    rows: id, statement and level of each. A statement stands in the stratum of its best row. The order in a stratum is
+    that of the statements' hashes.
     """
-    of: dict[str, list[UnitRow]] = {}
-    for row in rows:
-        of.setdefault(row.statement_id, []).append(row)
+    of: dict[str, list[tuple[str, int]]] = {}
+    for name, statement, level in rows:
+        of.setdefault(statement, []).append((name, -1 if level is None else level))
     if len(rows) <= most:
-        return [row for own in of.values() for row in own]
+        return [name for own in of.values() for name, _ in own]
     strata: dict[int, list[str]] = {}
     for statement in sorted(of, key=lambda name: sha256(name.encode("utf-8", "surrogatepass")).digest()):
-        best = max((row.level for row in of[statement] if row.level is not None), default=-1)
-        strata.setdefault(best, []).append(statement)
+        strata.setdefault(max(level for _, level in of[statement]), []).append(statement)
     kept: set[str] = set()
     for statements in strata.values():
         left = most * sum(len(of[name]) for name in statements) / len(rows)
@@ -39,16 +39,17 @@ def drawn(rows: Sequence[UnitRow], most: int) -> list[UnitRow]:
             if left < 0 and kept:
                 break
             kept.add(statement)
-    return [row for statement, own in of.items() if statement in kept for row in own]
+    return [name for statement, own in of.items() if statement in kept for name, _ in own]
 
 
 @dataclass
-class _Numbers:
+class Numbers:
     """Values by number, each once."""
 
     of: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, value: str) -> int:
+        """The number of a value, a new one where it is new."""
         return self.of.setdefault(value, len(self.of))
 
 
@@ -58,8 +59,8 @@ class Page:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._citations = {citation.id: citation for citation in job.corpus.citations}
-        self._texts, self._statements, self._documents = _Numbers(), _Numbers(), _Numbers()
-        self._groups, self._systems = _Numbers(), _Numbers()
+        self._texts, self._statements, self._documents = Numbers(), Numbers(), Numbers()
+        self._groups, self._systems = Numbers(), Numbers()
         self._rows: list[dict[str, Any]] = []
         self._placed: dict[str, _Placed] = {}
 
@@ -81,6 +82,7 @@ class Page:
                 "held": row.held,
                 "cited": int(row.cited),
                 "words": row.words,
+                "pool": self._statements(row.statement_id),
                 "evidence": [placed.spans(pair) if placed else [] for pair in pairs],
                 "unplaced": placed.unplaced if placed else [],
             }

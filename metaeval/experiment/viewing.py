@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from metaeval.config import RunConfig, validated
@@ -22,9 +22,10 @@ from metaeval.experiment.evaluation import named_protocols, readings_of
 from metaeval.experiment.job_folder import PAIRS, find_job, read_pairs
 from metaeval.experiment.manifest import NAME, Kept, check, settings_of
 from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
-from metaeval.experiment.prepared_run import Job, prepare
+from metaeval.experiment.prepared_run import Job, RatedSet, prepare, prepare_ratings
 from metaeval.experiment.report_page import PAGE as REPORT
 from metaeval.experiment.verdicts import find_cutoff
+from metaeval.experiment.view_ratings import AGAINST, rating_columns, rating_levels
 from metaeval.experiment.view_rows import Page, drawn
 from metaeval.files import write_text
 from metaeval.report.cautions import cautions
@@ -40,6 +41,8 @@ from metaeval.scoring.plan import longest_first
 from metaeval.trust import check_file
 
 _log = logging.getLogger("metaeval")
+
+Source = TypeVar("Source", Job, RatedSet)
 
 _UNTOLD = frozenset({"constant", "oracle", "inverted oracle"})
 """Controls that say nothing of single pairs."""
@@ -82,7 +85,8 @@ def write_view(names: Sequence[str], results: Path, path: Path, view: View) -> l
         about["report"] = _report(folder, path)
         titles.append(about["title"])
         drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
-        said.append(f"{about['title']}: {about['pairs']:,} {'answers' if cited else 'pairs'}{drawn}")
+        what = "answers" if cited else "ratings" if about["unit"] == "rating" else "pairs"
+        said.append(f"{about['title']}: {about['pairs']:,} {what}{drawn}")
     write_text(path, explorer_page("; ".join(titles), {"jobs": titles, **blocks}))
     return said
 
@@ -110,36 +114,29 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     Raises `UserError` as `write_view` does.
     """
     head, kept = _kept_pairs(folder)
-    job = _prepared(folder, view, head)
-    rows = [row for row in job.rows if row.id in kept]
-    if len(rows) < len(kept):
-        gone = next(iter(kept.keys() - {row.id for row in rows}))
-        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which the data do not have: run the job again.")
-    chosen = drawn(rows, view.most)
-    page = Page(job)
-    for row in chosen:
-        page.add(row, kept[row.id])
     names = [str(name) for name in head["columns"]]
-    unasked = [name for name in view.explain if name not in names]
-    if unasked:
+    if unasked := [name for name in view.explain if name not in names]:
         raise unknown("metric of the job", unasked[0], names)
+    rated = head["job"].get("unit") == "rating"
+    shown = (_shown_ratings if rated else _shown_pairs)(folder, view, head, kept)
+    config = shown.config
     tables = [load_result(path) for path in sorted(folder.glob("*.json")) if _is_table(path)]
-    readings = readings_of(named_protocols(job.config).values())
+    readings = readings_of(named_protocols(config).values())
     headline = [headline_grid(tables, readings)] if tables else []
     metrics: list[dict[str, Any]] = []
     spans: dict[str, Any] = {}
     for number, name in enumerate(names):
         if name in _UNTOLD:
             continue
-        metric = _metric_of(name, job.config)
-        explained = _explained(metric, name, job, chosen, view)
-        replied = _replied(metric, job, chosen)
+        metric = _metric_of(name, config)
+        explained = _explained(metric, name, shown.job, shown.rows, view)
+        replied = _replied(metric, shown.job, shown.rows)
         metrics.append(
             {
                 **_described(name, metric, name in head["controls"]),
-                "scores": [_rounded(kept[row.id]["scores"][number]) for row in chosen],
-                "missing": _by_row(kept[row.id].get("missing", {}).get(name) for row in chosen),
-                "cut": _by_row(kept[row.id].get("cut", {}).get(name) for row in chosen),
+                "scores": [_rounded(kept[row]["scores"][number]) for row in shown.ids],
+                "missing": _by_row(kept[row].get("missing", {}).get(name) for row in shown.ids),
+                "cut": _by_row(kept[row].get("cut", {}).get(name) for row in shown.ids),
                 "spans": explained is not None,
                 "replies": replied is not None,
             }
@@ -148,22 +145,77 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
             spans[f"replies-{len(metrics) - 1}"] = replied
         if explained is not None:
             spans[f"spans-{len(metrics) - 1}"] = explained
+    if rated:
+        ratings = [kept[row]["rating"] for row in shown.ids]
+        empty = {"missing": {}, "cut": {}, "spans": False, "replies": False}
+        metrics.append({**_described(AGAINST, None, True), "scores": ratings, **empty})
     about = {
         "kind": "pairs",
-        "title": f"{job.name}, {job.split}, {units(job.config.unit)}",
-        "unit": job.config.unit,
-        "pairs": len(chosen),
-        "of": len(rows),
-        "statements": len({row.statement_id for row in chosen}),
-        "fields": {key: str(value) for key, value in job.fields.items()},
+        "title": shown.title,
+        "unit": config.unit if shown.job else "rating",
+        "pairs": len(shown.ids),
+        "of": shown.of,
+        "fields": {key: str(value) for key, value in shown.fields.items()},
         "metrics": metrics,
+        "against": AGAINST if rated else "",
         "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
-        "notes": _changed(job, head),
+        "notes": _changed(shown.fields, head),
         "findings": findings(tables, readings) if tables else [],
         "cautions": cautions(tables),
-        **page.columns(),
+        **shown.columns,
     }
     return {"job": about, **spans}
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The rows of a job that are on the page. of: how many there are; columns: theirs.
+
+    job, rows: what metrics explain their scores of; None and empty of a rated set, whose scores were made elsewhere.
+    """
+
+    title: str
+    config: RunConfig
+    fields: Mapping[str, object]
+    ids: Sequence[str]
+    of: int
+    columns: Mapping[str, Any]
+    job: Job | None = None
+    rows: Sequence[UnitRow] = ()
+
+
+def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
+    job = _prepared(folder, view, prepare)
+    for key in ("unit", "chunks", "pool"):
+        if (judged := head["job"].get(key)) != str(job.fields[key]):
+            raise UserError(f"{folder} judged {key} {judged}, and here it is {job.fields[key]}: run the job again.")
+    rows = {row.id: row for row in job.rows if row.id in kept}
+    _all_there(folder, kept, rows)
+    chosen = [rows[row] for row in drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)]
+    page = Page(job)
+    for row in chosen:
+        page.add(row, kept[row.id])
+    title = f"{job.name}, {job.split}, {units(job.config.unit)}"
+    return _Shown(
+        title, job.config, job.fields, [row.id for row in chosen], len(rows), page.columns(), job=job, rows=chosen
+    )
+
+
+def _shown_ratings(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
+    rated = _prepared(folder, view, prepare_ratings)
+    rows = {row.id: row for row in rated.ratings.rows if row.id in kept}
+    _all_there(folder, kept, rows)
+    words, level = rating_levels(rated.ratings)
+    ids = drawn([(row.id, row.id, level(row.gold)) for row in rows.values()], view.most)
+    columns = rating_columns(rated, [rows[row] for row in ids])
+    columns |= {**words, "rows": {**columns["rows"], "level": [level(rows[row].gold) for row in ids]}}
+    title = f"{rated.name}, {rated.split}, {units('rating')}"
+    return _Shown(title, rated.config, rated.fields, ids, len(rows), columns)
+
+
+def _all_there(folder: Path, kept: Mapping[str, Any], rows: Mapping[str, Any]) -> None:
+    if gone := next(iter(kept.keys() - rows.keys()), None):
+        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which the data do not have: run the job again.")
 
 
 def _is_table(path: Path) -> bool:
@@ -178,12 +230,10 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
     if check(path) is not Kept.SAME:
         _log.warning("%s: %s.", path, check(path))
     head, lines = read_pairs(path)
-    if head["job"].get("unit") == "rating":
-        raise UserError(f"{path} holds rated texts without their sources: the explorer shows pairs of both.")
     return head, {row["id"]: row for row in lines}
 
 
-def _prepared(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
+def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> Source:
     """The job as it was judged, its data read again."""
     settings = settings_of(folder)
     if not view.trust:
@@ -192,22 +242,18 @@ def _prepared(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
         settings["data"] = str(view.data)
     config = validated(RunConfig, {**settings, "trust_config": view.trust}, str(folder / NAME))
     try:
-        job = prepare(config)
+        return read(config)
     except UserError as error:
         if view.data or config.data is None:
             raise
         raise UserError(f"{error} The job was judged on {config.data}: name where the data are now with --data.") from (
             error
         )
-    for key in ("unit", "chunks", "pool"):
-        if (judged := head["job"].get(key)) != str(job.fields[key]):
-            raise UserError(f"{folder} judged {key} {judged}, and here it is {job.fields[key]}: run the job again.")
-    return job
 
 
-def _changed(job: Job, head: Mapping[str, Any]) -> list[str]:
+def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
     """A sentence where the data are not, byte for byte, what was judged: other files, or read by another version."""
-    judged, here = str(head["job"].get("data")), str(job.fields["data"])
+    judged, here = str(head["job"].get("data")), str(fields["data"])
     if judged == here:
         return []
     said = f"What was judged is {judged}, and what the page shows is {here}: texts and evidence may differ."
@@ -243,10 +289,10 @@ def _negative(value: float | None) -> float | None:
 
 
 def _explained(
-    metric: Metric | None, name: str, job: Job, rows: Sequence[UnitRow], view: View
+    metric: Metric | None, name: str, job: Job | None, rows: Sequence[UnitRow], view: View
 ) -> list[list[list[int]]] | None:
     """Of each row and each of its chunks, spans as side (0 statement, 1 source), start, length, weight in %, link."""
-    if metric is None or not metric.explains():
+    if job is None or metric is None or not metric.explains():
         if name in view.explain:
             raise UserError(f"{name} does not explain its scores: 'metaeval metrics show {name}' says what it is.")
         return None
@@ -275,9 +321,9 @@ def _numbers(span: Span) -> tuple[int, ...]:
     return (*place, round(100 * span.weight), -1 if span.link is None else span.link)
 
 
-def _replied(metric: Metric | None, job: Job, rows: Sequence[UnitRow]) -> list[list[str]] | None:
+def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
     """Of each row, what a model replied about its chunks; None where no reply is kept."""
-    if metric is None or type(metric).replies is Metric.replies:
+    if job is None or metric is None or type(metric).replies is Metric.replies:
         return None
     texts = [[job.texts[number] for number in row.members] for row in rows]
     found = {pair: metric.replies(*pair) for pair in dict.fromkeys(pair for own in texts for pair in own)}

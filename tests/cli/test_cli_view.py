@@ -332,6 +332,68 @@ def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(
     hostile.check_stream(page.locator("body").inner_text().replace("\nforged line", ""))
 
 
+def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
+    rows = [
+        {
+            **{"id": f"r{place}{system}", "group": f"g{place}", "system": system, "gold": gold, "annotator_a": gold},
+            **{"source": f"The tower is {place} m tall.", "claim": f"It is {place} m.", "note": hostile.TOGETHER},
+            **{"mine": mine, **other},
+        }
+        for place in range(8)
+        for system, gold, mine, other in (
+            ("one", 1 + place % 2, place / 20, {}),
+            ("two", 3, 0.5, {"other": 0.4}),
+            ("three", 5, 0.9 + place / 100, {"other": 0.2}),
+        )
+    ]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = cli("evaluate", "-d", "ratings", "--data", "mine.jsonl", *QUICK)
+    assert "| view | explain" in ended.out, ended.err
+    assert cli("view", "latest").out.startswith("mine, all, ratings: 24 ratings\n")
+    page = open_page(tmp_path / "view.html", "view=pairs")
+    assert "A: mine. AUC of this selection: high : low 100.0, high : middle 100.0" in page.inner_text(".confusions")
+    assert page.inner_text(".filters .levels").startswith("Human rating (low: below 2.33, high: above 3.67)")
+    page.get_by_label("Show").select_option("none-high")
+    assert count(page) == 8
+    read = page.inner_text(".reader")
+    for words in ("low", "r7one", "rated 2", "It is 7 m.", "Source, group g7", "The tower is 7 m tall.", "annotator_a"):
+        assert words in read
+    hostile.check_stream(read.replace("\nforged line", ""))
+    page.get_by_label("Show").select_option("unscored")
+    assert count(page) == 0
+    page.locator(".filters select").first.select_option("other")
+    assert count(page) == 8
+    pools = open_page(tmp_path / "view.html", "view=pools")
+    assert pools.locator(".pools option").count() == 8
+    first, *_ = pools.locator(".pools li button").all_inner_texts()
+    assert first.splitlines() == ["high", " gain 5, three"]
+
+
+@pytest.mark.parametrize(
+    ("golds", "words", "levels"),
+    [
+        ([1, 2, 3, 4, 5], ["low", "middle", "high"], [0, 0, 1, 2, 2]),
+        ([0, 0.333333, 2 / 3, 1], ["low", "middle", "high"], [0, 1, 1, 2]),
+        ([-1, 0.5], ["-1", "", "0.5"], [0, 2]),
+    ],
+)
+def test_ratings_fall_into_levels_by_thirds_of_their_scale(golds, words, levels):
+    from metaeval.corpus.model import Rating, Ratings
+    from metaeval.experiment.view_ratings import rating_levels
+
+    named, level = rating_levels(Ratings("own", tuple(Rating(str(gold), "g", gold) for gold in golds)))
+    assert (named["levels"], [level(gold) for gold in golds]) == (words, levels)
+
+
+def test_ratings_of_three_levels_keep_them():
+    from metaeval.corpus.model import Rating, Ratings
+    from metaeval.experiment.view_ratings import rating_levels
+
+    rows = tuple(Rating(str(gold), "g", gold) for gold in (0.0, 1.0, 2.0))
+    named, level = rating_levels(Ratings("own", rows, levels=True))
+    assert (named["levels"], [level(row.gold) for row in rows]) == (["none", "partial", "full"], [0, 1, 2])
+
+
 def test_a_judges_replies_stand_beside_its_scores(open_page, fake, cli, own_environment, write_corpus, tmp_path):
     with fake.ChatServer(answer=lambda body: f"<b>Because</b>.\n{fake.judge(body)}") as server:
         asked = ("-s", f"metric_options.llm-discrete.base_url={server.url}", "-s", "chunk.size=7")

@@ -2,24 +2,28 @@
 
 import { choice, fill, h } from "./dom.js";
 import { csv, download, fileName, jsonl } from "./exporting.js";
-import { nameOf, shape } from "./levels.js";
+import { levelsOf, nameOf, shape } from "./levels.js";
 import { sourcesOf, statementOf } from "./model.js";
-import { PRESETS } from "./picking.js";
+import { presetsOf } from "./picking.js";
 
 /** @typedef {import("./state.js").App} App */
 
 /** @param {App} app */
 export function makeFilters(app) {
   const { job } = app;
-  const named = job.metrics.map((metric) => /** @type {[string, string]} */ ([metric.name, metric.control ? `control: ${metric.name}` : metric.name]));
+  const isControl = (/** @type {import("./model.js").Metric} */ { control, name }) => control && name !== job.against;
+  const named = job.metrics.map((metric) => /** @type {[string, string]} */ ([metric.name, isControl(metric) ? `control: ${metric.name}` : metric.name]));
   const { a, b } = app.axes();
   const first = choice("A", named, a.name, (name) => app.set({ a: name, box: "" }));
   const other = choice("B", named, b.name, (name) => app.set({ b: name, box: "" }));
-  const targets = /** @type {[string, string][]} */ ([["2", "full support"], ["1", "full or partial"]]);
+  const [, partial, full] = job.levels;
+  const targets = /** @type {[string, string][]} */ ([["2", job.rows.rating ? `rated ${full}` : `${full} support`]]);
+  if (partial) targets.push(["1", `${job.rows.rating ? "rated " : ""}${full} or ${partial}`]);
   const target = choice("Supported means", targets, String(app.state.target), (value) => app.set({ target: Number(value) }));
-  const presets = choice("Show", PRESETS.map(([key, name]) => [key, name]), app.state.preset, (preset) => app.set({ preset, pair: "" }));
+  const all = presetsOf(job);
+  const presets = choice("Show", all.map(([key, name]) => [key, name]), app.state.preset, (preset) => app.set({ preset, pair: "" }));
   const about = h("small", { class: "soft" });
-  const known = job.rows.level.some((level) => level < 0) ? [2, 1, 0, -1] : [2, 1, 0];
+  const known = [...levelsOf(job), ...(job.rows.level.some((level) => level < 0) ? [-1] : [])];
   const levels = known.map((level) => {
     const digit = level < 0 ? "u" : String(level);
     const box = /** @type {HTMLInputElement} */ (
@@ -31,7 +35,7 @@ export function makeFilters(app) {
         },
       })
     );
-    return { digit, box, element: h("label", { class: "check" }, box, shape(level), nameOf(level)) };
+    return { digit, box, element: h("label", { class: "check" }, box, shape(level), nameOf(job, level)) };
   });
   const search = /** @type {HTMLInputElement} */ (
     h("input", { type: "search", placeholder: "words of statement, source or id", oninput: () => app.set({ q: search.value }) })
@@ -55,7 +59,7 @@ export function makeFilters(app) {
     other.element,
     presets.element,
     h("label", { class: "field wide" }, h("span", {}, "Search"), search),
-    h("fieldset", { class: "levels" }, h("legend", {}, "Human level"), levels.map((one) => one.element)),
+    h("fieldset", { class: "levels" }, h("legend", {}, job.rows.rating ? `Human rating${job.cuts ? ` (${job.cuts})` : ""}` : "Human level"), levels.map((one) => one.element)),
     h(
       "details",
       { open: Boolean(app.state.group || app.state.system || app.state.words) },
@@ -79,7 +83,7 @@ export function makeFilters(app) {
     other.select.value = now.b.name;
     target.select.value = String(app.state.target);
     presets.select.value = app.state.preset;
-    fill(about, PRESETS.find(([key]) => key === app.state.preset)?.[2] ?? "");
+    fill(about, all.find(([key]) => key === app.state.preset)?.[2] ?? "");
     for (const { digit, box } of levels) box.checked = app.state.levels.includes(digit);
     for (const [input, value] of /** @type {[HTMLInputElement, string][]} */ ([[search, app.state.q], [group.input, app.state.group], [system.input, app.state.system], [words, app.state.words]])) {
       if (document.activeElement !== input) input.value = value;
@@ -94,7 +98,8 @@ function save(app, kind) {
   const { rows } = job;
   const lines = picked.map((row) => ({
     pair_id: rows.id[row],
-    level: rows.level[row] < 0 ? null : nameOf(rows.level[row]),
+    level: rows.level[row] < 0 ? null : nameOf(job, rows.level[row]),
+    ...(rows.rating && { rating: rows.rating[row] }),
     statement: statementOf(job, row),
     source: sourcesOf(job, row).join("\n"),
     group: job.groups[rows.group[row]],

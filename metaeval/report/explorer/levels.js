@@ -1,7 +1,6 @@
 // How a level of support looks: a colour, a shape and a word, never a colour alone.
 
 import { h, svg } from "./dom.js";
-import { LEVEL_NAMES } from "./model.js";
 
 /** Names of style variables by level; the last is for a level that is not known. */
 export const LEVEL_COLOURS = ["none", "partial", "full", "unknown"];
@@ -9,9 +8,16 @@ export const LEVEL_COLOURS = ["none", "partial", "full", "unknown"];
 /** Dashes of a level's line. */
 export const LEVEL_DASHES = [[1.5, 2], [5, 2], []];
 
-/** @param {number} level */
-export function nameOf(level) {
-  return LEVEL_NAMES[level] ?? "not known";
+/** @typedef {import("./model.js").Job} Job */
+
+/** @param {Job} job @param {number} level */
+export function nameOf(job, level) {
+  return job.levels[level] || "not known";
+}
+
+/** The levels that rows of a job can have, the highest first. @param {Job} job */
+export function levelsOf(job) {
+  return [2, 1, 0].filter((level) => job.levels[level]);
 }
 
 /** The shape as an icon: full a filled square, partial a triangle, none a ring. @param {number} level */
@@ -28,9 +34,9 @@ export function shape(level) {
   return svg("svg", { viewBox: "0 0 16 16", class: `shape level-${LEVEL_COLOURS[number]}`, "aria-hidden": "true" }, drawn);
 }
 
-/** @param {number} level */
-export function badge(level) {
-  return h("span", { class: "badge" }, shape(level), nameOf(level));
+/** @param {Job} job @param {number} level */
+export function badge(job, level) {
+  return h("span", { class: "badge" }, shape(level), nameOf(job, level));
 }
 
 /** Draw a level's shape on a canvas. @param {CanvasRenderingContext2D} pen @param {number} level @param {number} x @param {number} y */

@@ -38,8 +38,8 @@ export function makeList(app) {
             onclick: () => app.set({ pair: app.job.rows.id[row] }),
           },
           shape(level),
-          h("span", { class: "hidden" }, `${nameOf(level)}: `),
-          h("span", { class: "words" }, statementOf(app.job, row)),
+          h("span", { class: "hidden" }, `${nameOf(app.job, level)}: `),
+          h("span", { class: "words" }, statementOf(app.job, row) || app.job.rows.id[row]),
           h("span", { class: "numbers" }, `A ${score(a)}`, h("br"), `B ${score(b)}`),
         ),
       );

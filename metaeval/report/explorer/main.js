@@ -70,9 +70,9 @@ function showPairs(titles, job, state) {
   };
   frame(titles, job, app, [
     ["overview", "Overview", makeOverview(app)],
-    ["pairs", "Pairs", pairs],
+    ["pairs", job.rows.rating ? "Ratings" : "Pairs", pairs],
     ["pools", "Pools", makePools(app)],
-    ["label", "Label", label],
+    .../** @type {[string, string, View][]} */ (job.rows.rating ? [] : [["label", "Label", label]]),
   ]);
   /** @param {string} key */
   const typed = (key) => {

@@ -21,22 +21,19 @@ export function auc(above, below) {
 }
 
 /**
- * AUC of full against none, full against partial, and partial against none.
- * @param {Metric} metric @param {number[]} levels @param {ArrayLike<number>} rows
+ * AUC of each level against each lower one: full against none, full against partial, and partial against none.
+ * @param {Metric} metric @param {string[]} names of the levels @param {number[]} levels @param {ArrayLike<number>} rows
  * @returns {[string, number | null][]}
  */
-export function aucs(metric, levels, rows) {
+export function aucs(metric, names, levels, rows) {
   /** @type {number[][]} */
   const of = [[], [], []];
   for (const row of Array.from(rows)) {
     const score = metric.scores[row];
     if (score !== null && levels[row] >= 0) of[levels[row]].push(score);
   }
-  return [
-    ["full : none", auc(of[2], of[0])],
-    ["full : partial", auc(of[2], of[1])],
-    ["partial : none", auc(of[1], of[0])],
-  ];
+  const pairs = [[2, 0], [2, 1], [1, 0]].filter(([above, below]) => names[above] && names[below]);
+  return pairs.map(([above, below]) => [`${names[above]} : ${names[below]}`, auc(of[above], of[below])]);
 }
 
 /**

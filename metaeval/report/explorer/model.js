@@ -35,6 +35,9 @@ import { unpack } from "./unpack.js";
  * @property {number[]} words
  * @property {number[][][]} evidence by text: start and end in turn
  * @property {string[][]} unplaced evidence that stands nowhere in the page
+ * @property {number[]} pool the rows that are ranked against each other
+ * @property {number[]} [rating] of a rated set: what the human said
+ * @property {Record<string, string>[]} [more] of a rated set: other fields by name
  */
 
 /** @typedef {{number: string, interval: string, marks: string[], rank: string}} Cell */
@@ -49,7 +52,7 @@ import { unpack } from "./unpack.js";
  * @property {string} unit
  * @property {number} pairs
  * @property {number} of
- * @property {number} statements
+ * @property {string} against the metric that B is at first; empty: the second one
  * @property {Record<string, string>} fields
  * @property {Metric[]} metrics
  * @property {Table[]} tables
@@ -58,7 +61,8 @@ import { unpack } from "./unpack.js";
  * @property {string[]} notes what the reader has to know of the page
  * @property {string} report the address of the job's report page, from this one; empty where it does not lie below it
  * @property {Rows} rows
- * @property {string[]} levels
+ * @property {string[]} levels names of the levels; empty for one that no row can have
+ * @property {string} [cuts] of a rated set: which ratings are of which level
  * @property {string[]} texts
  * @property {string[]} statementIds
  * @property {string[]} statementTexts
@@ -66,9 +70,6 @@ import { unpack } from "./unpack.js";
  * @property {string[]} groups
  * @property {string[]} systems
  */
-
-export const LEVELS = [2, 1, 0];
-export const LEVEL_NAMES = ["none", "partial", "full"];
 
 /** @param {number} number @returns {Promise<Job>} */
 export async function loadJob(number) {
@@ -79,7 +80,7 @@ export async function loadJob(number) {
   if (job.of > job.pairs) {
     const [shown, all] = [job.pairs.toLocaleString("en"), job.of.toLocaleString("en")];
     job.notes.push(
-      `${shown} of ${all} pairs are shown: whole statements, drawn so that each level has its share. The tables are of all pairs.`,
+      `${shown} of ${all} ${rowsOf(job)} are shown: ${job.rows.rating ? "" : "whole statements, "}drawn so that each level has its share. The tables are of all ${rowsOf(job)}.`,
     );
   }
   job.metrics.forEach((metric, index) => {
@@ -104,6 +105,11 @@ function scaleOf(metric) {
   if (metric.high !== null && !wide) high = metric.high;
   if (!(low < high)) return [Number.isFinite(low) ? low - 0.5 : 0, Number.isFinite(low) ? low + 0.5 : 1];
   return [low, high];
+}
+
+/** What the rows of a job are. @param {Job} job */
+export function rowsOf(job) {
+  return job.rows.rating ? "ratings" : "pairs";
 }
 
 /** @param {Job} job @param {string} name */

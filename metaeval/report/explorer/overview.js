@@ -1,8 +1,8 @@
 // The first view: what the tables say, their values, and each metric's scores at each level.
 
 import { h, svg } from "./dom.js";
-import { badge } from "./levels.js";
-import { LEVELS, LEVEL_NAMES, printed } from "./model.js";
+import { LEVEL_COLOURS, badge, levelsOf } from "./levels.js";
+import { printed, rowsOf } from "./model.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./model.js").Metric} Metric */
@@ -26,11 +26,11 @@ export function makeOverview(app) {
       h("ul", { class: "soft" }, job.cautions.map((sentence) => h("li", {}, sentence))),
     ],
     job.tables.map((table, number) => tableOf(table, number === 0)),
-    h("h2", {}, "Scores at each level of support"),
+    h("h2", {}, job.rows.rating ? "Scores at each level of the human rating" : "Scores at each level of support"),
     h(
       "p",
       { class: "soft" },
-      "Each row of bars adds up to all pairs of its level. The line is the threshold. Choose a metric to look at its pairs.",
+      `Each row of bars adds up to all ${rowsOf(job)} of its level${job.cuts ? ` (${job.cuts})` : ""}. The line is the threshold. Choose a metric to look at its ${rowsOf(job)}.`,
     ),
     h("div", { class: "multiples" }, own.map((metric) => distribution(app, metric))),
     controls.length > 0 &&
@@ -90,28 +90,29 @@ function tableOf(table, open) {
 function distribution(app, metric) {
   const { rows } = app.job;
   const [low, high] = metric.range;
-  const counts = LEVELS.map(() => new Array(BINS).fill(0));
-  const totals = LEVELS.map(() => 0);
+  const levels = levelsOf(app.job);
+  const counts = levels.map(() => new Array(BINS).fill(0));
+  const totals = levels.map(() => 0);
   metric.scores.forEach((score, row) => {
-    const place = LEVELS.indexOf(rows.level[row]);
+    const place = levels.indexOf(rows.level[row]);
     if (score === null || place < 0) return;
     counts[place][Math.min(BINS - 1, Math.max(0, Math.floor(((score - low) / (high - low)) * BINS)))]++;
     totals[place]++;
   });
   const highest = Math.max(...counts.map((bins, place) => Math.max(...bins) / (totals[place] || 1)));
   const threshold = app.threshold(metric);
-  const strips = LEVELS.map((level, place) => {
+  const strips = levels.map((level, place) => {
     const bars = counts[place].map((count, bin) => {
       const height = (count / (totals[place] || 1) / highest) * HEIGHT;
       const box = { x: (bin * WIDTH) / BINS, y: HEIGHT - height, width: WIDTH / BINS - 1, height };
-      return height > 0 && svg("rect", { ...box, class: `fill-${LEVEL_NAMES[level]}` });
+      return height > 0 && svg("rect", { ...box, class: `fill-${LEVEL_COLOURS[level]}` });
     });
     const at = threshold === null ? 0 : ((threshold - low) / (high - low)) * WIDTH;
     const line = threshold !== null && svg("line", { x1: at, x2: at, y1: 0, y2: HEIGHT, class: "threshold" });
     return h(
       "div",
       { class: "strip" },
-      badge(level),
+      badge(app.job, level),
       svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, bars, line),
       h("span", { class: "soft" }, totals[place].toLocaleString("en")),
     );

@@ -5,19 +5,22 @@ import { sourcesOf, statementOf } from "./model.js";
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./model.js").Metric} Metric */
 
-/** @type {[string, string, string][]} key, name, and what it shows */
-export const PRESETS = [
-  ["all", "All pairs", "in the data's order"],
-  ["apart", "A and B furthest apart", "by the difference of their ranks"],
-  ["a-right", "A right, B wrong", "at both thresholds"],
-  ["b-right", "B right, A wrong", "at both thresholds"],
-  ["confident", "Confident errors of A", "wrong at its threshold, furthest from it first"],
-  ["full-low", "Full support that A scores lowest", "lowest first"],
-  ["none-high", "No support that A scores highest", "highest first"],
-  ["all-wrong", "Every metric against the human", "at every metric's threshold"],
-  ["cut", "Truncated by A", "most tokens lost first"],
-  ["unscored", "Without a score of A", "with the reason"],
-];
+/** Key, name, and what it shows. @param {import("./model.js").Job} job @returns {[string, string, string][]} */
+export function presetsOf({ levels: [none, , full], rows }) {
+  const [high, low] = rows.rating ? [`Rated ${full},`, `Rated ${none},`] : ["Full support", "No support"];
+  return [
+    ["all", rows.rating ? "All ratings" : "All pairs", "in the data's order"],
+    ["apart", "A and B furthest apart", "by the difference of their ranks"],
+    ["a-right", "A right, B wrong", "at both thresholds"],
+    ["b-right", "B right, A wrong", "at both thresholds"],
+    ["confident", "Confident errors of A", "wrong at its threshold, furthest from it first"],
+    ["full-low", `${high} that A scores lowest`, "lowest first"],
+    ["none-high", `${low} that A scores highest`, "highest first"],
+    ["all-wrong", "Every metric against the human", "at every metric's threshold"],
+    ["cut", "Truncated by A", "most tokens lost first"],
+    ["unscored", "Without a score of A", "with the reason"],
+  ];
+}
 
 /** Set the rows that the app's state picks. @param {App} app */
 export function pick(app) {

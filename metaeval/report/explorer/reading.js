@@ -51,18 +51,23 @@ export function makeReading(app) {
     const shown = app.state.marks === "-" ? undefined : markedBy(app, explaining);
     const numbers = explained(shown, row);
     const document = job.documents[rows.document[row]];
+    const place = rows.rating ? "Source, group " : job.unit === "chunk" ? `Chunk ${rows.chunk[row] + 1} of ` : "Document ";
     const texts = rows.texts[row];
     const statementMarks = numbers ? marksOf(numbers[bestOf(numbers)], 0) : [];
     fill(
       element,
-      h("header", {}, badge(rows.level[row]), h("code", {}, rows.id[row]), h("span", { class: "soft" }, rows.cited[row] ? rows.level[row] > 0 && heldOf(rows.held[row]) : "added to the pool, not cited")),
+      h("header", {}, badge(job, rows.level[row]), h("code", {}, rows.id[row]), rows.rating && h("b", {}, `rated ${Number(rows.rating[row].toPrecision(4))}`), h("span", { class: "soft" }, rows.cited[row] ? rows.level[row] > 0 && heldOf(rows.held[row]) : "added to the pool, not cited")),
       h("h3", {}, "Statement"),
-      h("p", { class: "text statement", dir: "auto" }, marked(statementOf(job, row), [], statementMarks)),
-      h("h3", {}, job.unit === "chunk" ? `Chunk ${rows.chunk[row] + 1} of ` : "Document ", h("span", { class: "soft" }, document.title || document.url || document.id)),
+      statementOf(job, row)
+        ? h("p", { class: "text statement", dir: "auto" }, marked(statementOf(job, row), [], statementMarks))
+        : h("p", { class: "soft" }, "The data hold no text of it."),
+      h("h3", {}, place, h("span", { class: "soft" }, document.title || document.url || document.id)),
       texts.map((text, place) =>
         h("p", { class: "text", dir: "auto" }, marked(job.texts[text], rows.evidence[row][place], numbers ? marksOf(numbers[place], 1) : [])),
       ),
-      legend(app, explaining, shown, rows.evidence[row].some((one) => one.length > 0), rows.unplaced[row]),
+      !texts.length && h("p", { class: "soft" }, "The data hold no source."),
+      rows.more && h("dl", { class: "facts" }, Object.entries(rows.more[row]).map(([key, value]) => [h("dt", {}, key), h("dd", { dir: "auto" }, value)])),
+      !rows.rating && legend(app, explaining, shown, rows.evidence[row].some((one) => one.length > 0), rows.unplaced[row]),
       h("h3", {}, "Scores"),
       h("div", { class: "scores" }, job.metrics.filter((metric) => !metric.control).map((metric) => scoreLine(app, metric, row))),
       job.metrics.flatMap((metric) =>
@@ -162,10 +167,10 @@ function neighbours(app, row) {
     );
   const same = others(rows.statement);
   const place = (/** @type {number} */ other) =>
-    rows.document[other] === rows.document[row]
+    rows.rating ? job.systems[rows.system[other]] || rows.id[other] : rows.document[other] === rows.document[row]
       ? `chunk ${rows.chunk[other] + 1}`
       : `${job.documents[rows.document[other]].title || job.documents[rows.document[other]].id}, chunk ${rows.chunk[other] + 1}`;
-  const page = others(rows.document).filter((other) => rows.statement[other] !== rows.statement[row]);
+  const page = others(rows.document).filter((other) => !statementOf(job, other) || rows.statement[other] !== rows.statement[row]);
   const list = (/** @type {string} */ title, /** @type {number[]} */ found, /** @type {(other: number) => string} */ text) =>
     found.length > 0 &&
     h(
@@ -175,7 +180,7 @@ function neighbours(app, row) {
       h("ul", { class: "neighbours" }, found.slice(0, MOST_NEIGHBOURS).map((other) => link(other, text(other)))),
     );
   return [
-    list("The same statement", same, place),
-    list("The same document", page, (other) => statementOf(job, other).slice(0, 90)),
+    statementOf(job, row) && list("The same statement", same, place),
+    list(rows.rating ? "The same group" : "The same document", page, (other) => (statementOf(job, other) || place(other)).slice(0, 90)),
   ];
 }

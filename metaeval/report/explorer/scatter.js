@@ -1,9 +1,9 @@
 // Two metrics against each other: a point a pair, brushing, thresholds that can be moved, and what they mean.
 
 import { colour, fill, h } from "./dom.js";
-import { LEVEL_COLOURS, LEVEL_DASHES, drawShape, nameOf } from "./levels.js";
+import { LEVEL_COLOURS, LEVEL_DASHES, drawShape, levelsOf, nameOf } from "./levels.js";
 import { aucs, confusion } from "./measures.js";
-import { printed } from "./model.js";
+import { printed, rowsOf } from "./model.js";
 import { boxOf } from "./picking.js";
 
 /** @typedef {import("./state.js").App} App */
@@ -104,7 +104,7 @@ export function makeScatter(app) {
       pen.arc(at.x(Number(a.scores[row])), at.y(Number(b.scores[row])), 9, 0, 7);
       pen.stroke();
     }
-    canvas.setAttribute("aria-label", `${shown.length} pairs by ${a.name} and ${b.name}; the list holds the same pairs.`);
+    canvas.setAttribute("aria-label", `${shown.length} ${rowsOf(app.job)} by ${a.name} and ${b.name}; the list holds the same.`);
   };
 
   const point = (/** @type {PointerEvent} */ event) => {
@@ -184,14 +184,16 @@ export function makeScatter(app) {
     const bare = app.unboxed.filter((row) => a.scores[row] === null || b.scores[row] === null).length;
     fill(
       said,
-      `${app.picked.length.toLocaleString("en")} of ${app.job.pairs.toLocaleString("en")} pairs. `,
+      `${app.picked.length.toLocaleString("en")} of ${app.job.pairs.toLocaleString("en")} ${rowsOf(app.job)}. `,
       bare > 0 && `${bare.toLocaleString("en")} have no score of both and are not drawn. `,
       app.state.box
         ? h("button", { type: "button", onclick: () => app.set({ box: "" }) }, "Clear the box")
-        : "Drag a box to select. Lines beyond the axes: full solid, partial dashed, none dotted.",
+        : `Drag a box to select. Lines beyond the axes: ${levelsOf(app.job).map((level) => `${nameOf(app.job, level)} ${["dotted", "dashed", "solid"][level]}`).join(", ")}.`,
     );
-    slidersOf(app, sliders, [a, b]);
-    fill(tables, a === b ? [readings(app, "A", a)] : [readings(app, "A", a), readings(app, "B", b)]);
+    // What the human said has no threshold, and is not measured against itself.
+    const measured = a === b || b.name === app.job.against ? [a] : [a, b];
+    slidersOf(app, sliders, measured);
+    fill(tables, measured.map((metric, number) => readings(app, "AB"[number], metric)));
   };
   new ResizeObserver(draw).observe(canvas);
   return { element: panel, update, draw };
@@ -274,9 +276,10 @@ function slidersOf(app, place, metrics) {
 function readings(app, letter, metric) {
   const threshold = app.threshold(metric);
   const { level } = app.job.rows;
-  const values = aucs(metric, level, app.picked);
+  const values = aucs(metric, app.job.levels, level, app.picked);
   const target = app.state.target;
-  const human = target === 2 ? "full" : "full or partial";
+  const [none, partial, full] = app.job.levels;
+  const human = target === 2 ? full : `${full} or ${partial}`;
   const counts = threshold === null ? null : confusion(metric, threshold, level, target, app.picked);
   const cells = counts?.map((count) => h("td", {}, count.toLocaleString("en")));
   return h(
@@ -287,7 +290,7 @@ function readings(app, letter, metric) {
         "table",
         { class: "confusion" },
         h("caption", {}, `${letter}: ${metric.name}`),
-        h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, `human: ${human}`), h("th", { scope: "col" }, target === 2 ? `less` : nameOf(0)))),
+        h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, `human: ${human}`), h("th", { scope: "col" }, target === 2 ? `less` : none))),
         h(
           "tbody",
           {},

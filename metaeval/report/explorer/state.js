@@ -82,7 +82,7 @@ export class App {
     const first = metricNamed(this.job, this.state.a) ?? own[0] ?? this.job.metrics[0];
     // Where there is but one metric, a control that reads the texts stands last.
     const other = [...own, ...this.job.metrics.toReversed()].find((metric) => metric !== first) ?? first;
-    return { a: first, b: metricNamed(this.job, this.state.b) ?? other };
+    return { a: first, b: metricNamed(this.job, this.state.b) ?? metricNamed(this.job, this.job.against) ?? other };
   }
 
   /** A metric's threshold: the one that was moved, else its own. @param {import("./model.js").Metric} metric */
