@@ -71,11 +71,13 @@ class ChatServer:
     """Counts what it got and what it completed. faults: the share of requests that meet one of `kinds`.
 
     seed: which attempts at which prompt meet a fault, and which fault, whatever the order in which they come.
-    latency: seconds, or a function of the request's body.
+    latency: seconds, or a function of the request's body; until: a function of it that is true when it may be answered.
     """
 
-    def __init__(self, answer=judge, faults=0.0, kinds=FAULTS, latency=0.0, key=None, model=None, seed=0, hang=30.0):
-        self.answer, self.faults, self.kinds, self.latency = answer, faults, kinds, latency
+    def __init__(
+        self, answer=judge, faults=0.0, kinds=FAULTS, latency=0.0, until=None, key=None, model=None, seed=0, hang=30.0
+    ):
+        self.answer, self.faults, self.kinds, self.latency, self.until = answer, faults, kinds, latency, until
         self.key, self.model, self.hang, self.seed = key, model, hang, seed
         self.attempts = Counter()  # by prompt
         self.completed = Counter()  # by prompt: answers made, each of which would be paid for
@@ -153,6 +155,8 @@ class ChatServer:
             self.faulted[kind] += 1
             return await self.misbehave(writer, kind)
         await asyncio.sleep(self.latency(body) if callable(self.latency) else self.latency)
+        while self.until and not self.until(body):
+            await asyncio.sleep(0.005)
         made = self.answer(body)
         if isinstance(made, Iterator):
             for piece in made:

@@ -39,8 +39,7 @@ def test_a_run_stops_before_its_budget_and_goes_on_with_the_next(fake, new_sessi
     questions = [question(f"{number:04}") for number in range(40)]
     # A reply costs (100 * 10 + 10 * 30) / 1e6 = 0.0013; at the worst (64 + 4) * 10 + 64 * 30 = 0.0026.
     with fake.ChatServer(answer=lambda body: "2", latency=0.01) as server:
-        # A timeout on a busy machine would be charged at its worst.
-        given = {"prices": (10, 30), "budget": 0.02, "concurrency": concurrency, "timeout": 60}
+        given = {"prices": (10, 30), "budget": 0.02, "concurrency": concurrency}
         session = new_session(server.url, **given)
         with pytest.raises(UserError, match=r"The budget of \$0.0200 has no room .*: \$0\.0\d+ was spent") as error:
             session.ask(questions)
@@ -79,9 +78,10 @@ def test_a_budget_that_is_printed_is_enough(amount):
     assert amount <= printed < amount + (0.0101 if amount >= 1 else 0.000101)
 
 
-def test_answers_that_never_came_count_at_their_worst(fake, new_session, question):
+def test_answers_that_never_came_count_at_their_worst(fake, new_session, question, hangs_end):
     with fake.ChatServer(faults=1, kinds=("timeout",)) as server:
-        session = new_session(server.url, prices=(10, 30), budget=0.01, timeout=0.5, retries=20)
+        hangs_end(server)
+        session = new_session(server.url, prices=(10, 30), budget=0.01, retries=20)
         with pytest.raises(UserError, match=r"\$0.0000 was spent in this run, and up to \$0.0078 for answers that"):
             session.ask([question("0123")])
     # Three attempts at 0.0026 leave no room for a fourth.

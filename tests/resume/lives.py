@@ -15,22 +15,26 @@ import sys
 import time
 import traceback
 
+HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-def live(argv, log):
-    """Run a command in this process, and end it."""
+
+def live(argv, out):
+    """Run a command in this process, both outputs into a file, and end it. A signal that came before is heard then."""
     code = 1
     try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in HEARD:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         os.dup2(out, 1)
         os.dup2(out, 2)
         sys.argv = ["metaeval", *argv]
-        importlib.import_module("metaeval.cli").main()
+        command = importlib.import_module("metaeval.cli").main
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+        command()
         code = 0
     except SystemExit as end:
         code = end.code or 0
     except KeyboardInterrupt:  # before the command had begun
+        sys.stderr.write("metaeval: stopped.\n")
         code = 130
     except BaseException:  # noqa: BLE001
         traceback.print_exc()
@@ -55,9 +59,13 @@ def main():
         start = time.monotonic()
         children = []
         for copy in range(life.get("copies", 1)):
+            out = os.open(f"{life['log']}{copy or ''}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
             pid = os.fork()
             if pid == 0:
-                live(life["argv"], f"{life['log']}{copy or ''}")
+                live(life["argv"], out)
+            os.close(out)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
             children.append(pid)
         codes = {}
         sent = life["signal"] is None

@@ -162,7 +162,7 @@ def test_sixty_signals_to_a_run_of_a_model(life_of_models, corpus, tmp_path):
 
 def ask(life, corpus, fake, tmp_path, kills, seed):
     replies = tmp_path / "cache" / "replies.sqlite"
-    with fake.ChatServer(latency=0.01) as server:
+    with fake.ChatServer(latency=0.05) as server:  # 413 replies, 16 at a time: no life is over in a second
         options = {"base_url": server.url, "concurrency": 16, "replies": replies}
         given = [
             part for name, value in options.items() for part in ("-s", f"metric_options.llm-discrete.{name}={value}")
