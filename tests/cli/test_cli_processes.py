@@ -20,7 +20,7 @@ class Slow(Metric):
         with Path("log.txt").open("a") as log:
             log.writelines(f"{a} / {b}\\n" for a, b in zip(sources, statements, strict=True))
         if Path("wait").exists() and len(Path("log.txt").read_text().splitlines()) > 8:
-            time.sleep(60)
+            time.sleep(600)
         return [PairScore(float(len(b))) for b in statements]
 """
 
@@ -37,6 +37,13 @@ def metaeval(start, tmp_path):
     return started
 
 
+def wait_for_a_second_block(run, log):
+    """Until a run of the slow metric sleeps over a block."""
+    while not (log.exists() and log.read_text().count("\n") > 8):
+        assert run.poll() is None
+        time.sleep(0.02)
+
+
 def test_an_interrupted_run_says_so_and_goes_on_where_it_was(metaeval, small, tmp_path):
     (tmp_path / "slow_metric.py").write_text(SLOW)
     (tmp_path / "wait").touch()
@@ -44,11 +51,9 @@ def test_an_interrupted_run_says_so_and_goes_on_where_it_was(metaeval, small, tm
     run = ("run", "-m", "slow_metric:Slow", "-p", "correlation", *small, "-q")
 
     first = metaeval(*run)
-    deadline = time.monotonic() + 30
-    while not (log.exists() and len(log.read_text().splitlines()) > 8) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_for_a_second_block(first, log)
     first.send_signal(signal.SIGINT)
-    out, err = first.communicate(timeout=30)
+    out, err = first.communicate(timeout=120)
 
     assert (first.returncode, out) == (130, "")
     assert err == "metaeval: stopped. Every finished block is stored; the same command goes on from there.\n"
@@ -56,7 +61,7 @@ def test_an_interrupted_run_says_so_and_goes_on_where_it_was(metaeval, small, tm
 
     (tmp_path / "wait").unlink()
     second = metaeval(*run)
-    out, err = second.communicate(timeout=30)
+    out, err = second.communicate(timeout=120)
 
     assert (second.returncode, err) == (0, "")
     after = log.read_text().splitlines()[len(before) :]
@@ -76,7 +81,7 @@ def test_a_full_disk_leaves_the_old_results(cli, metaeval, small, tmp_path):
     assert len(old["classification.json"]) > 2 * limit
 
     ended = metaeval(*evaluate, "--set", "interval.seed=5", file_size=limit)
-    _, err = ended.communicate(timeout=30)
+    _, err = ended.communicate(timeout=120)
 
     assert ended.returncode == 2
     assert "/pairs.jsonl: File too large." in err
@@ -100,7 +105,7 @@ def test_a_full_disk_leaves_no_half_of_a_parquet_file(cli, metaeval, tmp_path, c
     limit = 33_000
 
     ended = metaeval(*command, file_size=limit)
-    _, err = ended.communicate(timeout=60)
+    _, err = ended.communicate(timeout=120)
 
     assert ended.returncode == 2
     assert f"metaeval: Cannot write {path}: File too large." in err
@@ -111,7 +116,7 @@ def test_a_full_disk_leaves_no_half_of_a_parquet_file(cli, metaeval, tmp_path, c
 
 def test_a_full_disk_under_the_store_says_that_what_it_holds_is_kept(metaeval):
     ended = metaeval(*SCORE, file_size=40_000)
-    _, err = ended.communicate(timeout=60)
+    _, err = ended.communicate(timeout=120)
 
     assert ended.returncode == 2
     assert "metaeval: Score store results/scores.sqlite: " in err
@@ -123,7 +128,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly_after_the_results_are_wri
     run = metaeval("run", "-m", "overlap", "-p", "correlation", *small)
     run.stdout.close()
     err = run.stderr.read()
-    run.wait(timeout=30)
+    run.wait(timeout=120)
 
     assert run.returncode != 0
     assert "Traceback" not in err
@@ -136,11 +141,11 @@ def test_a_reader_of_the_progress_that_leaves_stops_the_run_and_nothing_stored_i
     run = ("run", "-m", "slow_metric:Slow", "-p", "correlation", *small)
     first = metaeval(*run)
     first.stderr.close()
-    out, _ = first.stdout.read(), first.wait(timeout=60)
+    out, _ = first.stdout.read(), first.wait(timeout=120)
     assert (first.returncode, out) == (141, "")
 
     second = metaeval(*run, "-q")
-    _, err = second.communicate(timeout=60)
+    _, err = second.communicate(timeout=120)
     assert (second.returncode, err) == (0, "")
 
 
@@ -152,11 +157,9 @@ def test_a_run_that_is_asked_to_end_says_so(metaeval, small, tmp_path, number):
 
     # Also where these tests themselves run under nohup.
     run = metaeval("run", "-m", "slow_metric:Slow", "-p", "correlation", *small, "-q", hears=(number,))
-    deadline = time.monotonic() + 60
-    while not (log.exists() and len(log.read_text().splitlines()) > 8) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_for_a_second_block(run, log)
     run.send_signal(number)
-    out, err = run.communicate(timeout=60)
+    out, err = run.communicate(timeout=120)
     assert (run.returncode, out) == (128 + number, "")
     assert err == "metaeval: stopped. Every finished block is stored; the same command goes on from there.\n"
 

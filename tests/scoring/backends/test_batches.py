@@ -78,7 +78,7 @@ def test_batches_run_side_by_side_with_one_torch_thread_each(monkeypatch):
     import torch
 
     monkeypatch.setattr(batches, "workers", lambda device: 3)
-    together = threading.Barrier(3, timeout=30)  # passes only if three batches are under way at once
+    together = threading.Barrier(3, timeout=120)  # passes only if three batches are under way at once
     threads = []
 
     def forward(batch):

@@ -10,8 +10,10 @@ ALL = ("toys:Company", "toys:Observed", "toys:Doubled", "overlap", "bm25")
 
 
 def begun():
-    """Each block that was begun: where, and which."""
-    return [json.loads(line) for line in Path("log").read_text().splitlines()]
+    """Each block that was begun: where, and which. A line that is being written is none yet."""
+    log = Path("log")
+    whole = log.read_text().rpartition("\n")[0] if log.exists() else ""
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def write_corpus(path):

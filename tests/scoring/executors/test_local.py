@@ -224,7 +224,8 @@ def test_a_block_of_a_killed_run_is_taken_over():
     Path("log").unlink()
     Path("hold").touch()
     first, second = driver(), driver()
-    while not Path("log").exists() or len(begun()) < 2:
+    while len(begun()) < 2:
+        assert (first.poll(), second.poll()) == (None, None)
         time.sleep(0.02)
     first.kill()
     first.communicate()
@@ -242,13 +243,14 @@ def test_a_driver_that_is_killed_takes_its_workers_along(folder):
         f"list(score_metrics({TEXTS!r}, ['toys:Company'], RunConfig(**{config!r})))"
     )
     driver = subprocess.Popen([sys.executable, "-c", script])
-    deadline = time.monotonic() + 60
-    while not (Path("log").exists() and len(begun()) == 2) and time.monotonic() < deadline:
+    while len(begun()) < 2:
+        assert driver.poll() is None
         time.sleep(0.05)
     pids = [each["pid"] for each in begun()]
     assert len(pids) == 2
     driver.send_signal(signal.SIGKILL)
     driver.wait()
+    deadline = time.monotonic() + 120
     while any(map(running, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(running, pids))

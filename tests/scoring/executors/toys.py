@@ -22,6 +22,14 @@ class Options(MetricOptions):
     pause: float = 0.0
 
 
+def held():
+    """Whether a block is not to go on: there is a file `hold`, and so many blocks have been begun as it says."""
+    try:
+        return Path("log").read_text().count("\n") >= int(Path("hold").read_text() or "0")
+    except FileNotFoundError:
+        return False
+
+
 class Company(Metric):
     """Scores a pair by the whole block that it stands in, and by the job: any other cut gives other numbers."""
 
@@ -39,7 +47,7 @@ class Company(Metric):
         place["device"] = os.environ.get("CUDA_VISIBLE_DEVICES")
         with self.options.log.open("a") as log:
             log.write(json.dumps(place) + "\n")
-        while Path("hold").exists():
+        while held():
             time.sleep(0.01)
         time.sleep(self.options.pause)
         for path in self.options.kills:
