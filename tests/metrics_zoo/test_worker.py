@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.errors import UserError
+from metaeval.scoring.backends import line_process
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.store import ScoreStore
@@ -49,6 +50,12 @@ def worker(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def patient(monkeypatch):
+    """A worker that is let go has the time that it takes on a busy machine."""
+    monkeypatch.setattr(line_process, "_GRACE", 60.0)
+
+
+@pytest.fixture
 def scripted(worker):
     """A worker that says hello, reads one block, writes `lines`, and then runs `end`."""
 
@@ -70,7 +77,7 @@ def stopped(metric, pairs=(("s", "t"), ("s", "u"))):
     began = time.monotonic()
     with pytest.raises(UserError) as raised:
         score_pairs(metric, list(pairs))
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 120
     return str(raised.value)
 
 
@@ -137,6 +144,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.usefixtures("patient")
 def test_a_fault_is_one_sentence_with_the_workers_last_words(scripted, fault):
     lines, said = FAULTS[fault]
     metric = scripted(
@@ -162,12 +170,15 @@ def test_a_worker_that_is_killed(scripted):
 
 
 def test_a_worker_that_closes_its_output_and_lives_on(scripted):
-    sentence = stopped(scripted(GOOD, end="import os; os.close(1); time.sleep(60)"))
+    sentence = stopped(scripted(GOOD, end="import os; os.close(1); time.sleep(600)"))
     assert "closed its standard output" in sentence
 
 
-def test_a_silent_worker_is_waited_for_no_longer_than_asked(scripted):
-    sentence = stopped(scripted(GOOD, end="time.sleep(60)", timeout=0.5))
+def test_a_silent_worker_is_waited_for_no_longer_than_asked(scripted, monkeypatch):
+    metric = scripted(GOOD, end="time.sleep(600)", timeout=0.5)
+    read, patience = metric._process.read, iter((60, 60))  # a busy machine takes its time for the two lines
+    monkeypatch.setattr(metric._process, "read", lambda seconds: read(next(patience, seconds)))
+    sentence = stopped(metric)
     assert "said nothing for 0.5 s, with 1 of 2 pairs unanswered" in sentence
 
 
@@ -270,9 +281,10 @@ def test_what_was_scored_before_a_fault_is_kept(worker, tmp_path):
     assert [answer.score for answer in again.answers] == [0.5, 0.0]
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_worker_ends_when_it_is_let_go(worker):
     metric = worker(EXAMPLE)
     metric.identity()
     process = metric._process._process
     del metric
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=60) == 0

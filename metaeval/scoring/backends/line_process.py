@@ -113,10 +113,10 @@ def _keep(pipe: IO[bytes], log: deque[str]) -> None:
                 log.append(text[-500:])
 
 
-def _stop(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | None], patience: float = _GRACE) -> None:
+def _stop(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | None]) -> None:
     lines.put(None)
     try:
-        process.wait(timeout=patience)
+        process.wait(timeout=_GRACE)
     except subprocess.TimeoutExpired:
         with contextlib.suppress(OSError):
             # The program's own children go with it: it was started as the head of a process group.
