@@ -25,6 +25,7 @@ PATIENCE = 60.0
 """Seconds that a run waits for another one that writes."""
 
 _MAGIC = b"SQLite format 3\0"
+_PAGE = 4096  # bytes; no store is smaller
 
 _NETWORK = frozenset(
     """nfs nfs3 nfs4 cifs smb smb2 smb3 smbfs 9p afs ceph lustre gpfs beegfs glusterfs ocfs2 gfs2 davfs ncpfs coda
@@ -156,8 +157,9 @@ class Database(ABC):
 
     def _open(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # SQLite would write over a file of less than a page, whatever it holds.
-        if self.path.is_file() and self.path.stat().st_size:
+        # SQLite would write over a file of less than a page, whatever it holds. No other file is opened here: to close
+        # it would let go of the locks of whoever has it open in this process, and another run would delete their log.
+        if self.path.is_file() and 0 < self.path.stat().st_size < _PAGE:
             with self.path.open("rb") as file:
                 if file.read(len(_MAGIC)) != _MAGIC:
                     raise sqlite3.DatabaseError("file is not a database")

@@ -4,6 +4,8 @@ import os
 import random
 import sqlite3
 import struct
+import subprocess
+import sys
 import threading
 from contextlib import closing
 
@@ -108,9 +110,26 @@ def test_two_writers_at_once_lose_nothing(tmp_path):
         assert len(store.find(ONE, keys)) == 60
 
 
-def test_a_file_that_is_no_database_is_one_sentence(tmp_path):
+def test_another_run_leaves_the_log_of_a_store_that_one_process_has_open_twice(tmp_path):
     path = tmp_path / "scores.sqlite"
-    path.write_text("this is not a database, and long enough to have a header of its own" * 20)
+    script = (
+        "import sys; from pathlib import Path; from metaeval.scoring.contract import PairScore;"
+        "from metaeval.scoring.store import ScoreStore\n"
+        "with ScoreStore(Path(sys.argv[1])) as store: store.put({'name': 'other'}, [(b'k' * 16, PairScore(0.5))])"
+    )
+    with ScoreStore(path) as store, ScoreStore(path) as again:
+        again.find(ONE, KEYS)
+        subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+        store.put(ONE, ANSWERS.items())
+        reader = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT COUNT(*) FROM scores'))"
+        seen = subprocess.run([sys.executable, "-c", reader, str(path)], check=True, capture_output=True, text=True)
+        assert seen.stdout == f"({len(ANSWERS) + 1},)\n"
+
+
+@pytest.mark.parametrize("times", [1, 20, 100])
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path, times):
+    path = tmp_path / "scores.sqlite"
+    path.write_text("this is not a database, and long enough to have a header of its own" * times)
     with pytest.raises(UserError, match=r"scores\.sqlite.*not a database.*--store"):
         ScoreStore(path)
 
