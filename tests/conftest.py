@@ -151,7 +151,8 @@ def chromium():
     if path is None:
         pytest.skip("Chromium is not installed")
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        flags = ["--no-sandbox", "--disable-gpu"]
+        browser = started.chromium.launch(executable_path=path, args=flags, timeout=300_000)  # ms
         yield browser
         browser.close()
 

@@ -20,7 +20,7 @@ def page(tmp_path, monkeypatch, cli, chromium):
     said = []
     with closing(chromium.new_context()) as context:
         opened = context.new_page()
-        opened.set_default_timeout(20_000)
+        opened.set_default_timeout(120_000)
         opened.on("console", lambda message: said.append(message.text))
         opened.on("pageerror", lambda error: said.append(str(error)))
         opened.goto((tmp_path / "to_label.html").as_uri())
