@@ -7,15 +7,17 @@ import { sourcesOf, statementOf } from "./model.js";
 
 /** Key, name, and what it shows. @param {import("./model.js").Job} job @returns {[string, string, string][]} */
 export function presetsOf({ levels: [none, , full], rows }) {
-  const [high, low] = rows.rating ? [`Rated ${full},`, `Rated ${none},`] : ["Full support", "No support"];
+  const [high, low] = rows.rating
+    ? [`Rated ${full}, scored lowest by A`, `Rated ${none}, scored highest by A`]
+    : ["Full support that A scores lowest", "No support that A scores highest"];
   return [
     ["all", rows.rating ? "All ratings" : "All pairs", "in the data's order"],
     ["apart", "A and B furthest apart", "by the difference of their ranks"],
     ["a-right", "A right, B wrong", "at both thresholds"],
     ["b-right", "B right, A wrong", "at both thresholds"],
     ["confident", "Confident errors of A", "wrong at its threshold, furthest from it first"],
-    ["full-low", `${high} that A scores lowest`, "lowest first"],
-    ["none-high", `${low} that A scores highest`, "highest first"],
+    ["full-low", high, "lowest first"],
+    ["none-high", low, "highest first"],
     ["all-wrong", "Every metric against the human", "at every metric's threshold"],
     ["cut", "Truncated by A", "most tokens lost first"],
     ["unscored", "Without a score of A", "with the reason"],
