@@ -59,11 +59,10 @@ class _Fork(subprocess.Popen):
     def _execute_child(self, args, _executable, _preexec, _close, _pass, cwd, env, _info, _flags, _shell, *more):
         given = more[0], more[3], more[5]  # the ends of pipes and files that are the fork's; -1: those of this process
         ends = [number if end == -1 else end for number, end in enumerate(given)]
-        own = {"args": args, "cwd": str(cwd or os.getcwd()), "env": dict(env or os.environ), **self._own}
-        self.pid = self._forks.ask(ends, **own)
+        own = {"args": args, "cwd": str(cwd or os.getcwd()), "env": dict(env or os.environ), "session": more[11]}
+        self.pid = self._forks.ask(ends, **own, **self._own)
         self._child_created = True
-        for end in {*given} - {-1}:
-            os.close(end)
+        self._close_pipe_fds(*more[:6])
 
     def _try_wait(self, flags):
         while True:
@@ -85,6 +84,8 @@ def become(asked, fds):
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
         os.close(fd)
+    if asked["session"]:
+        os.setsid()
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])

@@ -7,10 +7,10 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -26,13 +26,30 @@ from metaeval.scoring.store import ScoreStore
 from tests.scoring.executors.job import ALL, TEXTS, begun, running
 
 
+@pytest.fixture(autouse=True)
+def forked(start, monkeypatch):
+    """Workers are forks, which do what the programs do and have made their imports before."""
+
+    def fork(command, **given):
+        assert command[1:] == ["-P", "-m", local.WORKER]
+        return start(module=local.WORKER, **given)
+
+    monkeypatch.setattr(local, "subprocess", SimpleNamespace(Popen=fork, PIPE=subprocess.PIPE))
+
+
+@pytest.fixture
+def programs(forked, monkeypatch):
+    """Workers are the programs that a user's run starts."""
+    monkeypatch.setattr(local, "subprocess", subprocess)
+
+
 def scored(names=("toys:Company",), workers=0, texts=TEXTS, store=None, progress=None, **options):
     config = RunConfig(executor={"workers": workers}, metric_options={"toys:Company": options} if options else {})
     return {name: found for name, _, found in score_metrics(texts, names, config, store, progress)}
 
 
 @pytest.mark.parametrize("workers", [pytest.param(2, marks=pytest.mark.slow), 3])
-def test_workers_give_the_bytes_of_one_process_in_the_same_blocks(workers, tmp_path):
+def test_workers_give_the_bytes_of_one_process_in_the_same_blocks(workers, tmp_path, programs):
     one = scored(ALL)
     alone = begun()
     Path("log").unlink()
@@ -169,7 +186,7 @@ def test_a_worker_is_not_ended_by_a_signal_to_the_whole_job():
     assert len({each["pid"] for each in begun()}) == 2 + 1  # and this process
 
 
-def test_a_worker_that_cannot_start_is_said(monkeypatch):
+def test_a_worker_that_cannot_start_is_said(monkeypatch, programs):
     monkeypatch.setattr(local, "WORKER", "no.such.module")
     with pytest.raises(UserError, match=r"A worker ended with exit code 1 \(.*\) before it scored anything, 3 times"):
         scored(workers=2)
@@ -191,21 +208,22 @@ def test_workers_end_with_the_run_and_with_the_driver(folder):
     assert not alive()
 
 
-def driver(metric="toys:Company", store="scores.sqlite"):
-    """A process of its own that scores all texts; it prints the number of pairs that it computed."""
+@pytest.fixture
+def driver(start):
+    """Start a process of its own that scores all texts; it prints the number of pairs that it computed."""
     script = f"""
 import sys, pathlib
 from metaeval.config import RunConfig
 from metaeval.experiment.metrics import score_metrics
 from metaeval.scoring.store import ScoreStore
-with ScoreStore(pathlib.Path({store!r})) as store:
-    ((_, _, found),) = score_metrics({TEXTS!r}, [{metric!r}], RunConfig(), store)
+with ScoreStore(pathlib.Path("scores.sqlite")) as store:
+    ((_, _, found),) = score_metrics({TEXTS!r}, ["toys:Company"], RunConfig(), store)
     print(found.computed, sum(answer.score for answer in found.answers))
 """
-    return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    return lambda: start(code=script, stdout=subprocess.PIPE, text=True)
 
 
-def test_runs_with_one_store_share_the_blocks():
+def test_runs_with_one_store_share_the_blocks(driver):
     whole = scored()["toys:Company"]
     blocks = len(begun())
     Path("log").unlink()
@@ -218,7 +236,7 @@ def test_runs_with_one_store_share_the_blocks():
     assert not Path(".scores.sqlite.claims").exists()
 
 
-def test_a_block_of_a_killed_run_is_taken_over():
+def test_a_block_of_a_killed_run_is_taken_over(driver):
     whole = scored()["toys:Company"]
     blocks = len(begun())
     Path("log").unlink()
@@ -235,14 +253,14 @@ def test_a_block_of_a_killed_run_is_taken_over():
     assert len(begun()) == blocks + 1
 
 
-def test_a_driver_that_is_killed_takes_its_workers_along(folder):
+def test_a_driver_that_is_killed_takes_its_workers_along(start):
     Path("hold").touch()
     config = {"executor": {"workers": 2}}
     script = (
         "from metaeval.config import RunConfig; from metaeval.experiment.metrics import score_metrics;"
         f"list(score_metrics({TEXTS!r}, ['toys:Company'], RunConfig(**{config!r})))"
     )
-    driver = subprocess.Popen([sys.executable, "-c", script])
+    driver = start(code=script)
     while len(begun()) < 2:
         assert driver.poll() is None
         time.sleep(0.05)
