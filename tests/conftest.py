@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import sqlite3
+from collections import Counter
 from contextlib import ExitStack
 from fnmatch import fnmatch
 from http.server import ThreadingHTTPServer
@@ -19,6 +20,7 @@ from threading import Thread
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[1] / "shared"
@@ -61,6 +63,27 @@ def pytest_collection_finish():
 def pytest_collection_modifyitems(items):
     """What takes long and mostly waits begins first: at the end one worker would wait for it alone."""
     items.sort(key=lambda item: item.path.stem not in ("test_wheel", "test_kill"))
+
+
+class _Rooms(LoadFileScheduling):
+    """Each worker stays in a folder while that has files left: what its tests share is imported and made once."""
+
+    def _assign_work_unit(self, node):
+        if done := [*self.assigned_work[node]]:
+            waiting, begun = Counter(), {_room(file) for files in self.assigned_work.values() for file in files}
+            for file, tests in self.workqueue.items():
+                waiting[_room(file)] += len(tests)
+            rooms = sorted(waiting, key=lambda room: (room != _room(done[-1]), room in begun, -waiting[room]))
+            self.workqueue.move_to_end(next(file for file in self.workqueue if _room(file) == rooms[0]), last=False)
+        super()._assign_work_unit(node)
+
+
+def _room(file):
+    return tuple(file.split("/")[1:-1][:1])
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return _Rooms(config, log) if config.option.dist == "loadfile" else None
 
 
 def allowed_skips():

@@ -19,7 +19,7 @@ def served(tiny_chat, tmp_path_factory):
     models = {"facts": FACTS, "reviews": REVIEWS}
     for name, reply in models.items():
         tiny_chat.make_model(folder / name, reply)
-    with tiny_chat.running(folder) as url:
+    with tiny_chat.running() as url:
         yield url, {name: str(folder / name) for name in models}
 
 

@@ -218,12 +218,18 @@ def test_it_works_inside_a_running_event_loop(fake, new_session, question):
 
 
 def test_a_closed_session_leaves_no_thread(fake, new_session, question):
+    others = set(threading.enumerate())
+
+    def own():
+        return [thread for thread in {*threading.enumerate()} - others if thread.name == "metaeval-llm"]
+
     with fake.ChatServer(answer=echo) as server:
         session = new_session(server.url)
         session.ask([question("a")])
+        assert own()
         session.close()
         session.close()
-    assert not [thread for thread in threading.enumerate() if thread.name == "metaeval-llm" and thread.is_alive()]
+    assert not own()
 
 
 def test_the_key_is_sent_as_a_bearer_and_kept_nowhere(fake, new_session, question, tmp_path):

@@ -5,14 +5,9 @@ the end. What is tested with it is the conversation with a server that is not ou
 """
 
 import importlib.util
-import os
 import socket
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
-from urllib.error import URLError
-from urllib.request import urlopen
 
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -86,29 +81,24 @@ def free_port():
 def serving(folder, reply):
     """(base address, model name) of a running server whose one model says the reply to everything."""
     make_model(folder, reply)
-    with running(folder, str(folder)) as url:
+    with running(str(folder)) as url:
         yield url, str(folder)
 
 
 @contextmanager
-def running(folder, *pinned):
-    """The base address of a running server of the pinned model, else of any whose folder a request names."""
+def running(pinned=None):
+    """The base address of a running server of the pinned model, else of any whose folder a request names.
+
+    It runs in a thread: a program of its own would import torch and transformers once more.
+    """
+    from transformers.cli.serve import Serve
+
     port = free_port()
-    flags = f"--host 127.0.0.1 --port {port} --device cpu --dtype float32 --log-level error".split()
-    start = [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve"]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    log = folder / "server.log"
-    with log.open("w") as out:
-        process = subprocess.Popen([*start, *pinned, *flags], stdout=out, stderr=subprocess.STDOUT, env=environment)
-        try:
-            for _ in range(600):
-                assert process.poll() is None, log.read_text()
-                try:
-                    with urlopen(f"http://127.0.0.1:{port}/health", timeout=1):
-                        break
-                except (URLError, OSError):
-                    time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            process.kill()
-            process.wait()
+    server = Serve(pinned, host="127.0.0.1", port=port, device="cpu", dtype="float32", non_blocking=True)
+    try:
+        while not server.server.started:
+            assert server._thread.is_alive(), "the server ended before it listened"
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        server.kill_server()
