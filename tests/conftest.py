@@ -69,17 +69,20 @@ class _Rooms(LoadFileScheduling):
     """Each worker stays in a folder while that has files left: what its tests share is imported and made once."""
 
     def _assign_work_unit(self, node):
-        if done := [*self.assigned_work[node]]:
-            waiting, begun = Counter(), {_room(file) for files in self.assigned_work.values() for file in files}
-            for file, tests in self.workqueue.items():
-                waiting[_room(file)] += len(tests)
-            rooms = sorted(waiting, key=lambda room: (room != _room(done[-1]), room in begun, -waiting[room]))
-            self.workqueue.move_to_end(next(file for file in self.workqueue if _room(file) == rooms[0]), last=False)
+        done = [*self.assigned_work[node]]
+        begun = {_room(file) for files in self.assigned_work.values() for file in files}
+        waiting = Counter()
+        for file, tests in self.workqueue.items():
+            waiting[_room(file)] += len(tests) if done else 0  # the first file that a worker gets is the first of all
+        own = _room(done[-1]) if done else None
+        best = min(waiting, key=lambda room: (room != own, room in begun, -waiting[room]))
+        self.workqueue.move_to_end(next(file for file in self.workqueue if _room(file) == best), last=False)
         super()._assign_work_unit(node)
 
 
 def _room(file):
-    return tuple(file.split("/")[1:-1][:1])
+    """The folder in tests/ that a file lies in, at whatever depth; "" of a file in tests/ itself."""
+    return file.split("/")[1] if file.count("/") > 1 else ""
 
 
 def pytest_xdist_make_scheduler(config, log):
