@@ -5,6 +5,7 @@ HYPOTHESIS_PROFILE=explore draws many new examples. CI=true fails on a skip that
 
 import functools
 import gc
+import importlib
 import importlib.metadata
 import importlib.util
 import json
@@ -51,6 +52,26 @@ os.fsync = lambda file: None
 
 # Modules and collected tests live to the end: the garbage collector need not go through them again and again.
 gc.disable()
+
+
+class _Later:
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, attribute):
+        if attribute == "_mock_name" or (attribute.startswith("__") and attribute != "__version__"):
+            raise AttributeError(attribute)  # by these pytest looks for tests and fixtures
+        return getattr(importlib.import_module(self._name), attribute)
+
+
+def _importorskip(name, **given):
+    """pytest's, but a large package is imported by the first test that uses it: to collect the tests needs none."""
+    if name in ("torch", "transformers", "ray", "spacy") and importlib.util.find_spec(name):
+        return _Later(name)
+    return _importorskip_of_pytest(name, **given)
+
+
+_importorskip_of_pytest, pytest.importorskip = pytest.importorskip, _importorskip
 
 
 def pytest_collection_finish():

@@ -5,11 +5,12 @@ import json
 import sys
 
 import pytest
-import spacy
 
 from metaeval.citation.parsers import parse
 from metaeval.citation.parsers.parse import Parse, find_parser, read_parses
 from metaeval.errors import UserError
+
+spacy = pytest.importorskip("spacy", reason="needs the extra 'citation'")
 
 TEXT = "Cups can be made of glass or plastic"
 # The parse of en_core_web_sm 2.2.5 for this sentence, as tests/golden/aliice_parser.json has it (paper_fig1_A2).

@@ -301,12 +301,13 @@ def test_a_missing_checkpoint_is_one_sentence(folder):
     [
         ({"tri_layer.weight": None}, "not an AlignScore checkpoint"),
         ({"base_model.encoder.layer.1.output.dense.weight": None}, "lacks weights"),
-        ({"base_model.embeddings.word_embeddings.weight": torch.zeros(9, 32)}, "option 'size'"),
-        ({"base_model.encoder.layer.1.output.dense.weight": torch.zeros(3, 3)}, "lacks weights"),
+        ({"base_model.embeddings.word_embeddings.weight": (9, 32)}, "option 'size'"),
+        ({"base_model.encoder.layer.1.output.dense.weight": (3, 3)}, "lacks weights"),
         ({"base_model.pooler.dense.weight": None}, "lacks weights"),
     ],
 )
 def test_a_checkpoint_that_is_not_alignscores_is_refused(tiny, tmp_path, changes, said):
+    changes = {name: shape and torch.zeros(shape) for name, shape in changes.items()}
     metric = AlignScore(AlignScoreOptions(folder=make_folder(tiny, tmp_path, **changes), splitter="rules"))
     with pytest.raises(UserError, match=said):
         metric.prepare([], [])

@@ -8,14 +8,12 @@ import sys
 
 import pytest
 
+from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.pace import device_of
+from metaeval.scoring.engine import context_of
+from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
+
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
-
-from transformers import masking_utils  # noqa: E402
-
-from metaeval.experiment.metrics import load_metric  # noqa: E402
-from metaeval.experiment.pace import device_of  # noqa: E402
-from metaeval.scoring.engine import context_of  # noqa: E402
-from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options  # noqa: E402
 
 SOURCES = ["The bridge was closed in May. It opened again.", "The ferry was stopped in May. It sails again."]
 PAIRS = [(source, f"The {word} opened.") for source in SOURCES for word in ("bridge", "ferry", "dam", "canal")]
@@ -41,6 +39,8 @@ def options(tiny, tmp_path_factory):
 @pytest.fixture
 def looked(monkeypatch):
     """How often transformers looks whether a batch is padded: before the first layer, where no work is queued."""
+    from transformers import masking_utils
+
     seen = []
     original = masking_utils._ignore_bidirectional_mask_sdpa
 

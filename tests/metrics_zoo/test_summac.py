@@ -13,17 +13,15 @@ from functools import partial
 import numpy as np
 import pytest
 
+from metaeval.config import validated
+from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_jointly, score_pairs
-
-pytest.importorskip("torch", reason="SummaC needs the extra 'models'")
-import torch
-
-from metaeval.config import validated
-from metaeval.corpus.sentences import split_sentences
 from metrics_zoo.summac import SummaCConv, SummaCZS
 from metrics_zoo.summac_image import MODELS, cut_units, label_order, unseen_tokens
+
+torch = pytest.importorskip("torch", reason="SummaC needs the extra 'models'")
 
 LABELS = {0: "SUPPORTS", 1: "REFUTES", 2: "NOT ENOUGH INFO"}
 SENTENCES = [

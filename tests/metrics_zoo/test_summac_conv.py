@@ -17,16 +17,14 @@ import pytest
 
 from metaeval.config import validated
 from metaeval.errors import UserError
+from metaeval.scoring.backends.checkpoint import fetch_file
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_pairs
-
-pytest.importorskip("torch", reason="SummaC needs the extra 'models'")
-import torch
-
-from metaeval.scoring.backends.checkpoint import fetch_file
 from metrics_zoo import summac_image
 from metrics_zoo.summac import SummaCConv, SummaCZS
 from metrics_zoo.summac_image import find_convolution
+
+torch = pytest.importorskip("torch", reason="SummaC needs the extra 'models'")
 
 EDGES = [0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.955, 0.96, 0.965, 0.97]
 EDGES += [0.975, 0.98, 0.985, 0.99, 0.995, 1]

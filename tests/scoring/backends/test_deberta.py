@@ -7,8 +7,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.scoring.backends.deberta import quicken  # noqa: E402
 from metaeval.scoring.backends.models import pack_linears  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def deberta():
+    """The module under test, which imports torch."""
+    from metaeval.scoring.backends import deberta
+
+    return deberta
 
 
 def made(**config):
@@ -61,21 +68,19 @@ CONFIGS = {
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_the_same_states_as_transformers(name, packed):
+def test_the_same_states_as_transformers(name, packed, deberta):
     own = made(**CONFIGS[name])
     other = copy.deepcopy(own)
-    other = quicken(pack_linears(other) if packed else other)
+    other = deberta.quicken(pack_linears(other) if packed else other)
     for texts, tokens in ((1, 1), (1, 7), (3, 40), (4, 128)):
         ids, mask = batch(texts, tokens)
         assert torch.allclose(states(own, ids, mask), states(other, ids, mask), atol=1e-5), (texts, tokens)
 
 
-def test_parts_of_the_work_are_put_together_again(monkeypatch):
+def test_parts_of_the_work_are_put_together_again(monkeypatch, deberta):
     """One text at a time, and all texts at once."""
-    from metaeval.scoring.backends import deberta
-
     own = made()
-    other = quicken(copy.deepcopy(own))
+    other = deberta.quicken(copy.deepcopy(own))
     ids, mask = batch(4, 40)
     expected = states(own, ids, mask)
     for size in (1, 10**9):
@@ -87,10 +92,10 @@ def test_parts_of_the_work_are_put_together_again(monkeypatch):
     assert torch.allclose(deberta._shifted(content, table), each, atol=1e-5)
 
 
-def test_only_the_last_states_are_kept():
+def test_only_the_last_states_are_kept(deberta):
     own = made()
     ids, mask = batch(2, 20)
     with torch.inference_mode():
         assert len(own(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states) == 4
-        out = quicken(own)(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+        out = deberta.quicken(own)(input_ids=ids, attention_mask=mask, output_hidden_states=True)
     assert len(out.hidden_states) == 1

@@ -7,20 +7,25 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 from metaeval.scoring.backends.models import pack_linears  # noqa: E402
 
 
-class Two(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = torch.nn.Sequential(torch.nn.Linear(96, 200), torch.nn.GELU())
-        self.outer = torch.nn.Linear(200, 31, bias=False)
+def two():
+    """A model of two layers, one of them in a part of its own."""
 
-    def forward(self, states):
-        return self.outer(self.inner(states))
+    class Two(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Sequential(torch.nn.Linear(96, 200), torch.nn.GELU())
+            self.outer = torch.nn.Linear(200, 31, bias=False)
+
+        def forward(self, states):
+            return self.outer(self.inner(states))
+
+    return Two().eval()
 
 
 @pytest.mark.parametrize("shape", [(1, 96), (7, 96), (3, 50, 96), (1, 1, 96), (64, 5, 96)])
 def test_the_output_is_the_same_to_fp32(shape):
     torch.manual_seed(0)
-    model, states = Two().eval(), torch.randn(shape)
+    model, states = two(), torch.randn(shape)
     with torch.inference_mode():
         before = model(states)
         after = pack_linears(model)(states)
@@ -29,13 +34,13 @@ def test_the_output_is_the_same_to_fp32(shape):
 
 
 def test_every_linear_layer_is_swapped_at_every_depth():
-    packed = pack_linears(Two().eval())
+    packed = pack_linears(two())
     assert not any(isinstance(module, torch.nn.Linear) for module in packed.modules())
 
 
 def test_a_torch_without_onednn_keeps_its_own_layers(monkeypatch):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    model = pack_linears(Two().eval())
+    model = pack_linears(two())
     assert sum(isinstance(module, torch.nn.Linear) for module in model.modules()) == 2
 
 
@@ -43,7 +48,7 @@ def test_threads_side_by_side_do_not_disturb_each_other():
     from concurrent.futures import ThreadPoolExecutor
 
     torch.manual_seed(1)
-    model = pack_linears(Two().eval())
+    model = pack_linears(two())
     inputs = [torch.randn(rows, 96) for rows in range(1, 60)]
     with torch.inference_mode():
         alone = [model(states) for states in inputs]

@@ -13,7 +13,6 @@ from metaeval.scoring.backends import models  # noqa: E402
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model  # noqa: E402
 
 WANTED = Checkpoint("someone/some-model", "1 MB, MIT")
-CLASSIFIER = transformers.AutoModelForSequenceClassification
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +26,8 @@ def folder(made, tmp_path, monkeypatch):
     return Path(shutil.copytree(made, tmp_path / "model"))
 
 
-def load(folder, kind=CLASSIFIER, dtype="float32", device="cpu", **given):
+def load(folder, kind=None, dtype="float32", device="cpu", **given):
+    kind = kind or transformers.AutoModelForSequenceClassification
     return models.load_model(kind, find_model(WANTED, folder), dtype, device, **given)
 
 
@@ -40,7 +40,7 @@ def test_a_model_is_in_eval_mode_without_gradients_and_in_the_number_type_asked_
 
 def test_a_half_precision_file_is_computed_in_fp32_unless_asked_otherwise(folder):
     # transformers 5 loads in the file's own type when it is not told
-    CLASSIFIER.from_pretrained(folder).half().save_pretrained(folder)
+    transformers.AutoModelForSequenceClassification.from_pretrained(folder).half().save_pretrained(folder)
     assert {parameter.dtype for parameter in load(folder).parameters()} == {torch.float32}
 
 
