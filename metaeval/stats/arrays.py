@@ -104,6 +104,16 @@ def _loops() -> Any:
     return loops
 
 
+def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.int64) -> NDArray[Any]:
+    """Weights (n_groups, R) as bytes or else in the wide type, in rows, not to be written to.
+
+    A loop is compiled for these two alone: each other type, layout or flag would cost seconds when it is first met.
+    """
+    own = np.ascontiguousarray(weights, weights.dtype if weights.dtype == np.uint8 else wide).view()
+    own.flags.writeable = False
+    return own
+
+
 def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = None) -> Floats:
     """Sum weight x moment over groups; moments (n_groups, K), weights in `tile` (n_groups, R) -> (K, R).
 
@@ -114,7 +124,7 @@ def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = 
     loops = compiled(moments.size * tile.shape[1])
     if loops is not None:
         every = np.arange(len(moments)) if group is None else group
-        loops.sum_groups(np.ascontiguousarray(moments), every, tile, total)
+        loops.sum_groups(np.ascontiguousarray(moments), every, for_loops(tile, np.float64), total)
         return total
     weights = (tile if group is None else tile[group]).astype(np.float64)
     for own, moment in enumerate(moments.T):

@@ -22,6 +22,7 @@ from metaeval.stats.arrays import (
     column_sum,
     compiled,
     distinct,
+    for_loops,
     group_totals,
     in_strips,
     ratio,
@@ -104,7 +105,7 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
             total = in_strips(by_numpy, tile, n_blocks)
         else:
             total = np.zeros(tile.shape[1])
-            loops.sum_precision(entries.group, hit, count, last, tile, total)
+            loops.sum_precision(entries.group, hit, count, last, for_loops(tile), total)
         weights = tile.astype(np.int64)
         n_positive, n_rows = positives @ weights, rows @ weights
         value = ratio(total, n_positive.astype(np.float64))

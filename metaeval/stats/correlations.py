@@ -268,7 +268,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
         pair, pair_count = np.unique(cells[0] * max(n_cells, 1) + cells[1], return_counts=True)
         pairs = *np.divmod(pair, max(n_cells, 1)), pair_count
         rows = *(cell[by_group] for cell in cells), code[by_group]
-        sums = tuple(np.bincount(code, weights=values) for values in (x, y))
+        sums = tuple(group_totals(values, code, n_strata) for values in (x, y))
         found = np.full(n_groups, np.nan)
         loops.residual_left_out(*columns, sums, pairs, rows, start, SUSPICIOUS, RESIDUAL_TIES, found)
         return found

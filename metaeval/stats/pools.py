@@ -112,7 +112,7 @@ def _order(score: Floats, gold: Floats, pool: Ints) -> Ints:
     if loops is None:
         return np.lexsort((gold, -score, pool))
     order, start = pool_starts(pool)
-    loops.order_pools(score, gold, start, order)
+    loops.order_pools(np.ascontiguousarray(score), np.ascontiguousarray(gold), start, order)
     return order
 
 
@@ -246,7 +246,8 @@ def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], g
     order, start = pool_starts(pool)
     values = np.empty((len(cutoffs), start.size - 1))
     up_to = discounts_up_to(max(cutoffs))
-    loops.ndcg_pools(score, level_gains(gold, gains), start, order, up_to, np.array(cutoffs), values)
+    columns = np.ascontiguousarray(score), np.ascontiguousarray(level_gains(gold, gains))
+    loops.ndcg_pools(*columns, start, order, up_to, np.array(cutoffs), values)
     return values
 
 

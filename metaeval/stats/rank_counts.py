@@ -28,6 +28,7 @@ from metaeval.stats.arrays import (
     check_rows,
     column_sum,
     compiled,
+    for_loops,
     group_totals,
     ratio,
     weighted_sums,
@@ -112,7 +113,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
             more_cubes = np.zeros(tile.shape[1])
             loops.count_orders(
                 *(entries.group, entries.level, entries.count, entries.start),
-                *(tile, n_levels, rows, over, upward, more_squares, more_cubes),
+                *(for_loops(tile), n_levels, rows, over, upward, more_squares, more_cubes),
             )
         copies = between_copies(inside, tile, 3)
         return Orders(rows, over, upward, squares + more_squares, cubes + more_cubes, copies)
@@ -278,7 +279,7 @@ def wins_of_blocks(
         squares, cubes = np.zeros(tile.shape[1], dtype=np.int64), np.zeros(tile.shape[1])
         loops.count_wins(
             *(entries.group, entries.level, entries.count, entries.start),
-            *(tile, n_levels, ties, rows, wins, squares, cubes),
+            *(for_loops(tile), n_levels, ties, rows, wins, squares, cubes),
         )
         return rows, wins, squares, cubes
 
