@@ -117,8 +117,8 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     names = [str(name) for name in head["columns"]]
     if unasked := [name for name in view.explain if name not in names]:
         raise unknown("metric of the job", unasked[0], names)
-    rated = head["job"].get("unit") == "rating"
-    shown = (_shown_ratings if rated else _shown_pairs)(folder, view, head, kept)
+    show = _shown_ratings if head["job"].get("unit") == "rating" else _shown_pairs
+    shown = show(folder, view, head, kept)
     config = shown.config
     tables = [load_result(path) for path in sorted(folder.glob("*.json")) if _is_table(path)]
     readings = readings_of(named_protocols(config).values())
@@ -145,19 +145,18 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
             spans[f"replies-{len(metrics) - 1}"] = replied
         if explained is not None:
             spans[f"spans-{len(metrics) - 1}"] = explained
-    if rated:
-        ratings = [kept[row]["rating"] for row in shown.ids]
+    if shown.ratings:
         empty = {"missing": {}, "cut": {}, "spans": False, "replies": False}
-        metrics.append({**_described(AGAINST, None, True), "scores": ratings, **empty})
+        metrics.append({**_described(AGAINST, None, True), "scores": shown.ratings, **empty})
     about = {
         "kind": "pairs",
         "title": shown.title,
-        "unit": config.unit if shown.job else "rating",
+        "unit": shown.unit,
         "pairs": len(shown.ids),
         "of": shown.of,
         "fields": {key: str(value) for key, value in shown.fields.items()},
         "metrics": metrics,
-        "against": AGAINST if rated else "",
+        "against": AGAINST if shown.ratings else "",
         "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
         "notes": _changed(shown.fields, head),
         "findings": findings(tables, readings) if tables else [],
@@ -172,9 +171,11 @@ class _Shown:
     """The rows of a job that are on the page. of: how many there are; columns: theirs.
 
     job, rows: what metrics explain their scores of; None and empty of a rated set, whose scores were made elsewhere.
+    ratings: of a rated set, what the human said.
     """
 
     title: str
+    unit: str
     config: RunConfig
     fields: Mapping[str, object]
     ids: Sequence[str]
@@ -182,6 +183,7 @@ class _Shown:
     columns: Mapping[str, Any]
     job: Job | None = None
     rows: Sequence[UnitRow] = ()
+    ratings: Sequence[float] = ()
 
 
 def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
@@ -191,14 +193,14 @@ def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mappin
             raise UserError(f"{folder} judged {key} {judged}, and here it is {job.fields[key]}: run the job again.")
     rows = {row.id: row for row in job.rows if row.id in kept}
     _all_there(folder, kept, rows)
-    chosen = [rows[row] for row in drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)]
+    ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
     page = Page(job)
-    for row in chosen:
-        page.add(row, kept[row.id])
-    title = f"{job.name}, {job.split}, {units(job.config.unit)}"
-    return _Shown(
-        title, job.config, job.fields, [row.id for row in chosen], len(rows), page.columns(), job=job, rows=chosen
-    )
+    for name in ids:
+        page.add(rows[name], kept[name])
+    unit = job.config.unit
+    title = f"{job.name}, {job.split}, {units(unit)}"
+    chosen = [rows[name] for name in ids]
+    return _Shown(title, unit, job.config, job.fields, ids, len(rows), page.columns(), job, chosen)
 
 
 def _shown_ratings(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
@@ -207,10 +209,12 @@ def _shown_ratings(folder: Path, view: View, head: Mapping[str, Any], kept: Mapp
     _all_there(folder, kept, rows)
     words, level = rating_levels(rated.ratings)
     ids = drawn([(row.id, row.id, level(row.gold)) for row in rows.values()], view.most)
-    columns = rating_columns(rated, [rows[row] for row in ids])
-    columns |= {**words, "rows": {**columns["rows"], "level": [level(rows[row].gold) for row in ids]}}
+    chosen = [rows[name] for name in ids]
+    columns = rating_columns(rated, chosen)
+    columns |= {**words, "rows": {**columns["rows"], "level": [level(row.gold) for row in chosen]}}
     title = f"{rated.name}, {rated.split}, {units('rating')}"
-    return _Shown(title, rated.config, rated.fields, ids, len(rows), columns)
+    ratings = [row.gold for row in chosen]
+    return _Shown(title, "rating", rated.config, rated.fields, ids, len(rows), columns, ratings=ratings)
 
 
 def _all_there(folder: Path, kept: Mapping[str, Any], rows: Mapping[str, Any]) -> None:
