@@ -258,7 +258,7 @@ def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> 
 def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
     """A sentence where the data are not, byte for byte, what was judged: other files, or read by another version."""
     judged, here = str(head["job"].get("data")), str(fields["data"])
-    if judged == here:
+    if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
         return []
     said = f"What was judged is {judged}, and what the page shows is {here}: texts and evidence may differ."
     _log.warning("%s", said)

@@ -349,7 +349,10 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
     (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = cli("evaluate", "-d", "ratings", "--data", "mine.jsonl", *QUICK)
     assert "| view | explain" in ended.out, ended.err
-    assert cli("view", "latest").out.startswith("mine, all, ratings: 24 ratings\n")
+    (tmp_path / "mine.jsonl").rename(tmp_path / "moved.jsonl")
+    ended = cli("view", "latest", "--data", "moved.jsonl")
+    assert ended.out.startswith("moved, all, ratings: 24 ratings\n")
+    assert "What was judged" not in ended.err
     page = open_page(tmp_path / "view.html", "view=pairs")
     assert "A: mine. AUC of this selection: high : low 100.0, high : middle 100.0" in page.inner_text(".confusions")
     assert page.inner_text(".filters .levels").startswith("Human rating (low: below 2.33, high: above 3.67)")
