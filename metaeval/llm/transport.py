@@ -6,9 +6,11 @@ OpenAI's client on its aiohttp transport, which retries nothing itself.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import random
+import ssl
 import zlib
 
 import aiohttp
@@ -83,6 +85,12 @@ _GZIP = 47  # zlib's number for gzip and zlib alike
 _BYTES_PER_LOGPROBS = 4096  # of an output token with its 20 alternatives
 
 
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """The authorities that the client trusts: reading their certificates takes most of the time a client is made in."""
+    return httpx2.create_ssl_context()
+
+
 class Transport:
     """A pool of connections to one endpoint. Made, used and closed inside one event loop.
 
@@ -103,6 +111,7 @@ class Transport:
             # Nobody is followed to another address: texts and key are for the one that was named.
             http_client=DefaultAioHttpClient(
                 headers={"Accept-Encoding": "gzip"},
+                verify=_trusted(),
                 limits=limits,
                 timeout=waits,
                 follow_redirects=False,
