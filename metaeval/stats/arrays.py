@@ -9,8 +9,10 @@ there, and without fused multiply-add, which numba leaves off. The twins stand b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,6 +103,9 @@ def _loops() -> Any:
         return None
     from metaeval.stats import loops
 
+    for name, loop in vars(loops).items():
+        if hasattr(loop, "py_func") and not name.startswith("_"):  # the others are compiled with one of these
+            loop.compile = _one_at_a_time(loop.compile, Path(loop.stats.cache_path))
     return loops
 
 
@@ -112,6 +117,25 @@ def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.
     own = np.ascontiguousarray(weights, weights.dtype if weights.dtype == np.uint8 else wide).view()
     own.flags.writeable = False
     return own
+
+
+def _one_at_a_time(compile_loop: Callable[[Any], Any], place: Path) -> Callable[[Any], Any]:
+    """Let one process at a time compile a loop, or read it from numba's cache in the folder `place`.
+
+    The cache's files are numbered, and the numbers are read and written without a lock: two processes that compile a
+    loop for different types at once could leave the code for one type under the other's number, for every later run.
+    """
+
+    def alone(types: Any) -> Any:
+        with ExitStack() as stack:
+            with suppress(ImportError, OSError):  # Windows, or a folder in which nothing can be written
+                import fcntl
+
+                place.mkdir(parents=True, exist_ok=True)
+                fcntl.flock(stack.enter_context((place / "loops.lock").open("ab")), fcntl.LOCK_EX)
+            return compile_loop(types)
+
+    return alone
 
 
 def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = None) -> Floats:

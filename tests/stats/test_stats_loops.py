@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -74,3 +77,54 @@ def test_ndcg_of_each_pool_stays_inside_its_arrays(
     expected = ndcg_at(rows.score, rows.gold, rows.pool, (1, 5, 70))
     interpreted()
     np.testing.assert_array_equal(ndcg_at(rows.score, rows.gold, rows.pool, (1, 5, 70)), expected)
+
+
+SUMS = """
+import os, time
+from pathlib import Path
+import numpy as np
+from numba import njit
+from numba.core.caching import IndexDataCacheFile
+from metaeval.stats.arrays import _one_at_a_time
+
+@njit(cache=True)
+def total(x):
+    found = 0.0
+    for value in x:
+        found += value
+    return found
+
+def run(own, other):
+    save_index, save_data = IndexDataCacheFile._save_index, IndexDataCacheFile._save_data
+
+    def when_both_have_read_it(cache, index):
+        Path(f"{own}.read").touch()
+        for _ in range(100):  # the other one cannot read the index where all is well
+            time.sleep(0.0 if Path(f"{other}.read").exists() else 0.02)
+        save_index(cache, index)
+
+    def last(cache, name, data):
+        time.sleep(0.5 * (own == "float64"))
+        save_data(cache, name, data)
+
+    IndexDataCacheFile._save_index, IndexDataCacheFile._save_data = when_both_have_read_it, last
+    total(np.arange(5, dtype=own))
+    os._exit(0)
+
+total.compile = _one_at_a_time(total.compile, Path(total.stats.cache_path))
+kinds = ("float64", "int64")
+for own, other in (kinds, kinds[::-1]):
+    os.fork() or run(own, other)
+for _ in kinds:
+    os.wait()
+print(*(total(np.arange(5, dtype=kind)) for kind in kinds), sum(total.stats.cache_hits.values()))
+"""
+
+
+def test_processes_that_compile_at_once_leave_each_type_its_own_code(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    (tmp_path / "sums.py").write_text(SUMS)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "sums.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "10.0 10.0 2\n"  # both from the cache
