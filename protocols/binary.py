@@ -14,7 +14,7 @@ from metaeval.stats.classification import auc_influence, average_precision, aver
 from metaeval.stats.influence import Influence
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from metaeval.stats.significance import delong
-from protocols.classification import LEVELS, OTHER_LEVEL, chance_precision
+from protocols.classification import LEVELS, OTHER_LEVEL, chance_precision, off_the_levels
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, opened, outcome, pair_of_bounds
 
@@ -37,6 +37,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         *(judgements, used, known & missing, partial(replicates, used, n_groups, options=options, keys=LEAST)),
         *(qualities, n_groups, resampling),
         excluded={OTHER_LEVEL: int((~known).sum())},
+        warnings=off_the_levels(known),
         influence=partial(influence, used, n_groups, options, LEAST),
     )
 

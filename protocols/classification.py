@@ -22,6 +22,10 @@ from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, op
 LEVELS = {2.0: "FULL", 1.0: "PARTIAL", 0.0: "NONE"}
 PAIRS = {"fs_ns": (2.0, 0.0), "fs_ps": (2.0, 1.0), "ps_ns": (1.0, 0.0)}
 OTHER_LEVEL = "gold level other than 0, 1 or 2"
+_LEFT_OUT = (
+    "{:,} of {:,} rows are left out, as their gold is not 0, 1 or 2: -p classification orders gold as it is, and of a "
+    "table of your own --set dataset_options.cut=0.5 makes it 1 from 0.5 on and 0 below."
+)
 
 Bools = NDArray[np.bool_]
 
@@ -43,10 +47,10 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     qualities = (_of_levels if judgements.levels else _of_ratings)(judgements, n_groups)
     run = partial(replicates, used, n_groups, options=options, keys=tuple(qualities))
     moved = partial(influence, used, n_groups, options, tuple(qualities))
-    excluded = {OTHER_LEVEL: int((~known).sum())}
     return outcome(
         *(judgements, used, known & missing, run, qualities, n_groups, resampling),
-        excluded=excluded,
+        excluded={OTHER_LEVEL: int((~known).sum())},
+        warnings=off_the_levels(known),
         influence=moved,
     )
 
@@ -115,6 +119,12 @@ def replicates(
 def _known(judgements: Judgements) -> Bools:
     """The rows whose gold counts: of three-level gold, those on the three levels."""
     return np.isin(judgements.gold, list(LEVELS)) if judgements.levels else np.ones(judgements.gold.size, dtype=bool)
+
+
+def off_the_levels(known: Bools) -> tuple[str, ...]:
+    """What to say of rows that are left out because their gold is none of the levels. known: (n,) of all rows."""
+    lost = int((~known).sum())
+    return (_LEFT_OUT.format(lost, known.size),) if lost else ()
 
 
 def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:

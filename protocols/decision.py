@@ -22,7 +22,7 @@ from metaeval.stats.classification import (
 )
 from metaeval.stats.decisions import Objective, nested_decisions, number_of
 from metaeval.stats.resampling import Draws, replicate
-from protocols.classification import LEVELS, OTHER_LEVEL
+from protocols.classification import LEVELS, OTHER_LEVEL, off_the_levels
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
 
@@ -52,6 +52,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     return outcome(
         *(judgements, used, known & missing, run, qualities, n_groups, resampling),
         excluded={OTHER_LEVEL: int((~known).sum())},
+        warnings=off_the_levels(known),
         influence=partial(influence, decided, n_groups, options, tuple(MEASURES)),
     )
 

@@ -113,6 +113,30 @@ def test_one_score_a_citation_with_three_levels(cli, tmp_path):
     assert found == pytest.approx(roc_auc_score(gold > 0, scores), abs=1e-12)
 
 
+def test_gold_between_the_levels_is_counted_and_can_be_cut(cli, tmp_path):
+    drawn = np.random.default_rng(5)
+    gold = drawn.choice([0, 0.25, 0.75, 1], 60)
+    scores = np.round(gold + drawn.normal(size=60), 1)
+    write(tmp_path / "graded.csv", {"id": range(60), "article": np.arange(60) // 3, "gold": gold, "mine": scores})
+    left = f"{np.isin(gold, (0.25, 0.75)).sum()} of 60 rows are left out, as their gold is not 0, 1 or 2"
+    said = " ".join(evaluated(cli, "graded.csv", "-p", "binary,decision").out.split())
+    assert said.count(left) == 1, said
+    cut = " ".join(
+        evaluated(cli, "graded.csv", "-p", "binary,classification", "--set=dataset_options.cut=0.5").out.split()
+    )
+    assert "left out" not in cut
+    for name, measure in (("binary", "some_none"), ("classification", "auc")):
+        found = values(tmp_path / f"results/latest/{name}.json", measure)["mine"]
+        assert found == pytest.approx(roc_auc_score(gold >= 0.5, scores), abs=1e-12)
+    write(tmp_path / "off.csv", {"id": range(60), "gold": gold + 0.1, "mine": scores})
+    for given, says in (
+        (["off.csv", "-p", "binary"], "-p classification orders gold that is not 0, 1 or 2."),
+        (["off.csv", "--set=dataset_options.cut=half"], 'dataset_options.cut is "half": allowed: a number'),
+    ):
+        ended = cli("evaluate", "-d", "ratings", "--data", *given)
+        assert (ended.code, says in ended.err) == (2, True), ended.err
+
+
 def test_columns_are_taken_for_what_they_hold_or_for_what_is_said(cli, tmp_path):
     columns = {"key": ["a", "b", "c"], "truth": [1, 0, 1], "year": [1999, 2001, 2001], "mine": [0.5, "", 0.1]}
     write(tmp_path / "own.csv", columns)

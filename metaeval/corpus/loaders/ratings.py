@@ -38,7 +38,7 @@ from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import Row, finite, finite_or_none, read_rows
 from metaeval.corpus.model import Rating, Ratings, SupportLevel
 from metaeval.errors import UserError, shown, unknown
-from metaeval.own_tables import RATING_ROLES, Table, name_column, read_table, table_of
+from metaeval.own_tables import RATING_ROLES, Table, is_finite, name_column, read_table, table_of
 from metaeval.own_tables import Row as TableRow
 
 _log = logging.getLogger("metaeval")
@@ -75,19 +75,20 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
         table = table_of(str(path), [row.fields for row in rows], [row.where for row in rows])
         return ratings_of(table, options, path.stem)
     chosen = {name: text for name, text in options.items() if text}
-    if wrong := next((name for name in chosen if name != "gold"), ""):
+    if wrong := next((name for name in chosen if name not in ("gold", "cut")), ""):
         raise UserError(f"Option {wrong} names columns of a table, and {path} is none: leave it out.")
-    return _ratings(path.stem, str(path), list(_from_lines(rows)), chosen.get("gold", ""))
+    return _ratings(path.stem, str(path), list(_from_lines(rows)), chosen)
 
 
 def ratings_of(table: Table, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
     """The rated set in a table, by default of its name; `options` and `UserError` as in `read_ratings`."""
     chosen = {name: text for name, text in options.items() if text}
-    return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen.get("gold", ""))
+    return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen)
 
 
-def _ratings(name: str, where: str, given: Sequence[_Given], dimension: str) -> Ratings:
-    """The rated set of this name, in this dimension of its gold; "" where there is one only. where: what is read."""
+def _ratings(name: str, where: str, given: Sequence[_Given], chosen: Mapping[str, str]) -> Ratings:
+    """The rated set of this name, in the dimension of its gold that is chosen, cut where that is. where: what is read."""
+    dimension, cut = chosen.get("gold", ""), _cut(chosen)
     names = list(dict.fromkeys(side for one in given for side in one.gold))
     if dimension in names:
         wanted = [dimension]
@@ -112,6 +113,8 @@ def _ratings(name: str, where: str, given: Sequence[_Given], dimension: str) -> 
                 continue
             if gold is None:
                 gold = sum(one.rating.votes.values()) / len(one.rating.votes)
+            if cut is not None:
+                gold = float(gold >= cut)
             rating = one.rating if gold is one.rating.gold else replace(one.rating, gold=gold)
             if several:
                 rating = replace(rating, id=f"{rating.id}#{side}", fields={**rating.fields, "dimension": side})
@@ -119,7 +122,19 @@ def _ratings(name: str, where: str, given: Sequence[_Given], dimension: str) -> 
             for metric, score in one.scores.items():
                 scores.setdefault(metric, {})[rating.id] = score
     dropped = {"texts without a rating": blank} if blank else {}
-    return Ratings(name, tuple(rows), scores, dropped, levels=any(one.words for one in given))
+    levels = cut is None and any(one.words for one in given)
+    return Ratings(name, tuple(rows), scores, dropped, levels=levels)
+
+
+def _cut(chosen: Mapping[str, str]) -> float | None:
+    """The gold from which a text is supported; None where gold stays as it is."""
+    if "cut" not in chosen:
+        return None
+    if not is_finite(chosen["cut"]):
+        raise UserError(
+            f"dataset_options.cut is {shown(chosen['cut'])}: allowed: a number, such as 0.5, from which gold is 1."
+        )
+    return float(chosen["cut"])
 
 
 def _is_table(rows: Sequence[Row]) -> bool:
@@ -343,6 +358,7 @@ DATASET = own_file(
     kind="ratings",
     options={
         "gold": Option("", "column of the human rating, or its dimension; all: a rating of each dimension"),
+        "cut": Option("", "gold from which a text counts as supported (1), and below which it does not (0)"),
         "metrics": Option("", "columns of a table that are metrics' scores, with commas"),
         "votes": Option("", "columns of a table that are annotators' votes, with commas"),
         **{role: Option("", f"column of a table that holds the {role}") for role in RATING_ROLES if role != "gold"},
