@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from metaeval.config import RunConfig, load_run, validated
+from metaeval.declared import typed
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import readings_of
 from metaeval.experiment.metric_scores import Panel, as_metrics, load_panel, protocols_of
 from metaeval.experiment.metrics import able_defaults
 from metaeval.experiment.notebook_progress import notebook_progress
 from metaeval.experiment.run import run_scores
-from metaeval.report.notebook import Records, Results, Sheets
+from metaeval.report.notebook import Changes, Records, Results, Sheets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
     from metaeval.experiment.labelling.gate import Gate
     from metaeval.experiment.labelling.gate_check import Checked
     from metaeval.experiment.labelling.gate_fit import Fitted
-    from metaeval.report.differences import Change
     from metaeval.report.multiverse import Multiverse
 
 _log = logging.getLogger("metaeval")
 
 
+@typed
 def evaluate(*files: str | Path, data: Any = None, **settings: Any) -> Results:
     """Evaluate score files, or without one the scores that were published with a rated set (dataset="frank").
 
@@ -54,6 +55,7 @@ def evaluate(*files: str | Path, data: Any = None, **settings: Any) -> Results:
     return told(run_scores(config))
 
 
+@typed
 def annotators(*metrics: str, **settings: Any) -> Sheets:
     """Values of a rated set's metrics (or score files) against each annotator, and what their votes leave open."""
     from metaeval.experiment.annotators import annotator_sheets
@@ -61,6 +63,7 @@ def annotators(*metrics: str, **settings: Any) -> Sheets:
     return Sheets(annotator_sheets(_panel(_config(metrics, {"metrics": (), **settings}), bool(metrics), 1)))
 
 
+@typed
 def compare(
     *metrics: str,
     by: str | None = None,
@@ -95,6 +98,7 @@ def compare(
     return Sheets([*pairs, *others])
 
 
+@typed
 def power(
     one: str,
     other: str,
@@ -113,6 +117,7 @@ def power(
     return Sheets([plan_sheet(_panel(config, True), asked, measure, differences)])
 
 
+@typed
 def certify(*metrics: str, protocol: str = "", measure: str = "", runs: int = 300, **settings: Any) -> Sheets:
     """How often intervals hold the true value and tests reject on data built like these; runs: samples of each."""
     from metaeval.experiment.certifying import certificate_sheet, check_certificate
@@ -124,6 +129,7 @@ def certify(*metrics: str, protocol: str = "", measure: str = "", runs: int = 30
     return Sheets([certificate_sheet(_panel(config, bool(metrics), 1), asked, measure, runs)])
 
 
+@typed
 def decide(*metrics: str, to: Mapping[str, Any] | str | None = None, **settings: Any) -> Sheets:
     """Evaluate scores as decisions between the levels; to: another data set (or settings of it) for the thresholds."""
     from metaeval.experiment.carried_thresholds import carried_over
@@ -140,6 +146,7 @@ def decide(*metrics: str, to: Mapping[str, Any] | str | None = None, **settings:
     return Sheets(sheets)
 
 
+@typed
 def calibrate(
     *metrics: str, target: str = "full", objective: str = "macro-f1", folds: int = 5, **settings: Any
 ) -> Sheets:
@@ -152,6 +159,7 @@ def calibrate(
     return Sheets([calibration_sheet(panel, found, target, objective, folds)])
 
 
+@typed
 def label(
     answers: Any,
     n: int = 60,
@@ -178,6 +186,7 @@ def label(
         return Records(draw(items, n, design, unit, metric, seed, None, config, progress).records)
 
 
+@typed
 def estimate(
     answers: Any,
     labels: Any = None,
@@ -202,6 +211,7 @@ def estimate(
         return make(answers, labels, metric, other, estimand, columns, assume_sample, config, progress, pipeline)
 
 
+@typed
 def fit_gate(
     answers: Any,
     labels: Any = None,
@@ -230,6 +240,7 @@ def fit_gate(
         return fit(answers, labels, metrics, terms, columns, _config((), settings), progress)
 
 
+@typed
 def check_gate(
     answers: Any,
     gate: Gate | str | Path,
@@ -252,6 +263,7 @@ def check_gate(
         return check(answers, of, max_unsupported, columns, _config((), settings), progress)
 
 
+@typed
 def check_claim(scores: Any, claim: str, **settings: Any) -> Tried:
     """Try a published number, "0.71 AUC on WiCE", under every choice that it leaves open. scores: a file, or by id."""
     from metaeval.experiment.check_claim import check_claim as check
@@ -259,6 +271,7 @@ def check_claim(scores: Any, claim: str, **settings: Any) -> Tried:
     return check(scores, claim, _config((), settings))
 
 
+@typed
 def tables(*datasets: str, **settings: Any) -> Results:
     """Run each data set, without the metrics that cannot run here; what is left out is warned of."""
     from metaeval.experiment.suites.suite import read_suite, run_suite
@@ -276,6 +289,7 @@ def tables(*datasets: str, **settings: Any) -> Results:
     return Results(found, readings_of(suite.protocols.values()))
 
 
+@typed
 def figures(results: Results) -> dict[str, Figure]:
     """The figures of results (of `run`, `evaluate` or `tables`), by the names of their files: forest plots, bars."""
     from metaeval.experiment.suites.pictures import figures_of
@@ -283,6 +297,7 @@ def figures(results: Results) -> dict[str, Figure]:
     return figures_of(results)
 
 
+@typed
 def multiverse(*axes: str, **settings: Any) -> Multiverse:
     """Rank the metrics under every combination of open choices; axes: such as "chunk.size=100,150"."""
     from metaeval.experiment.suites.multiverse import explore, read_axes
@@ -290,7 +305,8 @@ def multiverse(*axes: str, **settings: Any) -> Multiverse:
     return explore(able_defaults(load_run(None, settings)), read_axes(axes), None)
 
 
-def explain(of: str | Path, metric: str | None = None, results: str | Path = "results") -> Records:
+@typed
+def explain(of: str | int | Path, metric: str | None = None, results: str | Path = "results") -> Records:
     """Each field of a signature, or of the rows of a result file or job, with its value, meaning and setting.
 
     of: a signature, a result file, or a job in the folder `results`, by its hash or "latest". metric: of this row only.
@@ -310,9 +326,10 @@ def explain(of: str | Path, metric: str | None = None, results: str | Path = "re
     )
 
 
+@typed
 def diff(
-    one: str | Path, other: str | Path, metric: str | None = None, results: str | Path = "results"
-) -> dict[str, list[Change]]:
+    one: str | int | Path, other: str | int | Path, metric: str | None = None, results: str | Path = "results"
+) -> Changes:
     """What two signatures, two result files or two jobs (by hash) differ in, by row; an empty list says: nothing."""
     from metaeval.experiment.explaining.job_files import differences
 
@@ -320,11 +337,12 @@ def diff(
     for job, names in zip((one, other), alone, strict=True):
         for name in names:
             _log.warning("%s: only in %s", name, job)
-    return {
-        f"{row} ({name})" if name else row: changes for name, rows in found.items() for row, changes in rows.items()
-    }
+    return Changes(
+        (f"{row} ({name})" if name else row, changes) for name, rows in found.items() for row, changes in rows.items()
+    )
 
 
+@typed
 def view(
     *jobs: str,
     output: str | Path = "view.html",

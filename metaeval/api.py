@@ -13,6 +13,7 @@ from metaeval import registry
 from metaeval.config import RunConfig, load_run
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.corpus.pairs import Pair
+from metaeval.declared import typed
 from metaeval.errors import UserError
 from metaeval.experiment import prepared_run
 from metaeval.experiment import run as runs
@@ -31,9 +32,13 @@ from metaeval.scoring.scorefile import ScoreFile, scores_of
 
 _log = logging.getLogger("metaeval")
 
+_WHOLE = 5
+"""Answers that are shown one and all."""
+
 # Every function raises `metaeval.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
 
 
+@typed
 def run(corpus: Corpus | None = None, **settings: Any) -> Results:
     """Score and evaluate; one result per protocol that can tell metrics apart on the data (others are warned of).
 
@@ -45,6 +50,7 @@ def run(corpus: Corpus | None = None, **settings: Any) -> Results:
         return told(runs.run(able_defaults(_config(settings)), progress, corpus))
 
 
+@typed
 def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
     """The documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
     corpus, _, _ = prepared_run.load_corpus(_config({"dataset": dataset, **settings}))
@@ -63,21 +69,35 @@ class Pairs(list[Pair]):
         return f"<{len(self):,} pairs{first}>"
 
 
+class Answers(list[PairScore]):
+    """A metric's answers, one a pair: a list that is short as text however long it is, and a data frame."""
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each pair: score, status, tokens, cut."""
+        return frame(answer._asdict() for answer in self)
+
+    def __repr__(self) -> str:
+        return super().__repr__() if len(self) <= _WHOLE else f"<{len(self):,} answers; the first is {self[0]!r}>"
+
+
+@typed
 def pairs(corpus: Corpus | None = None, **settings: Any) -> Pairs:
     """The (statement, chunk) pairs of a run, with ids, gold levels and texts: what a metric has to score."""
     return Pairs(prepared_run.prepare(_config(settings), corpus).pairs)
 
 
-def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> list[PairScore]:
+@typed
+def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> Answers:
     """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
     if len(sources) != len(statements):
         raise UserError(f"{len(sources)} sources and {len(statements)} statements: each pair needs one of both.")
     config = _config({"metrics": (metric,), "metric_options": {metric: options} if options else {}})
     check_metric(metric, config)
     ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
-    return scored.answers
+    return Answers(scored.answers)
 
 
+@typed
 def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) -> Ratings:
     """The rated texts of a data set, with the scores published beside them.
 
@@ -92,6 +112,7 @@ def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) ->
     return prepared_run.ratings_in(data, _config(settings))
 
 
+@typed
 def evaluate_scores(
     scores: Mapping[str, Mapping[str, float | None]] | Any,
     corpus: Corpus | None = None,
@@ -128,6 +149,7 @@ def evaluate_scores(
     return told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
 
 
+@typed
 def cite(
     pipeline: str,
     answers: pipelines.Answers,
@@ -150,6 +172,7 @@ def cite(
     return pipelines.cite(pipeline, answers, asked, settings)
 
 
+@typed
 def generate(
     questions: pipelines.Answers,
     model: str,

@@ -433,6 +433,8 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
         return f"Setting {field!r} in {where}: {message}."
     if first["type"] in ("model_type", "dict_type"):
         message = "settings of its own, as NAME: VALUE lines, or --set NAME.NAME=VALUE"
+    if first["type"] == "path_type":
+        message = "a path"
     value = reprlib.repr(str(first["input"]) if isinstance(first["input"], Path) else first["input"])
     return f"Setting {field!r} in {where} is {value}: it should be {message}."
 

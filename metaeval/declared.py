@@ -1,16 +1,26 @@
-"""What a class declares of its options: the types in an annotation, the values they name, the words of each field."""
+"""What annotations declare: the types in one, the values they name, the words of each field, what a call may give."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import reprlib
 import textwrap
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, wraps
 from itertools import pairwise
-from typing import Any, Literal, get_args, get_origin
+from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel
+
+from metaeval.errors import UserError
+
+Params = ParamSpec("Params")
+Returned = TypeVar("Returned")
 
 
 def kinds_of(annotation: Any) -> Iterator[Any]:
@@ -44,3 +54,83 @@ def _texts_of(owner: type) -> Iterator[tuple[str, str]]:
     for field, below in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
         if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
             yield ast.unparse(field.target), " ".join(str(below.value.value).split())
+
+
+def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
+    """The function, with `UserError` for an argument that is not of the type that its parameter declares.
+
+    Types of the standard library and classes of its module's names are checked; `Any` and all others take anything.
+    """
+    parameters = inspect.signature(function)
+
+    @wraps(function)
+    def checked(*args: Params.args, **kwargs: Params.kwargs) -> Returned:
+        kinds = _kinds(function)
+        for name, given in parameters.bind(*args, **kwargs).arguments.items():
+            several = parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+            for value in given if several and name in kinds else (given,):
+                if name in kinds and not _fits(value, kinds[name]):
+                    raise UserError(f"{name} is {reprlib.repr(value)}; allowed: {_in_words(kinds[name])}.")
+        return function(*args, **kwargs)
+
+    return checked
+
+
+@cache
+def _kinds(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """The types of the parameters, without those of keywords that have no name of their own."""
+    found = {}
+    for name, one in inspect.signature(function).parameters.items():
+        if one.kind is not inspect.Parameter.VAR_KEYWORD:
+            try:
+                found[name] = eval(one.annotation, function.__globals__)
+            except NameError:  # imported for type checkers alone
+                continue
+    return found
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Whether a value is of a type; of what is in a list or mapping, lists and mappings of Python alone are read."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin in (UnionType, Union):
+        return any(_fits(value, part) for part in parts)
+    if origin is Literal:
+        return value in parts
+    if origin is Sequence:
+        items = value if isinstance(value, list | tuple) else ()
+        return (
+            isinstance(value, Iterable)
+            and not isinstance(value, str | bytes | Mapping)
+            and all(_fits(item, parts[0]) for item in items)
+        )
+    if origin is Mapping:
+        return isinstance(value, Mapping)
+    if kind is bool:  # numpy has its own
+        return isinstance(value, int) or type(value).__name__ in ("bool", "bool_")
+    wider = {int: Integral, float: Real, Path: PathLike}.get(kind, kind)
+    return not isinstance(wider, type) or isinstance(value, wider)
+
+
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    str: "a text",
+    Path: "a path",
+    NoneType: "None",
+}
+
+
+def _in_words(kind: Any) -> str:
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        return " or ".join(map(_in_words, parts))
+    if origin is Literal:
+        return ", ".join(map(repr, parts))
+    if origin is Sequence:
+        return f"a list, each {_in_words(parts[0])}"
+    if origin is Mapping:
+        return "a mapping"
+    return _WORDS.get(kind) or f"a {getattr(kind, '__name__', 'value of another kind')}"

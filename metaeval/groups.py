@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from metaeval import registry
 from metaeval.config import RunConfig, dataset_variant, load_run, metric_variant
 from metaeval.config_files import variants
-from metaeval.declared import option_docs
+from metaeval.declared import option_docs, typed
 from metaeval.errors import Problem, UserError
 from metaeval.files import canonical_json
 from metaeval.report.notebook import Card, Records, Text
@@ -39,6 +39,7 @@ class data:  # noqa: N801 - the name that is typed
     """Data sets."""
 
     @staticmethod
+    @typed
     def list() -> Records:
         """The data sets and their named variants: name, splits, what."""
         found = Records()
@@ -52,6 +53,7 @@ class data:  # noqa: N801 - the name that is typed
         return found
 
     @staticmethod
+    @typed
     def show(name: str) -> Card:
         """A data set's card: origin, licence, files, options."""
         from metaeval.experiment.prepared_run import find_dataset
@@ -82,6 +84,7 @@ class data:  # noqa: N801 - the name that is typed
         return Card(lines)
 
     @staticmethod
+    @typed
     def fetch(name: str, split: str | None = None) -> Sequence[Path]:
         """Download a data set's files into the cache, checked by SHA-256; their paths."""
         from metaeval.corpus.loading import locate
@@ -92,6 +95,7 @@ class data:  # noqa: N801 - the name that is typed
         return [*{file: path for part in parts for file, path in locate(card, part, None).items()}.values()]
 
     @staticmethod
+    @typed
     def verify(name: str, data: Place | None = None) -> Records:
         """The status of each published file, in a folder or in the cache: ok, missing, differs, unpinned; its path."""
         from metaeval.corpus.loading import verify
@@ -102,6 +106,7 @@ class data:  # noqa: N801 - the name that is typed
         return Records({"status": row.status, "path": str(row.path)} for row in rows)
 
     @staticmethod
+    @typed
     def convert(name: str, out: Place, **settings: Any) -> Corpus:
         """Write a data set as a corpus file, and return it."""
         from metaeval.corpus.jsonl import write_corpus
@@ -112,6 +117,7 @@ class data:  # noqa: N801 - the name that is typed
         return corpus
 
     @staticmethod
+    @typed
     def validate(file: Place) -> Sequence[Problem]:
         """What is wrong with a corpus file, each problem with its line."""
         from metaeval.corpus.jsonl import validate
@@ -119,6 +125,7 @@ class data:  # noqa: N801 - the name that is typed
         return validate(Path(file))
 
     @staticmethod
+    @typed
     def audit(name: str, sizes: Sequence[int] = (), **settings: Any) -> Audit:
         """What a data set's labels mean, and what gives them away. sizes: of chunks, in words."""
         from metaeval.experiment.auditing import SIZES, audit
@@ -130,6 +137,7 @@ class metrics:  # noqa: N801
     """Metrics."""
 
     @staticmethod
+    @typed
     def list() -> Records:
         """The metrics and their named variants: name, what each still needs here, what."""
         from metaeval.experiment.doctor import registered, variant_states
@@ -139,6 +147,7 @@ class metrics:  # noqa: N801
         return Records({"name": name, "state": state, "what": what} for name, state, what in rows)
 
     @staticmethod
+    @typed
     def show(name: str, /, **options: Any) -> Card:
         """A metric's card, options and identity; downloads nothing."""
         from metaeval.experiment.doctor import readiness
@@ -167,6 +176,7 @@ class metrics:  # noqa: N801
         return Card([*lines, ("identity", identity)])
 
     @staticmethod
+    @typed
     def verify(name: str, /, **options: Any) -> Verified:
         """A metric's scores of thirteen pairs here, in batches and one by one; `.agrees` says the verdict."""
         from metaeval.experiment.verify import verify
@@ -174,6 +184,7 @@ class metrics:  # noqa: N801
         return verify(name, RunConfig(metric_options={name: options}))
 
     @staticmethod
+    @typed
     def doctor() -> Diagnosis:
         """What this machine has, and what each metric needs."""
         from metaeval.experiment.doctor import examine
@@ -185,6 +196,7 @@ class results:  # noqa: N801
     """Jobs that are done."""
 
     @staticmethod
+    @typed
     def list(results: Place = "results") -> Records:
         """The jobs of a results folder, the newest first: job, command, metrics, files, finished."""
         from metaeval.experiment.job_folder import done_jobs
@@ -199,7 +211,8 @@ class results:  # noqa: N801
         return rows
 
     @staticmethod
-    def show(job: str = "latest", results: Place = "results") -> Text:
+    @typed
+    def show(job: str | int = "latest", results: Place = "results") -> Text:
         """The tables of a job, as they were printed."""
         from metaeval.experiment.job_folder import find_job
         from metaeval.reading import read_text
@@ -212,11 +225,12 @@ class results:  # noqa: N801
         return Text("\n".join([*lines, f"Files: {found.folder}/"]))
 
     @staticmethod
-    def rm(*jobs: str, results: Place = "results") -> Mapping[Path, int]:
+    @typed
+    def rm(*jobs: str | int, results: Place = "results") -> Mapping[Path, int]:
         """Delete the files of jobs; the folders, and how many files were deleted. Scores stay in the store."""
         from metaeval.experiment.job_folder import find_job, remove_job
 
-        found = [find_job(Path(results), name) for name in dict.fromkeys(jobs)]
+        found = [find_job(Path(results), str(name)) for name in dict.fromkeys(jobs)]
         return {job.folder: remove_job(Path(results), job) for job in {one.name: one for one in found}.values()}
 
 
@@ -224,6 +238,7 @@ class shards:  # noqa: N801
     """Jobs in shards (`metaeval score --shard`)."""
 
     @staticmethod
+    @typed
     def status(folder: Place) -> Sequence[PlanState]:
         """How far the shards of each metric's plan are; `.complete` says whether that is all.
 
@@ -234,6 +249,7 @@ class shards:  # noqa: N801
         return shard_states(Path(folder))
 
     @staticmethod
+    @typed
     def merge(folder: Place, **settings: Any) -> Sequence[Merged]:
         """Put the scores of shards into the score store (`store`, or that of `results`); what it has stays."""
         from metaeval.experiment.merging import merge_shards
@@ -243,6 +259,7 @@ class shards:  # noqa: N801
             return [*merge_shards(Path(folder), opened)]
 
     @staticmethod
+    @typed
     def verify(folder: Place, blocks: int = 3, seed: int = 0, **settings: Any) -> Sequence[Checked]:
         """Score random blocks again here, and compare; `.agrees` says the verdict of each metric."""
         from metaeval.experiment.sharding import verify_shards
@@ -254,6 +271,7 @@ class store:  # noqa: N801
     """Score store and reply store."""
 
     @staticmethod
+    @typed
     def verify(replies: Place | None = None, **settings: Any) -> Mapping[Path, CheckedStore]:
         """What a check of every stored score and reply against its checksum found, by file.
 
@@ -262,11 +280,13 @@ class store:  # noqa: N801
         return {one.path: one.verify() for one in stores(replies, **settings)}
 
     @staticmethod
+    @typed
     def compact(replies: Place | None = None, **settings: Any) -> Mapping[Path, Compacted]:
         """Delete damaged rows, and give unused space back to the disk; what was done, by file."""
         return {one.path: one.compact() for one in stores(replies, **settings)}
 
 
+@typed
 def table(
     of: Place | Result,
     format: Literal["terminal", "markdown", "latex", "csv"] = "terminal",
@@ -285,6 +305,7 @@ def table(
     return Text("\n".join(table_text(one, format, controls) for one in found))
 
 
+@typed
 def slurm(
     *metrics: str,
     tasks: int = 8,

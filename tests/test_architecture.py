@@ -16,6 +16,7 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 FROM_PYTHON = (
     "metaeval.config",
     "metaeval.config_files",
+    "metaeval.declared",
     "metaeval.corpus",
     "metaeval.scoring",
     "metaeval.experiment",
@@ -35,7 +36,7 @@ ALLOWED = {
     "metaeval.files": ("metaeval.errors", "metaeval.shown"),
     "metaeval.reading": ("metaeval.errors", "metaeval.files"),
     "metaeval.own_tables": ("metaeval.errors", "metaeval.files", "metaeval.reading", "metaeval.shown"),
-    "metaeval.declared": (),
+    "metaeval.declared": ("metaeval.errors",),
     "metaeval.signature": (),
     "metaeval.cache": (),
     "metaeval.llm": (
@@ -140,7 +141,7 @@ ALLOWED = {
     "metaeval.api": ("metaeval.registry", *FROM_PYTHON),
     "metaeval.analyses": ("metaeval.api", *FROM_PYTHON),
     "metaeval.groups": (
-        *("metaeval.registry", "metaeval.declared", "metaeval.database", "metaeval.llm.replies"),
+        *("metaeval.registry", "metaeval.database", "metaeval.llm.replies"),
         *FROM_PYTHON,
     ),
     "metaeval.cli": (

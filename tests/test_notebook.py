@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html.parser
+import inspect
 import json
 import subprocess
 import sys
 from types import SimpleNamespace
 
+import numpy
 import pandas
 import pytest
 
@@ -332,7 +334,19 @@ def test_explain_and_diff_take_signatures(ran):
     one, other = (row.signature for row in ran[0].rows[:2])
     fields = {line["field"]: line["value"] for line in metaeval.explain(one)}
     assert fields["protocol"] == "classification"
-    assert [change.name for changes in metaeval.diff(one, other).values() for change in changes] == ["metric"]
+    changed = metaeval.diff(one, other)
+    assert [change.name for changes in changed.values() for change in changes] == ["metric"]
+    assert repr(changed) == f"signatures: metric {fields['metric']} -> {changed[''][0].other}"
+    assert list(changed.to_frame()["name"]) == ["metric"]
+    assert is_html(changed._repr_html_())
+    assert repr(metaeval.diff(one, one)) == "<Changes: none in 1 row>"
+
+
+def test_answers_are_short_however_many_there_are():
+    answers = metaeval.score("overlap", ["Cats sleep."] * 200, ["Cats sleep."] * 200)
+    assert len(repr(answers)) < 200
+    assert repr(answers[:2]) == repr([answers[0]] * 2)
+    assert dict(answers.to_frame().iloc[0]) == answers[0]._asdict()
 
 
 def test_ratings_are_read_from_a_data_frame(settings):
@@ -392,3 +406,29 @@ def test_a_citation_result_has_a_short_text_a_table_and_frames(settings):
     assert repr(found).startswith("<PipelineResult: alce of ")
     assert is_html(found._repr_html_())
     assert {"measure", "value"} <= set(found.to_frame().columns)
+
+
+def test_an_argument_of_another_type_is_one_sentence(tmp_path):
+    for call, says in [
+        (lambda: metaeval.shards.verify(tmp_path, blocks="x"), "blocks is 'x'; allowed: a whole number."),
+        (lambda: metaeval.shards.status(None), "folder is None; allowed: a text or a path."),
+        (lambda: metaeval.table("latest", format="word"), "format is 'word'; allowed: 'terminal', 'markdown', "),
+        (lambda: metaeval.data.audit("mini", sizes=[50, "x"]), "sizes is [50, 'x']; allowed: a list, each a whole"),
+        (lambda: metaeval.data.show(5), "name is 5; allowed: a text."),
+        (lambda: metaeval.slurm("overlap", 7), "metrics is 7; allowed: a text."),
+        (lambda: metaeval.fit_gate([], metrics="overlap"), "metrics is 'overlap'; allowed: a list, each a text."),
+        (lambda: metaeval.label([], n=numpy.float32(0.5)), "n is np.float32(0.5); allowed: a whole number."),
+        (lambda: metaeval.run(5), "corpus is 5; allowed: a Corpus or None."),
+        (lambda: metaeval.store.verify(store=5), "Setting 'store' in the settings is 5: it should be a path."),
+    ]:
+        with pytest.raises(UserError) as raised:
+            call()
+        assert str(raised.value).startswith(says)
+
+
+def test_every_function_checks_its_arguments():
+    groups = [getattr(metaeval, name) for name in ("data", "metrics", "results", "shards", "store")]
+    functions = [one for name in metaeval.__all__ if inspect.isfunction(one := getattr(metaeval, name))]
+    functions += [one.__func__ for group in groups for one in vars(group).values() if isinstance(one, staticmethod)]
+    assert len(functions) > 30
+    assert [one.__qualname__ for one in functions if not hasattr(one, "__wrapped__")] == []

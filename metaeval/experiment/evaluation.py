@@ -10,6 +10,7 @@ import numpy as np
 
 from metaeval import registry
 from metaeval.config import RunConfig
+from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
 from metaeval.experiment.perfect_detectors import perfect
@@ -20,7 +21,6 @@ from metaeval.report import result as results
 from metaeval.report.measures import Reading, Readings
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import resampled_fields, signature, versions
-from protocols.classification import LEVELS
 from protocols.comparison import Tested, chance
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
 
@@ -97,7 +97,7 @@ def readable_protocols(
         elif why := protocol.blind(frame.judgements(np.full(frame.gold.size, np.nan))):
             more = protocol.uses_pool and frame.unit == "chunk" and config.pool == "own"
             cure = " --pool bm25:20 adds candidates." if more else ""
-            if frame.unit == "rating" and not np.isin(frame.gold, list(LEVELS)).any():
+            if frame.unit == "rating" and not np.isin(frame.gold, list(SupportLevel)).any():
                 cure = " -p classification orders gold that is not 0, 1 or 2."
             left_out[protocol.name] = f"{why}, so every metric has the same value there, or none.{cure}"
         else:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import UserError
 from metaeval.report import html_report
 from metaeval.report.cautions import cautions
+from metaeval.report.differences import Change
 from metaeval.report.findings import findings
 from metaeval.report.formats import records
+from metaeval.report.grid import count
 from metaeval.report.headline import headline_grid
 from metaeval.report.measures import Readings
 from metaeval.report.result import Result
@@ -97,6 +100,26 @@ class Recorded:
 
     def _repr_html_(self) -> str:
         return Records(map(dict, self.records))._repr_html_()
+
+
+class Changes(dict[str, list[Change]], Recorded):
+    """What rows of two sides differ in, by the row's name: a short text, a table in a notebook, and a data frame."""
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """A record for each change: the row, the kind of change, what changed, both sides, and other less one."""
+        return [
+            {"row": row, **{"what it says" if key == "text" else key: value for key, value in asdict(change).items()}}
+            for row, changes in self.items()
+            for change in changes
+        ]
+
+    def __repr__(self) -> str:
+        if not any(self.values()):
+            return f"<Changes: none in {count(len(self), 'row')}>"
+        said = [f"{one['row'] or 'signatures'}: {one['name']} {one['one']} -> {one['other']}" for one in self.records]
+        more = f"\n{len(said) - _ROWS:,} more" if len(said) > _ROWS else ""
+        return "\n".join(Shown(line) for line in said[:_ROWS]) + more
 
 
 class Results(list[Result]):

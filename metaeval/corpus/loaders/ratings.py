@@ -87,7 +87,7 @@ def ratings_of(table: Table, options: Mapping[str, str] = MappingProxyType({}), 
 
 
 def _ratings(name: str, where: str, given: Sequence[_Given], chosen: Mapping[str, str]) -> Ratings:
-    """The rated set of this name, in the dimension of its gold that is chosen, cut where that is. where: what is read."""
+    """The rated set of this name, in the chosen dimension of its gold, and cut where that is. where: what is read."""
     dimension, cut = chosen.get("gold", ""), _cut(chosen)
     names = list(dict.fromkeys(side for one in given for side in one.gold))
     if dimension in names:
