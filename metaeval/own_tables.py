@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,10 @@ TEXT_ROLES: Mapping[str, Sequence[str]] = {
     "statement": ("statement", "claim", "sentence", "hypothesis", "assertion", "fact"),
 }
 """What the columns of a pair's texts are for, with their usual names."""
+
+_VALUES = frozenset({"gold", "score", "level", "probability", "status", "tokens", "cut"})
+_TEXTS = frozenset({"source", "statement", "text"})
+"""Roles whose column has no other use: values, and texts beside another text. A text or an id may also be a group."""
 
 _NO_NUMBER = frozenset("nan na n/a #n/a null none nil".split())
 """What programs write where they have no number."""
@@ -134,13 +139,20 @@ class Table:
         """The heading of each role that has one: as given, else the first of its usual names.
 
         roles: usual names by role, best first. given: headings by role, as the user maps them; None where the user
-        cannot. Raises `UserError` for an unknown heading, and for a role that is needed and has none.
+        cannot. Raises `UserError` for an unknown heading, for one that cannot have two of its roles, and for a role
+        that is needed and has none.
         """
         mapped = given or {}
         for heading in mapped.values():
             if heading not in self.headings:
                 hint = did_you_mean(heading, self.headings)
                 raise UserError(f"{self.name} has no column {shown(heading)}.{hint} Columns: {_listed(self.headings)}.")
+        for one, other in combinations(mapped, 2):
+            if mapped[one] == mapped[other] and (_VALUES & {one, other} or {one, other} <= _TEXTS):
+                raise UserError(
+                    f"{self.name}: the column {shown(mapped[one])} is named for the {one} and for the {other}: name "
+                    f"another column for one of them. Columns: {_listed(self.headings)}."
+                )
         found = dict(mapped)
         taken = set(mapped.values())
         for role, names in roles.items():

@@ -99,7 +99,7 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
 def _blind(key: str, judgements: Judgements) -> str:
     levels = judgements.gold[np.isin(judgements.gold, list(LEVELS))]
     if not levels.size:
-        return "no gold is full, partial or none"
+        return "no gold is 2 (full), 1 (partial) or 0 (none), which -p classification does not need"
     positive = levels >= LEAST[key]
     if positive.any() and not positive.all():
         return ""

@@ -128,3 +128,12 @@ def test_columns_are_named_where_they_are_not_known(tmp_path):
         read_mapping(["level"], ROLES)
     with pytest.raises(UserError, match=r"\"Urteil\": rename one\.$"):
         table.find(ROLES, None, ["level"])
+
+
+def test_a_column_has_one_role_or_two_that_it_can_have():
+    table = table_of("given", [{"key": "a", "said": "x", "gold": 1}])
+    for given in ({"id": "gold", "gold": "gold"}, {"statement": "said", "source": "said"}):
+        with pytest.raises(UserError, match=r"is named for the \w+ and for the \w+: name another column"):
+            table.find({}, given)
+    for given in ({"id": "key", "group": "key"}, {"source": "said", "group": "said"}):
+        assert table.find({}, given) == given

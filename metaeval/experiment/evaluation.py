@@ -10,7 +10,6 @@ import numpy as np
 
 from metaeval import registry
 from metaeval.config import RunConfig
-from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
 from metaeval.experiment.perfect_detectors import perfect
@@ -97,8 +96,6 @@ def readable_protocols(
         elif why := protocol.blind(frame.judgements(np.full(frame.gold.size, np.nan))):
             more = protocol.uses_pool and frame.unit == "chunk" and config.pool == "own"
             cure = " --pool bm25:20 adds candidates." if more else ""
-            if frame.unit == "rating" and not np.isin(frame.gold, list(SupportLevel)).any():
-                cure = " -p classification orders gold that is not 0, 1 or 2."
             left_out[protocol.name] = f"{why}, so every metric has the same value there, or none.{cure}"
         else:
             found.append(((protocol, options), frame))

@@ -130,8 +130,10 @@ def test_gold_between_the_levels_is_counted_and_can_be_cut(cli, tmp_path):
         assert found == pytest.approx(roc_auc_score(gold >= 0.5, scores), abs=1e-12)
     write(tmp_path / "off.csv", {"id": range(60), "gold": gold + 0.1, "mine": scores})
     for given, says in (
-        (["off.csv", "-p", "binary"], "-p classification orders gold that is not 0, 1 or 2."),
+        (["off.csv", "-p", "binary"], "which -p classification does not need"),
         (["off.csv", "--set=dataset_options.cut=half"], 'dataset_options.cut is "half": allowed: a number'),
+        (["off.csv", "--map=gold=gold", "--map=group=gold"], 'column "gold" is named for the gold and for the group'),
+        (["off.csv", "--set=dataset_options.metrics=gold"], 'column "gold" is named in dataset_options.metrics, and'),
     ):
         ended = cli("evaluate", "-d", "ratings", "--data", *given)
         assert (ended.code, says in ended.err) == (2, True), ended.err

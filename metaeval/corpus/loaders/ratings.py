@@ -222,6 +222,13 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
     taken = {*roles.values(), *dimensions, *votes, *gold}
     rest = [heading for heading in table.headings if heading not in taken]
     named_scores = _listed(table, chosen, "metrics")
+    for heading in named_scores:
+        if heading in roles.values() or list(dimensions) == [heading]:
+            raise UserError(
+                f"{table.name}: the column {shown(heading)} is named in dataset_options.metrics, and is read as the "
+                f"{next((role for role, one in roles.items() if one == heading), 'gold')}: name another column for one "
+                "of them."
+            )
     for heading in (*dimensions, *votes, *(named_scores or rest)):
         table.check_numbers(heading)
     scores = named_scores or [heading for heading in rest if _all_numbers(table, heading)]
