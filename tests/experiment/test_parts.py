@@ -104,12 +104,14 @@ def test_the_value_of_a_part_is_that_of_its_rows(panel):
         assert (record["rows"], record["groups"]) == (score.size, 3)
 
 
-def test_few_groups_are_marked(panel):
+@pytest.mark.parametrize(("fewest", "marks"), [(6, ()), (2, ("†",))])
+def test_few_groups_are_marked_where_there_is_an_interval(settings, fewest, marks):
+    panel = load_panel(load_run(None, {**settings, "interval": {"resamples": 30, "fewest": fewest}}), True)
     sheet = by_part([panel], "length")[0]
 
     groups = [line.cells[1] for line in sheet.grid.lines]
-    assert [(cell.number, cell.marks) for cell in groups] == [("12", ()), *[("3", ("†",))] * 4]
-    assert sheet.grid.footnotes[0].text.startswith("fewer than 10 groups")
+    assert [(cell.number, cell.marks) for cell in groups] == [("12", ()), *[("3", marks)] * 4]
+    assert [note.label for note in sheet.grid.footnotes if "fewer than 10 groups" in note.text] == list(marks)
 
 
 def test_a_part_with_nothing_to_rank_has_no_ndcg(panel):

@@ -203,12 +203,12 @@ def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Part]
     records = [record for part in parts for record in _records(part, asked, by, measure.key)]
     reasons = letters(Value(value=None, note=str(one["note"])) for one in records if one["value"] is None)
     spelt = any(str(one["low"]).startswith("-") for one in records)
-    few = any(_groups(part) < FEW for part in parts)
     headings = ("rows", "groups", *(plain(one.name) for one in panels[0].columns))
     lines = [
         _line(part, [one for one in records if one["part"] == part.name], column, reasons, spelt) for part in parts
     ]
-    warned = (Note("†", f"fewer than {FEW} groups: the interval is too narrow, and moves with every group"),)
+    few = any(line.cells[1].marks for line in lines)
+    warned = (Note("†", f"fewer than {FEW} groups: the interval may be too narrow, and moves with every group"),)
     sheet = make_sheet(
         panels[0],
         parts[0].frame,
@@ -269,7 +269,9 @@ def _records(part: Part, asked: Asked, by: str, key: str) -> list[Record]:
 
 def _line(part: Part, records: Sequence[Record], column: Column, reasons: Mapping[str, str], spelt: bool) -> Line:
     groups = _groups(part)
-    cells = [Cell(f"{int(part.rows.sum()):,}"), Cell(f"{groups:,}", marks=("†",) if groups < FEW else ())]
+    # Of a part without an interval, nothing is to be said about one.
+    few = groups < FEW and any(one["low"] is not None for one in records)
+    cells = [Cell(f"{int(part.rows.sum()):,}"), Cell(f"{groups:,}", marks=("†",) if few else ())]
     for one in records:
         value, low, high = (None if one[name] is None else float(str(one[name])) for name in ("value", "low", "high"))
         letter = reasons.get(plain(str(one["note"])) or "undefined, no reason recorded", "") if value is None else ""
