@@ -63,8 +63,11 @@ def _panel(
     if panel.chance is not None:
         yield upright(panel.chance, FAINT, "1 2")
     yield f'<path d="M{x(ticks[0])} {foot}H{x(ticks[-1])}" stroke="{INK}"/>'
+    digits = max(
+        0, -math.floor(math.log10(1.5 * (ticks[1] - ticks[0])))
+    )  # ticks are 1, 2 or 5 times a power of ten apart
     for tick in ticks:
-        yield f'<text x="{x(tick)}" y="{foot + 15}" text-anchor="middle" font-size="11">{tick:g}</text>'
+        yield f'<text x="{x(tick)}" y="{foot + 15}" text-anchor="middle" font-size="11">{tick:.{digits}f}</text>'
     for number, line in enumerate(panel.lines):
         y, colour = _HEAD + _LINE * number + _LINE // 2, colours[line.metric]
         yield f'<text x="{names - 4}" y="{y + 4}" text-anchor="end">{_text(line.metric, _LONGEST)}</text>'

@@ -87,6 +87,24 @@ def test_it_links_to_the_report_below_it_and_to_none_elsewhere(open_page, mini, 
     assert open_page(tmp_path / "elsewhere" / "view.html").get_by_role("link", name="Report").count() == 0
 
 
+def test_the_numbers_of_an_axis_have_as_many_decimals(open_page, mini):
+    page = open_page(mini[0])
+    page.evaluate(
+        """() => {
+            window.written = [];
+            const write = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+                window.written.push(text);
+                return write.call(this, text, ...at);
+            };
+            location.hash = "view=pairs";
+        }"""
+    )
+    page.wait_for_function("window.written.some((text) => text.startsWith('B: '))")
+    written = page.evaluate("window.written")
+    assert written[:5] == ["0.00", "0.25", "0.50", "0.75", "1.00"] == written[5:10]
+
+
 def test_without_colour_levels_differ_in_shape_and_marks_in_their_lines(open_page, mini):
     page = open_page(mini[0], "view=pairs")
     shapes = page.evaluate(

@@ -139,6 +139,7 @@ def test_the_forest_has_a_mark_at_each_value_and_a_line_over_its_interval(result
     def at(value):
         return pytest.approx(left + (value * one.column.scale - first) / (last - first) * (right - left), abs=0.06)
 
+    assert len({len(text.text.partition(".")[2]) for text in texts}) == 1, "one number of decimals"
     marks = [float(mark.get("cx")) for mark in drawn.iter(f"{space}circle")]
     assert marks == [at(one.value(row).value) for row in one.metrics]
     lines = [path.get("d") for path in drawn.iter(f"{space}path") if path.get("stroke-width")]

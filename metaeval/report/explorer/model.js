@@ -127,6 +127,19 @@ export function sourcesOf(job, row) {
   return job.rows.texts[row].map((text) => job.texts[text]);
 }
 
+/**
+ * Five values of a scale, its ends among them, and their labels: of one number of decimals, the fewest that put each
+ * within a twentieth of a step of its value.
+ * @param {[number, number]} range @returns {[number, string][]}
+ */
+export function ticks([low, high]) {
+  const values = [0, 0.25, 0.5, 0.75, 1].map((part) => low + part * (high - low));
+  const near = Math.abs(high - low) / 4 / 20;
+  let digits = 0;
+  while (digits < 9 && values.some((value) => Math.abs(value - Number(value.toFixed(digits))) > near)) digits++;
+  return values.map((value) => [value, value.toFixed(digits).replace(/^-(?=[0.]*$)/, "")]);
+}
+
 /** A score as it is printed. @param {number | null | undefined} score */
 export function printed(score) {
   if (score === null || score === undefined) return "–";

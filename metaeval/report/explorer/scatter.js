@@ -3,7 +3,7 @@
 import { colour, fill, h } from "./dom.js";
 import { LEVEL_COLOURS, LEVEL_DASHES, drawShape, levelsOf, nameOf } from "./levels.js";
 import { aucs, confusion } from "./measures.js";
-import { printed, rowsOf } from "./model.js";
+import { printed, rowsOf, ticks } from "./model.js";
 import { boxOf } from "./picking.js";
 
 /** @typedef {import("./state.js").App} App */
@@ -54,14 +54,12 @@ export function makeScatter(app) {
     pen.strokeStyle = rule;
     pen.strokeRect(EDGE.left, EDGE.top, at.across, at.down);
     pen.fillStyle = soft;
-    for (const part of [0, 0.25, 0.5, 0.75, 1]) {
-      const across = a.range[0] + part * (a.range[1] - a.range[0]);
-      const up = b.range[0] + part * (b.range[1] - b.range[0]);
-      pen.textAlign = part === 0 ? "left" : part === 1 ? "right" : "center";
-      pen.fillText(tick(across), at.x(across), EDGE.top + at.down + 15);
-      pen.textAlign = "right";
-      pen.fillText(tick(up), EDGE.left - 5, at.y(up) + 4);
+    for (const [part, [value, text]] of ticks(a.range).entries()) {
+      pen.textAlign = part === 0 ? "left" : part === 4 ? "right" : "center";
+      pen.fillText(text, at.x(value), EDGE.top + at.down + 15);
     }
+    pen.textAlign = "right";
+    for (const [value, text] of ticks(b.range)) pen.fillText(text, EDGE.left - 5, at.y(value) + 4);
     pen.fillStyle = ink;
     pen.textAlign = "center";
     pen.fillText(`A: ${a.name}`, EDGE.left + at.across / 2, height - 6);
@@ -197,11 +195,6 @@ export function makeScatter(app) {
   };
   new ResizeObserver(draw).observe(canvas);
   return { element: panel, update, draw };
-}
-
-/** @param {number} value */
-function tick(value) {
-  return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toFixed(2)));
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
