@@ -89,8 +89,18 @@ def _kinds(function: Callable[..., Any]) -> Mapping[str, Any]:
     return found
 
 
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    str: "a text",
+    Path: "a path",
+    NoneType: "None",
+}
+
+
 def _fits(value: object, kind: Any) -> bool:
-    """Whether a value is of a type; of what is in a list or mapping, lists and mappings of Python alone are read."""
+    """Whether a value is of a type; of a list also what is in it, where that is of one plain type."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Any:
         return True
@@ -99,7 +109,7 @@ def _fits(value: object, kind: Any) -> bool:
     if origin is Literal:
         return value in parts
     if origin is Sequence:
-        items = value if isinstance(value, list | tuple) else ()
+        items = value if isinstance(value, list | tuple) and parts[0] in _WORDS else ()
         return (
             isinstance(value, Iterable)
             and not isinstance(value, str | bytes | Mapping)
@@ -113,24 +123,14 @@ def _fits(value: object, kind: Any) -> bool:
     return not isinstance(wider, type) or isinstance(value, wider)
 
 
-_WORDS = {
-    int: "a whole number",
-    float: "a number",
-    bool: "True or False",
-    str: "a text",
-    Path: "a path",
-    NoneType: "None",
-}
-
-
 def _in_words(kind: Any) -> str:
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (UnionType, Union):
-        return " or ".join(map(_in_words, parts))
+        return " or ".join(dict.fromkeys(map(_in_words, parts)))
     if origin is Literal:
         return ", ".join(map(repr, parts))
     if origin is Sequence:
-        return f"a list, each {_in_words(parts[0])}"
+        return f"a list, each {_WORDS[parts[0]]}" if parts[0] in _WORDS else "a list"
     if origin is Mapping:
         return "a mapping"
     return _WORDS.get(kind) or f"a {getattr(kind, '__name__', 'value of another kind')}"
