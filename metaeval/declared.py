@@ -7,13 +7,14 @@ import inspect
 import reprlib
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, wraps
 from itertools import pairwise
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
@@ -79,13 +80,11 @@ def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
 @cache
 def _kinds(function: Callable[..., Any]) -> Mapping[str, Any]:
     """The types of the parameters, without those of keywords that have no name of their own."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, one in inspect.signature(function).parameters.items():
         if one.kind is not inspect.Parameter.VAR_KEYWORD:
-            try:
-                found[name] = eval(one.annotation, function.__globals__)
-            except NameError:  # imported for type checkers alone
-                continue
+            with suppress(NameError):  # a type that is imported for type checkers alone
+                found |= get_type_hints(SimpleNamespace(__annotations__={name: one.annotation}), function.__globals__)
     return found
 
 

@@ -106,6 +106,7 @@ def _loops() -> Any:
     for name, loop in vars(loops).items():
         if hasattr(loop, "py_func") and not name.startswith("_"):  # the others are compiled with one of these
             loop.compile = _one_at_a_time(loop.compile, Path(loop.stats.cache_path))
+    loops.tell_of_compiling()
     return loops
 
 

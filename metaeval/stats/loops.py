@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+import logging
+from typing import Any
+
 import numba
 import numpy as np
 
+_log = logging.getLogger("metaeval")
+
 _compiled = numba.njit(cache=True, nogil=True)
+
+
+def tell_of_compiling() -> None:
+    """Say once that loops are compiled, when numba begins to: where its cache has none for this machine."""
+    from numba.core import event
+
+    class Notice(event.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told and event.data["dispatcher"].py_func.__module__ == __name__:
+                self.told = True
+                _log.info("Compiling loops for this machine: once, about 15 s ...")
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Notice())
 
 
 @_compiled

@@ -128,3 +128,31 @@ def test_processes_that_compile_at_once_leave_each_type_its_own_code(tmp_path: P
     command = [sys.executable, "sums.py"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "10.0 10.0 2\n"  # both from the cache
+
+
+@pytest.mark.slow
+def test_compiling_is_said_once_and_not_where_the_cache_is_warm(tmp_path):
+    pytest.importorskip("numba")
+    code = """
+import logging, sys
+logging.basicConfig(level=sys.argv[1], format="%(message)s")
+from metaeval.stats import loops
+loops.tell_of_compiling()
+loops.numba.njit(lambda one: one)(1)
+import numpy as np
+for kind in (np.uint8, np.uint16):
+    loops.sum_groups(np.ones((5, 2)), np.arange(5), np.ones((5, 3), dtype=kind), np.zeros((2, 3)))
+"""
+
+    def said(level):
+        ran = subprocess.run(
+            [sys.executable, "-c", code, level],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        )
+        return [line for line in ran.stderr.splitlines() if "Compiling" in line]
+
+    assert len(said("INFO")) == 1
+    assert said("INFO") == []
