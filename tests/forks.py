@@ -1,9 +1,11 @@
 """`metaeval ARGS...` in a process of its own that starts at once: a fork of one process that has imported the modules.
 
 `python tests/forks.py SOCKET MODULE...` forks as it is asked. What a fork does, its streams, signals, limits and how it
-ends, is what `python -m metaeval ARGS...` does; only the imports are made before. Python code is run in the same way.
+ends, is what `python -m metaeval ARGS...` does; only the imports and the tree of commands are made before. Python code
+is run in the same way.
 """
 
+import functools
 import gc
 import importlib
 import importlib.util
@@ -96,7 +98,8 @@ def become(asked, fds):
     if asked["file_size"]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["file_size"], asked["file_size"]))
     sys.argv = ["-c" if asked["code"] else asked["module"], *asked["args"]]
-    sys.path[0] = asked["cwd"]
+    paths = asked["env"].get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:1] = [asked["cwd"], *(path for path in paths if path not in ("", *sys.path))]
 
 
 def main():
@@ -104,6 +107,10 @@ def main():
     own = socket.socket(fileno=int(sys.argv[1]))
     for name in sys.argv[2:]:
         importlib.import_module(name)
+    if command_line := sys.modules.get("metaeval.cli.app"):
+        typer = importlib.import_module("typer.main")
+        typer.get_command = functools.cache(typer.get_command)
+        typer.get_command(command_line.app)
     gc.freeze()  # no fork goes through these modules for garbage, which would copy them
     while True:
         message, fds, *_ = socket.recv_fds(own, 1 << 20, 3)

@@ -3,6 +3,7 @@
 It is installed, and every command knows what it brings by its declaration alone.
 """
 
+import functools
 import json
 import os
 import shutil
@@ -53,22 +54,30 @@ def place(store_of_mini, tmp_path_factory):
         archive.writestr("own-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr("own-1.0.dist-info/RECORD", "")
         archive.writestr("own-1.0.dist-info/entry_points.txt", ENTRY_POINTS)
-    typed(folder, "pip", "install", "-q", "--no-index", "--no-deps", "--target", folder / "site", wheel)
+    pip = (sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", folder / "site", wheel)
+    done = subprocess.run(pip, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
     return folder
 
 
-def typed(folder, module, *words):
+@pytest.fixture
+def typed(start, place):
     """What `python -m MODULE WORDS` prints in the folder, with the package beside the project's own."""
-    environment = {**os.environ, "PYTHONPATH": str(folder / "site"), "COLUMNS": "200"}
-    command = [sys.executable, "-m", module, *map(str, words)]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+
+    def printed(module, *words):
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        environment = {**os.environ, "PYTHONPATH": str(place / "site"), "COLUMNS": "200"}
+        process = start(*words, module=module, cwd=place, env=environment, **streams)
+        said, _ = process.communicate(timeout=600)
+        assert process.returncode == 0, said
+        return said
+
+    return printed
 
 
 @pytest.fixture
-def metaeval(place):
-    return lambda *words: typed(place, "metaeval", *words)
+def metaeval(typed):
+    return functools.partial(typed, "metaeval")
 
 
 @pytest.fixture
@@ -91,9 +100,9 @@ def here(cli, place, monkeypatch):
     sys.modules.pop("my_metric", None)
 
 
-def test_all_four_keep_their_contracts(place):
+def test_all_four_keep_their_contracts(typed):
     names = ("--metric=longest", "--dataset=rivers", "--protocol=gap", "--pipeline=marked")
-    said = typed(place, "pytest", "-p", "no:cacheprovider", "--pyargs", "metaeval.conformance", *names)
+    said = typed("pytest", "-p", "no:cacheprovider", "--pyargs", "metaeval.conformance", *names)
 
     assert " passed" in said
     assert "skipped" not in said

@@ -7,6 +7,7 @@ with one line: the exit codes as `subprocess` gives them, and the seconds it too
 """
 
 import contextlib
+import functools
 import importlib
 import json
 import os
@@ -14,6 +15,8 @@ import signal
 import sys
 import time
 import traceback
+
+import typer.main
 
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -48,6 +51,7 @@ def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     split = sys.argv.index("--")
     os.fsync = lambda file: None  # no plug is pulled here
+    typer.main.get_command = functools.cache(typer.main.get_command)  # one tree of commands for all
     modules, warm = sys.argv[1:split], sys.argv[split + 1 :]
     for name in modules:
         importlib.import_module(name)

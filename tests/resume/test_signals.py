@@ -27,7 +27,7 @@ STOPPED = "metaeval: stopped. Every finished block is stored; the same command g
 @pytest.fixture(scope="module")
 def corpus(ten_documents):
     """Options of a quick run on the first ten documents of the mini corpus."""
-    quick = ("interval.resamples=10", "controls=false", "chunk.size=20")
+    quick = ("interval.resamples=10", "comparison.permutations=10", "controls=false", "chunk.size=20")
     return ["-p", "classification", "-d", "jsonl", "--data", str(ten_documents), *(f"--set={one}" for one in quick)]
 
 
