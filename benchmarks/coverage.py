@@ -97,7 +97,7 @@ def cell(measure: str, kind: str, groups: int, area: float, alike: float, runs: 
         found, truth = MEASURES[measure](rng, kind, groups, area, alike)
         ends.append(t_interval(found, LEVEL) or (np.nan, np.nan))
         truths.append(truth)
-        effective.append(found.effective_groups())
+        effective.append(found.effective_groups)
         values.append(found.value)
     low, high = np.array(ends).T
     true, counts = np.array(truths), np.array(effective)

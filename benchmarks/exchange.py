@@ -82,7 +82,7 @@ def _studentised(
     sides = np.where(exchanged, other, one), np.where(exchanged, one, other)
     mine, theirs = (auc_influence(side, positive.astype(float), group, groups)(1, 0) for side in sides)
     apart = mine - theirs
-    return apart.value / apart.standard_error()
+    return apart.value / apart.standard_error
 
 
 def _p(differences: np.ndarray) -> float:

@@ -93,7 +93,7 @@ def spread_of(differences: Floats, influence: Influence | None, groups: int, res
     Resampled differences vary as their standard deviation, where at least half are defined.
     """
     if resampling.studentised:
-        error = influence.standard_error() if influence else np.nan
+        error = influence.standard_error if influence else np.nan
 
         def interval(level: float) -> tuple[float, float] | None:
             return studentised_interval(influence, groups, groups, replace(resampling, level=level))[0]

@@ -83,10 +83,10 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
     scored = own.rows(~np.isnan(own.score))
     groups = np.unique(scored.group)
     influence = influence_of_one(task, scored, groups)
-    if influence is None or not influence.standard_error() > 0:
+    if influence is None or not influence.standard_error > 0:
         raise ValueError("no group moves the measure, or it is undefined without one")
     model = calibrated(task, scored, fit_scores(scored.score, scored.gold, scored.group), task.value(scored))
-    found = coverage(task, scored, model, resampling_of(config), influence.effective_groups(), runs)
+    found = coverage(task, scored, model, resampling_of(config), influence.effective_groups, runs)
     twin, other = Pair(scored, (model, model), 0.0), ""
     if others:
         ((other, theirs),) = others

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -46,6 +47,7 @@ class Influence:
         """Groups that hold a row."""
         return int(np.count_nonzero(self.rows.any(axis=0)))
 
+    @cached_property
     def standard_error(self) -> float:
         """Cluster standard error; NaN where a part lies in fewer than two groups.
 
@@ -59,6 +61,7 @@ class Influence:
         whole = self.parts.sum(axis=0)
         return math.sqrt(shared * (whole**2).sum() + (own * (self.parts**2).sum(axis=1)).sum())
 
+    @cached_property
     def effective_groups(self) -> float:
         """(sum q)**2 / sum q**2, where q is the squared influence that a group's numbers of rows lead to expect.
 
@@ -132,10 +135,10 @@ def t_interval(given: Influence, level: float) -> tuple[float, float] | None:
     """
     from scipy.special import stdtrit  # a third of a process's start, which none needs that only scores
 
-    effective = given.effective_groups()
+    effective = given.effective_groups
     freedom = max(effective - 1, 1.0)
     quantile = float(stdtrit(freedom, (1 + level) / 2))
-    return _around(given, given.standard_error(), (-quantile, quantile), level)
+    return _around(given, given.standard_error, (-quantile, quantile), level)
 
 
 def t_test(given: Influence, null: float = 0.0) -> float:
@@ -146,10 +149,10 @@ def t_test(given: Influence, null: float = 0.0) -> float:
     """
     from scipy.special import logit, stdtr
 
-    error, ends = given.standard_error(), given.ends
+    error, ends = given.standard_error, given.ends
     if math.isnan(error) or abs(given.value - null) < _NOISE:
         return error if math.isnan(error) else 1.0
-    freedom = max(given.effective_groups() - 1, 1.0)
+    freedom = max(given.effective_groups - 1, 1.0)
     if not _bounded(ends):
         return _sign_test(given) if error < _NOISE else float(2 * stdtr(freedom, -abs(given.value - null) / error))
     width, at, chance = ends[1] - ends[0], _share(given.value, ends), _share(null, ends)
@@ -169,7 +172,7 @@ def bootstrap_t_interval(given: Influence, draws: Draws, level: float) -> tuple[
     """
     from scipy.special import logit
 
-    error, ends = given.standard_error(), given.ends
+    error, ends = given.standard_error, given.ends
     if not error > 0:
         return t_interval(given, level)
     shifts, spread = resampled(given, draws)
@@ -241,23 +244,25 @@ def _sign_test(given: Influence) -> float:
 def _expected_square(part: Floats, n: Floats) -> Floats:
     """a n + b n (n - 1) with a, b >= 0 fitted to the squares of `part` (G,), each weighed by its own expectation."""
     held = n > 0
-    one, two, square = n[held], n[held] * (n[held] - 1), part[held] ** 2
+    one, two, square = terms = np.array([n[held], n[held] * (n[held] - 1), part[held] ** 2])
     square /= square.mean()
     a, b = square.sum() / one.sum(), 0.0
     if np.ptp(one) > 0:
         for _ in range(_ROUNDS):
-            mean = np.maximum(a * one + b * two, 1e-9)
-            a, b = _two_slopes(one / mean, two / mean, square / mean)
+            before = a, b
+            a, b = _two_slopes(terms / np.maximum(a * one + b * two, 1e-9))
+            if (a, b) == before:
+                break
     return np.asarray((a * n + b * n * (n - 1)) * (part[held] ** 2).mean())
 
 
 _ROUNDS = 8
 
 
-def _two_slopes(x: Floats, y: Floats, z: Floats) -> tuple[float, float]:
-    """a, b >= 0 of the least squares of z on a x + b y."""
+def _two_slopes(terms: Floats) -> tuple[float, float]:
+    """a, b >= 0 of the least squares of z on a x + b y. terms: x, y and z, (3, G)."""
     # Sums and not matrix products, whose last digit depends on the machine's threads.
-    xx, yy, xy, xz, yz = (float((a * b).sum()) for a, b in ((x, x), (y, y), (x, y), (x, z), (y, z)))
+    xx, yy, xy, xz, yz = (terms[[0, 1, 0, 0, 1]] * terms[[0, 1, 1, 2, 2]]).sum(axis=1).tolist()
     determinant = xx * yy - xy * xy
     if determinant > 1e-12 * xx * yy:
         a, b = (yy * xz - xy * yz) / determinant, (xx * yz - xy * xz) / determinant

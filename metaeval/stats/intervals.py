@@ -102,9 +102,9 @@ def studentised_interval(
         return None, ONE_GROUP, None
     if influence is None:
         return None, LOST_WITHOUT_A_GROUP, None
-    if np.isnan(influence.standard_error()):
+    if np.isnan(influence.standard_error):
         return None, ONE_GROUP_OF_LEVEL, None
-    effective = influence.effective_groups()
+    effective = influence.effective_groups
     if effective < resampling.fewest:
         return None, f"no interval: fewer than {resampling.fewest:g} effective groups", effective
     if resampling.method == "t":

@@ -89,7 +89,7 @@ def test_independent_groups_take_what_the_normal_approximation_says():
     group, gold = np.repeat(np.arange(60), 4), np.tile([2.0, 2.0, 0.0, 0.0], 60)
     one, other = (Judgements(gold, weight * gold / 2 + rng.normal(size=240), group, group) for weight in (1.4, 1.2))
     task = Task(AUC, {}, "fs_ns")
-    error = minus(*(influence_of_one(task, rows, np.arange(60)) for rows in (one, other))).standard_error()
+    error = minus(*(influence_of_one(task, rows, np.arange(60)) for rows in (one, other))).standard_error
     middle = (task.value(one) + task.value(other)) / 2
     plan = simulated_power(task, paired(task, one, other, (middle + 0.05, middle - 0.05)), 0.05, (0.8,), 200)
 

@@ -39,7 +39,7 @@ def test_samples_lie_around_the_value_and_are_all_accounted_for(task):
     rows = judged()
     value = task.value(rows)
     model = calibrated(task, rows, fit_scores(rows.score, rows.gold, rows.group), value)
-    effective = influence_of_one(task, rows, np.arange(40)).effective_groups()
+    effective = influence_of_one(task, rows, np.arange(40)).effective_groups
     found = coverage(task, rows, model, Resampling(), effective, runs=60)
 
     assert found.true == pytest.approx(value, abs=0.02)

@@ -226,7 +226,7 @@ def test_a_certificate_knows_where_the_interval_does_not_cover(
         rng = np.random.default_rng([seed, run])
         state = rng.bit_generator.state
         found, truth = area_of(rng, "pareto", 100, 0.97, alike)
-        effective = found.effective_groups()
+        effective = found.effective_groups
         if class_of(effective) != class_of(30.0):
             continue
         low, high = t_interval(found, 0.95) or (np.nan, np.nan)

@@ -72,7 +72,7 @@ def test_auc_has_obuchowskis_standard_error(groups: int, decimals: int) -> None:
         score, gold, group = sample(seed, groups, levels=2, decimals=decimals)
         found = auc_influence(score, gold, group, groups)(1, 0)
         assert found.value == pytest.approx(value(roc_auc(score, gold == 1, group, groups), groups), abs=1e-14)
-        assert found.standard_error() == pytest.approx(obuchowski(score, gold == 1, group), abs=1e-10)
+        assert found.standard_error == pytest.approx(obuchowski(score, gold == 1, group), abs=1e-10)
         np.testing.assert_allclose(found.parts.sum(axis=1), 0, atol=1e-14)
 
 
@@ -82,7 +82,7 @@ def test_auc_of_two_levels_among_three_reads_those_rows_alone(levels: tuple[int,
     kept = np.isin(gold, levels)
     found = auc_influence(score, gold, group, 30)(*levels)
     expected = obuchowski(score[kept], gold[kept] == levels[0], group[kept])
-    assert found.standard_error() == pytest.approx(expected, abs=1e-10)
+    assert found.standard_error == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("groups", [100, 300])
@@ -92,8 +92,8 @@ def test_aucs_standard_error_is_near_the_jackknifes(groups: int) -> None:
         left_out = replicate(roc_auc(score, gold == 1, group, groups), jackknife(groups))
         by_jackknife = of_left_out(left_out, np.bincount(group, minlength=groups))
         assert by_jackknife
-        found = auc_influence(score, gold, group, groups)(1, 0).standard_error()
-        assert found == pytest.approx(by_jackknife.standard_error(), rel=0.02)
+        found = auc_influence(score, gold, group, groups)(1, 0).standard_error
+        assert found == pytest.approx(by_jackknife.standard_error, rel=0.02)
 
 
 PREPARED: dict[str, Callable[[Floats, Floats, Ints, int], Prepared]] = {
@@ -159,7 +159,7 @@ def test_influence_of_a_mean_and_of_a_difference() -> None:
     apart = area(2, 0) - worse(2, 0)
     assert apart.ends == (-1, 1)
     assert apart.value == pytest.approx(area(2, 0).value - worse(2, 0).value)
-    assert (area(2, 0) - area(2, 0)).standard_error() == 0
+    assert (area(2, 0) - area(2, 0)).standard_error == 0
     assert t_interval(area(2, 0) - area(2, 0), 0.95) == (0, 0)
 
 
@@ -172,7 +172,7 @@ def test_equal_groups_give_students_interval() -> None:
     values = np.random.default_rng(0).exponential(size=12)
     found = of_left_out(replicate(pool_mean(values, np.arange(12), 12), jackknife(12)), np.ones(12, dtype=np.int64))
     assert found
-    assert found.effective_groups() == pytest.approx(12)
+    assert found.effective_groups == pytest.approx(12)
     expected = student.interval(0.9, 11, values.mean(), values.std(ddof=1) / math.sqrt(12))
     assert t_interval(found, 0.9) == pytest.approx(expected, abs=1e-12)
 
@@ -184,8 +184,8 @@ def test_effective_groups_follow_sizes_and_correlation() -> None:
     rng = np.random.default_rng(1)
     alone = [Influence(0.5, (np.sqrt(n) * rng.normal(size=100))[None], n[None]) for _ in range(400)]
     alike = [Influence(0.5, (n * rng.normal(size=100))[None], n[None]) for _ in range(400)]
-    assert np.mean([one.effective_groups() for one in alone]) == pytest.approx(13.9, rel=0.08)
-    assert np.mean([one.effective_groups() for one in alike]) == pytest.approx(10.07, rel=0.02)
+    assert np.mean([one.effective_groups for one in alone]) == pytest.approx(13.9, rel=0.08)
+    assert np.mean([one.effective_groups for one in alike]) == pytest.approx(10.07, rel=0.02)
 
 
 def test_intervals_stay_inside_the_range_and_have_width_at_its_ends() -> None:
@@ -204,7 +204,7 @@ def test_intervals_stay_inside_the_range_and_have_width_at_its_ends() -> None:
 def test_correlations_take_fishers_z() -> None:
     parts = np.random.default_rng(3).normal(size=40) / 100
     found = flat(parts, (-1.0, 1.0), 0.8)
-    unit = student.ppf(0.975, 39) * found.standard_error() / (1 - 0.8**2)
+    unit = student.ppf(0.975, 39) * found.standard_error / (1 - 0.8**2)
     expected = np.tanh(np.arctanh(0.8) + np.array([-unit, unit]))
     assert t_interval(found, 0.95) == pytest.approx(tuple(expected), abs=1e-12)
 
@@ -212,7 +212,7 @@ def test_correlations_take_fishers_z() -> None:
 def test_a_level_in_one_group_has_no_standard_error() -> None:
     score, gold, group = np.arange(6.0), np.array([1.0, 1, 0, 0, 0, 0]), np.array([0, 0, 0, 1, 1, 2])
     found = auc_influence(score, gold, group, 3)(1, 0)
-    assert math.isnan(found.standard_error())
+    assert math.isnan(found.standard_error)
     assert t_interval(found, 0.95) is None
 
 

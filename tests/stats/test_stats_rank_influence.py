@@ -43,8 +43,8 @@ def test_standard_errors_of_partial_spearman_are_the_jackknifes(n_strata, levels
     left_out = of_left_out(replicate(measure, jackknife(500)), np.bincount(group), SIGNED)
 
     found = of_rows(*partial_spearman_by_row(score, gold, code), group, 500, SIGNED)
-    assert found.standard_error() == pytest.approx(left_out.standard_error(), rel=0.01)
-    assert found.effective_groups() == pytest.approx(left_out.effective_groups(), rel=0.01)
+    assert found.standard_error == pytest.approx(left_out.standard_error, rel=0.01)
+    assert found.effective_groups == pytest.approx(left_out.effective_groups, rel=0.01)
     np.testing.assert_allclose(found.parts, left_out.parts, rtol=0, atol=0.02 * np.abs(found.parts).max())
 
 
@@ -58,7 +58,7 @@ def test_standard_errors_of_residual_spearman_are_the_spread_of_samples(n_strata
         whole, contributions = residual_spearman_by_row(score, gold, code)
         assert whole == pytest.approx(value(residual_correlation(score, gold, code, group, 200), 200), abs=1e-15)
         values.append(whole)
-        errors.append(of_rows(whole, contributions, group, 200, SIGNED).standard_error())
+        errors.append(of_rows(whole, contributions, group, 200, SIGNED).standard_error)
     # Of 250 samples, twice the standard error of a spread is 9 %.
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.09)
     assert max(errors) < 2 * np.mean(errors)
@@ -72,7 +72,7 @@ def test_leaving_out_groups_goes_wrong_where_strata_nearly_meet():
         score, gold, code, group = _made(seed, 200, 2, 3, 0.0)
         found = replicate(residual_correlation(score, gold, code, group, 200), jackknife(200))
         by_row = of_rows(*residual_spearman_by_row(score, gold, code), group, 200, SIGNED)
-        errors.append(of_left_out(found, np.bincount(group), SIGNED).standard_error() / by_row.standard_error())
+        errors.append(of_left_out(found, np.bincount(group), SIGNED).standard_error / by_row.standard_error)
     assert 0.9 < np.median(errors) < 1.1
     assert max(errors) > 2
 

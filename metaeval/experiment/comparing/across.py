@@ -134,7 +134,7 @@ def _study(part: Part, task: Task, pair: tuple[int, int]) -> Study | None:
     if task.protocol.measure(task.key).blind(one) or groups.size < 2:
         return None
     apart = minus(*(influence_of_one(task, rows.rows(both), groups) for rows in (one, other)))
-    error = apart.standard_error() if apart else 0.0
+    error = apart.standard_error if apart else 0.0
     ends = t_interval(apart, part.panel.config.interval.level) if apart else None
     if apart is None or ends is None or not error > 0:
         return None

@@ -275,7 +275,7 @@ def _at(found: Power, difference: float, other: float, groups: int) -> str:
 
 def _pilots(panel: Panel, apart: Influence | None) -> tuple[float, float] | None:
     """By what the squared standard error of 95 % of resampled pilots is smaller and larger than this one's."""
-    if apart is None or not (error := apart.standard_error()) > 0:
+    if apart is None or not (error := apart.standard_error) > 0:
         return None
     draws = bootstrap(apart.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
     _, errors = resampled(apart, draws)
