@@ -40,8 +40,12 @@ class Forks:
         self._process.wait()
 
     def ask(self, fds=(), **asked):
-        socket.send_fds(self._socket, [json.dumps(asked).encode()], fds)
-        return json.loads(self._socket.recv(100))
+        gc.disable()  # what is collected may wait for another fork: it would take this answer for its own
+        try:
+            socket.send_fds(self._socket, [json.dumps(asked).encode()], fds)
+            return json.loads(self._socket.recv(100))
+        finally:
+            gc.enable()
 
     def start(self, *args, module="metaeval", code="", hears=(), ignores=(), file_size=None, **more):
         """A `subprocess.Popen` of `python -m MODULE ARGS...`, or of `python -c CODE ARGS...`.

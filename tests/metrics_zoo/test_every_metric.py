@@ -1,18 +1,34 @@
 """What every registered metric keeps to, whatever it computes."""
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from metaeval import registry
 from metaeval.conformance.metric import CHECKS, MetricSubject, declares_itself
 from metaeval.conformance.sentences import NotCheckedError
+from metaeval.scoring.backends import line_process
 
 WITHOUT_TEXTS = {"ensemble": "combines other metrics' scores"}
 SERVED = f"{sys.executable} -m metaeval metrics serve overlap"
 HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forked(start):
+    """The worker's program is a fork, which has made its imports before."""
+
+    def fork(command, **given):
+        assert command == SERVED.split()
+        return start(*command[3:], **given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_process, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": fork}))
+        yield
 
 
 @pytest.fixture(scope="module")
