@@ -26,10 +26,19 @@ RESAMPLING = Resampling(n=60, seed=3)
 
 def _auc(high: float, low: float) -> Official:
     def area(rows: Judgements) -> float:
-        kept = rows.rows(np.isin(rows.gold, (high, low)))
-        return float(roc_auc_score(kept.gold == high, kept.score))
+        # By Mann and Whitney's rank sum: scikit-learn's function takes many times as long, and is asked for each swap.
+        positive, negative = rows.gold == high, rows.gold == low
+        above = scipy_stats.rankdata(rows.score[positive | negative])[positive[positive | negative]].sum()
+        n = int(positive.sum())
+        return float((above - n * (n + 1) / 2) / (n * negative.sum()))
 
     return area
+
+
+def test_the_rank_sum_is_scikit_learns_area() -> None:
+    for rows in two():
+        kept = rows.rows(rows.gold != 1)
+        assert _auc(2, 0)(rows) == pytest.approx(roc_auc_score(kept.gold == 2, kept.score), abs=1e-12)
 
 
 def _overall(rows: Judgements) -> float:
