@@ -193,12 +193,15 @@ def decide(
 def _elsewhere(run: RunConfig, to: str, split: str | None, unit: str | None) -> RunConfig:
     """The same run on another data set; a data set's own options stay behind."""
     from metaeval.experiment.columns import FILE_PREFIX
+    from metaeval.experiment.prepared_run import find_dataset
 
     if any(name.startswith(FILE_PREFIX) for name in run.metrics):
         raise UserError("A score file holds the scores of one data set: --to takes metrics by name.")
     own = {"dataset": to, "split": split, "unit": unit or run.unit, "trust_config": run.trust_config}
     options = run.dataset_options if to == run.dataset else {}
-    return validated(RunConfig, {**run.model_dump(), **own, "dataset_options": options}, "the settings of --to")
+    other = validated(RunConfig, {**run.model_dump(), **own, "dataset_options": options}, "the settings of --to")
+    find_dataset(to, other)  # a wrong name is told before anything is computed
+    return other
 
 
 @opt.takes("names", "config dataset split data columns unit results store budget set quiet")

@@ -111,6 +111,7 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(cli, monk
 )
 def test_wrong_decisions_are_one_sentence(refused, args, said):
     assert said in refused("decide", *args)
+    assert not Path("results/latest").exists()
 
 
 def test_data_of_one_level_or_with_few_groups_are_refused(refused, write_corpus, small_rows):

@@ -131,7 +131,8 @@ def test_each_protocol_has_the_combinations_that_make_a_difference_to_it(found):
     ],
 )
 def test_an_outlook_is_what_a_run_of_its_own_gives(settings, found, protocol, measure, overrides, choices):
-    (result,) = run(load_run(None, {**settings, "protocols": protocol}, [*overrides, "interval.resamples=0"])).results
+    quick = ("interval.resamples=0", "comparison.permutations=20", "controls=false")
+    (result,) = run(load_run(None, {**settings, "protocols": protocol}, [*overrides, *quick])).results
     values = {row.metric: row.values[measure].value for row in result.rows if row.kind == "metric"}
 
     here = [o for o in found.outlooks if o.protocol == protocol and choices.items() <= o.choices.items()]
