@@ -10,27 +10,46 @@ import pytest
 QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")
 
 
-@pytest.fixture
-def open_page(chromium):
-    """Open a page from disk; at the end nothing was said in the console and nothing asked of a network."""
-    said, asked, contexts = [], [], []
+@pytest.fixture(scope="module")
+def left():
+    """Tabs that tests have left, empty again: a new one takes a browser as long as a page in it."""
+    return []
 
-    def opened(path, view="", width=1280, **settings):
-        context = chromium.new_context(viewport={"width": width, "height": 900}, **settings)
-        contexts.append(context)
-        page = context.new_page()
+
+@pytest.fixture
+def open_page(chromium, left):
+    """Open a page from disk; at the end nothing was said in the console and nothing asked of a network."""
+    said, asked, usual, others = [], [], [], []
+    hears = {
+        "console": lambda message: said.append(message.text),
+        "pageerror": lambda error: said.append(str(error)),
+        "dialog": lambda dialog: (said.append("a dialog"), dialog.dismiss()),
+        "request": lambda request: asked.append(request.url),
+    }
+
+    def tab(width=1280, **settings):
+        page = chromium.new_context(viewport={"width": width, "height": 900}, **settings).new_page()
         page.set_default_timeout(120_000)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("dialog", lambda dialog: (said.append("a dialog"), dialog.dismiss()))
-        page.on("request", lambda request: asked.append(request.url))
+        return page
+
+    def opened(path, view="", **settings):
+        page = left.pop() if left and not settings else tab(**settings)
+        (others if settings else usual).append(page)
+        for event, heard in hears.items():
+            page.on(event, heard)
         page.goto(f"{path.as_uri()}#{view}")
         page.wait_for_selector("main > *")
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    for page in others:
+        page.context.close()
+    for page in usual:
+        page.evaluate("localStorage.clear()")
+        page.goto("about:blank")
+        for event, heard in hears.items():
+            page.remove_listener(event, heard)
+    left += usual
     assert not said
     assert {url.partition(":")[0] for url in asked} <= {"file", "blob"}
     assert all(".html" in url for url in asked if url.startswith("file"))
