@@ -71,10 +71,13 @@ def make_model(folder, reply):
     tokenizer.save_pretrained(folder)
 
 
+@contextmanager
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody else is given while the block runs; who reuses addresses, as servers do, can listen there."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 @contextmanager
@@ -93,12 +96,12 @@ def running(pinned=None):
     """
     from transformers.cli.serve import Serve
 
-    port = free_port()
-    server = Serve(pinned, host="127.0.0.1", port=port, device="cpu", dtype="float32", non_blocking=True)
-    try:
-        while not server.server.started:
-            assert server._thread.is_alive(), "the server ended before it listened"
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        server.kill_server()
+    with free_port() as port:
+        server = Serve(pinned, host="127.0.0.1", port=port, device="cpu", dtype="float32", non_blocking=True)
+        try:
+            while not server.server.started:
+                assert server._thread.is_alive(), "the server ended before it listened"
+                time.sleep(0.01)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            server.kill_server()
