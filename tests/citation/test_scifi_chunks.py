@@ -155,7 +155,7 @@ for _ in sys.stdin:
         asking.stdin.flush()
         assert asking.stdout.readline().startswith(refusal)
         server.shutdown()
-    out, _ = asking.communicate("\n", timeout=60)
+    out, _ = asking.communicate("\n", timeout=300)
     assert out.startswith(refusal)
     # (The hub's client has questions of its own, too.)
     assert [path for path in _Empty.asked if "nothing" in path] == ["/api/models/nobody/nothing"]

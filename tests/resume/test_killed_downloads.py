@@ -58,7 +58,7 @@ def test_a_killed_download_leaves_no_part_under_its_name(url, tmp_path, monkeypa
         time.sleep(rng.uniform(0, 1.5 * PARTS * PAUSE))
         with contextlib.suppress(ProcessLookupError):
             os.kill(child.pid, SIGNALS[number % len(SIGNALS)])
-        child.join(30)
+        child.join(120)
         landed += child.exitcode != 0
         assert not path.exists() or path.read_bytes() == CONTENT
     assert landed >= kills // 4
