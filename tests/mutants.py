@@ -354,11 +354,12 @@ def recorded(tests: list[str], workers: int):
 
 def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
     """Tests that execute the line, fastest first; where it runs on import or none is seen to execute it, those that
-    execute anything of the file, else those of the rooms whose loops are compiled."""
+    execute anything of the file. A compiled line is seen by nobody: all tests of the rooms that run loops are added."""
     own = lines.get(mutant.file, {})
     found = set() if mutant.on_import else set(own.get(str(mutant.line), ()))
     found = found or {test for tests in own.values() for test in tests}
-    found = found or {test for test in seconds if test.startswith(("tests/stats/", "tests/protocols/"))}
+    if not found or "numba" in mutant.source:
+        found |= {test for test in seconds if test.startswith(("tests/stats/", "tests/protocols/"))}
     return sorted(found, key=lambda test: (seconds.get(test, 0.0), test))
 
 
