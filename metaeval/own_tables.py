@@ -10,18 +10,23 @@ import csv
 import datetime
 import io
 import json
+import logging
 import math
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import atomic_write, csv_text, read_bytes, write_text
 from metaeval.reading import json_objects, parquet_rows, read_text
 from metaeval.shown import visible
+
+_log = logging.getLogger("metaeval")
 
 TABLES = (".csv", ".tsv", ".xlsx")
 """Endings of files that are tables and nothing else."""
@@ -177,6 +182,24 @@ class Table:
 def name_column(role: str) -> str:
     """How a column is named for a role, on the command line and in Python."""
     return f"add --map {role}=COLUMN (in Python: columns={{{role!r}: COLUMN}})"
+
+
+def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[int, int]]) -> None:
+    """Warn of statements that are far longer than their sources, as they are where the two columns are swapped.
+
+    columns: headings by role. lengths: of the source and the statement of some rows.
+    """
+    if not lengths:
+        return
+    source, statement = (median(side) for side in zip(*lengths, strict=True))
+    if statement > 2 * source > 0:
+        one, other = columns["statement"], columns["source"]
+        _log.warning(
+            "%s: the statements (column %s) are longer than their sources (column %s), with %s characters against %s: "
+            "where the two are swapped, add --map %s --map %s (in Python: columns=).",
+            *(name, shown(one), shown(other), f"{statement:,.0f}", f"{source:,.0f}"),
+            *(shlex.quote(f"statement={other}"), shlex.quote(f"source={one}")),
+        )
 
 
 def text_of(value: Any) -> str:

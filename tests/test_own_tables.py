@@ -6,7 +6,7 @@ import re
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.own_tables import read_mapping, read_table, table_of
+from metaeval.own_tables import read_mapping, read_table, table_of, warn_of_swap
 
 ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
 
@@ -137,3 +137,12 @@ def test_a_column_has_one_role_or_two_that_it_can_have():
             table.find({}, given)
     for given in ({"id": "key", "group": "key"}, {"source": "said", "group": "said"}):
         assert table.find({}, given) == given
+
+
+def test_statements_longer_than_their_sources_are_said(caplog):
+    columns = {"source": "claim", "statement": "the passage"}
+    warn_of_swap("a.csv", columns, [(20, 30), (20, 40), (20, 30)])
+    warn_of_swap("a.csv", columns, [])
+    assert caplog.messages == []
+    warn_of_swap("a.csv", columns, [(20, 300), (20, 41), (20, 10)])
+    assert "--map statement=claim --map 'source=the passage'" in caplog.text

@@ -260,6 +260,7 @@ def gate_fit(
         say(f"Written: {output}")
         say(f"Next: {shlex.join(['metaeval', 'gate', 'check', 'FILE', str(output), *_mapped(map_)])}")
         return
+    say(f"No gate was written{f': {output} is that of an earlier fit' if output.exists() else f' to {output}'}.")
     if written[-1].name == "label-next.csv":
         say(f"Next: fill in {written[-1]}, which holds your labels and {NEXT} citations more, and fit again with it.")
     raise typer.Exit(1)

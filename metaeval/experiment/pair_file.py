@@ -21,7 +21,7 @@ from metaeval.errors import UserError, shown
 from metaeval.experiment.metrics import MetricProgress, load_metric
 from metaeval.experiment.prepared_run import check_rated, find_dataset
 from metaeval.files import check_unchanged, marks_of, sha256_file
-from metaeval.own_tables import RATING_ROLES, TABLES, TEXT_ROLES, Table, read_table, text_of
+from metaeval.own_tables import RATING_ROLES, TABLES, TEXT_ROLES, Table, read_table, text_of, warn_of_swap
 from metaeval.reading import parquet_batches, parquet_schema
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.plan import Texts
@@ -36,6 +36,10 @@ BATCH = 10_000
 """Rows that are read at a time."""
 
 ROLES: Mapping[str, Sequence[str]] = {"id": RATING_ROLES["id"], **TEXT_ROLES}
+
+
+_FIRST = 1000
+"""Rows of a table whose lengths say whether its columns are swapped."""
 
 
 @dataclass
@@ -118,13 +122,17 @@ def pair_file(config: RunConfig) -> PairFile | None:
     given = {**check_options(dataset, config.dataset_options), **config.columns}
     columns = _headings(path).find(ROLES, {role: given[role] for role in ROLES if given.get(role)}, TEXT_ROLES)
     starts, hashes = list[int](), array("q")
-    for row, (begins, own, *_) in enumerate(_placed(path, columns)):
+    lengths: list[tuple[int, int]] = []
+    for row, (begins, own, source, statement) in enumerate(_placed(path, columns)):
         if begins:
             starts.append(row)
         hashes.append(hash(own))
+        if row < _FIRST:
+            lengths.append((len(source), len(statement)))
     if not hashes:
         raise UserError(f"{path} holds no rows.")
     _check_ids(path, columns, hashes)
+    warn_of_swap(str(path), columns, lengths)
     return PairFile(path, columns, sha256_file(path), marks, len(hashes), tuple(starts))
 
 

@@ -24,7 +24,7 @@ from metaeval.corpus.pairs import PAIRS_SCHEMA
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
 from metaeval.labelling.claims import TITLES, Claims, claims_of
-from metaeval.own_tables import TABLES, TEXT_ROLES, Row, Table, read_table, table_of
+from metaeval.own_tables import TABLES, TEXT_ROLES, Row, Table, read_table, table_of, warn_of_swap
 from metaeval.reading import json_objects
 from metaeval.stats.arrays import Floats, Ints, codes_of
 
@@ -278,6 +278,9 @@ def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items | tu
         group = (row.text(columns["answer"]) if "answer" in columns else "") or own
         system = row.text(columns["system"]) if "system" in columns else ""
         rows.append(Item(own, sha256_json([group, statement])[:16], statement, "\n\n".join(texts), group, system))
+    if len(sources) == 1:
+        lengths = [(len(row.source), len(row.statement)) for row in rows if row.source]
+        warn_of_swap(table.name, {**columns, "source": sources[0]}, lengths)
     used = [f"{role}: {shown(heading)}" for role, heading in columns.items()]
     used += [f"more sources: {', '.join(map(shown, numbered))}"] if numbered else []
     if "id" not in columns:

@@ -92,7 +92,7 @@ FAULTS = {
     "data is no list": ("a.json", [{"data": 3}], "auto", "field 'data' is 3; allowed: a list of items."),
     "an item is no object": ("a.json", [{"data": [ALCE, 4]}], "auto", "record 2 is 4; allowed: an object."),
     "unknown": ("a.jsonl", [{"answer": "x"}], "auto", "line 1: no known format of answers has the fields answer"),
-    "half of ours": ("a.jsonl", [{"text": "x"}], "auto", "line 1: looks like jsonl and lacks the field passages: add"),
+    "half of ours": ("a.jsonl", [{"text": "x"}], "auto", "lacks the field passages (it has text): add"),
     "half of two": (
         "a.json",
         [[{"output": "x", "question": "Q"}]],

@@ -217,10 +217,12 @@ def form_of(row: Row, telling: Mapping[str, Sequence[str]], what: str, hint: str
         return found
     # A record that lacks one telling field is more likely half of a known format than of no format.
     near = [f"looks like {form} and lacks the field {left[0]}" for form, left in lacking.items() if len(left) == 1]
-    if near and hint:
-        raise UserError(f"{row.where}: {'; or '.join(near)}: add it, or {hint}.")
-    known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in telling.items())
     fields = ", ".join(row.fields) or "none"
+    if near and hint:
+        raise UserError(
+            f"{row.where}: {'; or '.join(near)} (it has {fields}): add it, or rename the one it is, or {hint}."
+        )
+    known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in telling.items())
     raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; known are {known}.")
 
 
