@@ -28,6 +28,8 @@ from metaeval.shown import visible
 
 _log = logging.getLogger("metaeval")
 
+PLAIN_NUMBERS = "write numbers with a decimal point and without %"
+
 TABLES = (".csv", ".tsv", ".xlsx")
 """Endings of files that are tables and nothing else."""
 
@@ -66,6 +68,7 @@ _NO_NUMBER = frozenset("nan na n/a #n/a null none nil".split())
 """What programs write where they have no number."""
 
 _WORDS = re.compile(r"[\W_]+")
+_PERCENT_OR_COMMA = re.compile(r"[-+]?\d+([.,]\d+)?\s*%|[-+]?\d+,\d+")
 _GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
 
 
@@ -122,6 +125,13 @@ class Table:
         filled = [row for row in self.rows if row.cells.get(heading) is not None]
         odd = [row for row in filled if not is_usual(row.cells[heading])]
         return odd[0] if odd and 2 * len(odd) < len(filled) else None
+
+    def unread_number(self, heading: str) -> Row | None:
+        """The first row of a column that holds numbers as no program reads them, 43 % or 0,43; None for any other."""
+        filled = [row for row in self.rows if row.cells.get(heading) is not None]
+        odd = [row for row in filled if _PERCENT_OR_COMMA.fullmatch(str(row.cells[heading]).strip())]
+        others = [row for row in filled if is_finite(row.cells[heading])]
+        return odd[0] if odd and len(odd) + len(others) == len(filled) else None
 
     def check_numbers(self, heading: str) -> None:
         """Raise `UserError` for a column of numbers where some cells say that there is none, as NaN, NA or None do.

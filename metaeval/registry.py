@@ -77,7 +77,7 @@ def _find(kind: Kind, name: str, code: bool) -> Any:
             check_typed(kind, name)
         entry = EntryPoint(name, name, _GROUPS[kind])
     if entry is None:
-        raise unknown(kind, name, names(kind), _declared_since(kind, name) or LIST_COMMAND[kind])
+        raise unknown(kind, name, names(kind), _declared_since(kind, name) or next_for(kind, name))
     try:
         if entry.value == name:
             _load_here(entry.module.partition(".")[0])
@@ -86,7 +86,19 @@ def _find(kind: Kind, name: str, code: bool) -> Any:
         where = "" if entry.value == name else f" ({entry.value})"
         kind_of_error = "" if isinstance(error, ModuleNotFoundError | AttributeError) else f"{type(error).__name__}: "
         hint = " It is looked for in the current folder and among installed packages." if entry.value == name else ""
+        if entry.value == name and ".py:" in name:
+            hint = f" Leave .py out: {name.replace('.py:', ':')}."
         raise UserError(f"The {kind} {name!r}{where} cannot be imported: {kind_of_error}{error}.{hint}") from error
+
+
+def next_for(kind: Kind, name: str) -> str:
+    """What to type where nothing is registered under a name: most often a file stands in the place of what is in it."""
+    module = name.removesuffix(".py").partition(".")[0]
+    if kind == "dataset" and Path(name).is_file():
+        return f"A file of your own: -d ratings --data {name} (ratings), or -d jsonl --data {name} (a corpus)."
+    if kind == "metric" and module.isidentifier() and Path(f"{module}.py").is_file():
+        return f"A class of your own in {module}.py: {module}:CLASS."
+    return LIST_COMMAND[kind]
 
 
 def _declared_since(kind: Kind, name: str) -> str:

@@ -102,7 +102,9 @@ def evaluate(
 
     chosen = given.run(metrics=[f"{FILE_PREFIX}{file}" for file in files or ()], metric_options={})
     if not files and find_dataset(chosen.dataset, chosen)[0].kind == "corpus":
-        raise typer.BadParameter(f"none is given, and {chosen.dataset} has no published scores.", param_hint="SCORES")
+        own = f" Ratings and scores in one table: -d ratings --data {chosen.data}." if chosen.data else ""
+        said = f"none is given, and {chosen.dataset} has no published scores.{own}"
+        raise typer.BadParameter(said, param_hint="SCORES")
     if by or annotators:
         _sheets(chosen, given, by, annotators)
     else:

@@ -101,7 +101,7 @@ def own_file(
 
     def load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus | Ratings:
         if "corpus" not in paths:
-            raise UserError(f"dataset={name} needs data=FILE: {wanted}.")
+            raise UserError(f"dataset={name} needs data=FILE (type --data FILE): {wanted}.")
         return read(paths["corpus"], *([options] if options else []))
 
     shape = "One JSON object per line, or a table" if options else "One JSON object per line"

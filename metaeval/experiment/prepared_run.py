@@ -102,7 +102,7 @@ def variant_path(kind: Literal["metric", "dataset"], name: str) -> Path | None:
     if path and name in registered:
         raise UserError(f"{path} has the name of a registered {kind}: rename the file, and ask for its new name.")
     if path is None and name not in registered and ":" not in name:
-        raise unknown(kind, name, [*registered, *variants(folder)], registry.LIST_COMMAND[kind])
+        raise unknown(kind, name, [*registered, *variants(folder)], registry.next_for(kind, name))
     return path
 
 

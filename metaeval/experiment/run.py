@@ -123,7 +123,8 @@ def evaluate_rated(rated: RatedSet, columns: Sequence[Column], tested: Collectio
     Raises `UserError` for no column, and where no protocol does.
     """
     if not columns:
-        raise UserError(f"{rated.name} comes without published scores: give a score file, with its ratings' ids.")
+        own = ", or the table a column of numbers for each metric" if rated.config.dataset == "ratings" else ""
+        raise UserError(f"{rated.name} comes without published scores: give a score file, with its ratings' ids{own}.")
     frame = from_ratings(rated)
     whole = [*columns, *rating_controls(rated)] if rated.config.controls else columns
     readable, left_out = readable_protocols(rated.config, lambda _: frame)

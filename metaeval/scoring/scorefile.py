@@ -31,6 +31,7 @@ from typing import IO, Any
 from metaeval.errors import UserError, shown
 from metaeval.files import atomic_write, write_text
 from metaeval.own_tables import (
+    PLAIN_NUMBERS,
     RATING_ROLES,
     SCORE_ROLES,
     TABLES,
@@ -178,6 +179,9 @@ def scores_of(
     for one in rest:
         table.check_numbers(one)
     odd = [f"{shown(one)}: {row.where} holds text" for one in rest if (row := table.odd_cell(one, is_finite))]
+    for one in rest:
+        if row := table.unread_number(one):
+            raise row.wrong(one, f"is {shown(row.text(one), 40)}: {PLAIN_NUMBERS}")
     metrics = [one for one in rest if table.is_numbers(one)]
     if not metrics:
         raise _lacking(path, "score", table)
@@ -222,10 +226,15 @@ def align(file: ScoreFile, ids: Sequence[str]) -> list[PairScore]:
     """
     strangers = file.answers.keys() - set(ids)
     if strangers:
+        rated = (
+            f" A table with ratings of its own: 'metaeval evaluate -d ratings --data {file.path}'."
+            if len(strangers) == len(file.answers) and file.path.suffix != ".jsonl"
+            else ""
+        )
         raise UserError(
             f"{len(strangers)} of the {len(file.answers)} pair ids in {file.path} are not pairs of this job, for "
             f"example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Were dataset, split, chunk size, unit and "
-            "pool the same? Write the job's pairs with 'metaeval pairs' and score those."
+            f"pool the same? Write the job's pairs with 'metaeval pairs' and score those.{rated}"
         )
     return [file.answers.get(pair_id, PairScore(None, Status.ABSENT)) for pair_id in ids]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from math import isfinite
 from typing import Any
 
@@ -55,7 +55,9 @@ def _checked(metric: Metric, answer: Any) -> PairScore:
     """The answer as the store gives it back: a score that is not finite is a status. `UserError` for no answer."""
     name = metric.card.name
     if not isinstance(answer, PairScore):
-        raise UserError(f"Metric {name!r} returned {answer!r}, not a PairScore: a fault of the plug-in.")
+        raise UserError(
+            f"Metric {name!r} returned {answer!r}, not a PairScore: a fault of the plug-in (PairScore(0.5) is a score)."
+        )
     score, status, tokens, cut = answer
     if (status is Status.OK) != (score is not None):
         raise UserError(
@@ -70,6 +72,10 @@ def _checked(metric: Metric, answer: Any) -> PairScore:
 
 
 def _check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
+    if not isinstance(answers, Sized):
+        raise UserError(
+            f"Metric {metric.card.name!r} returned {answers!r}, not a list of answers: a fault of the plug-in."
+        )
     if len(answers) != count:
         raise UserError(
             f"Metric {metric.card.name!r} returned {len(answers)} answers for {count} pairs: a fault of the plug-in."

@@ -42,7 +42,7 @@ BREACHES = {
         ["ZeroDivisionError: division by zero", ".py, line "],
     ),
     "numbers instead of answers": ("return [0.5 for _ in sources]", ["returned 0.5, not a PairScore"]),
-    "no answer at all": ("pass", ["NoneType"]),
+    "no answer at all": ("pass", ["returned None, not a list of answers"]),
 }
 UNUSABLE = {
     "syntax error": ("def (", "", "", "cannot be imported: SyntaxError: "),

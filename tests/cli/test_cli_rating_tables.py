@@ -139,6 +139,26 @@ def test_gold_between_the_levels_is_counted_and_can_be_cut(cli, tmp_path):
         assert (ended.code, says in ended.err) == (2, True), ended.err
 
 
+def test_what_newcomers_type_first_is_told_what_to_type(cli, tmp_path, caplog):
+    rows = {"id": ["a", "b", "c"], "human": ["full", "2", "none"]}
+    write(tmp_path / "mine.csv", {**rows, "judge": ["43%", "50 %", "7"]})
+    write(tmp_path / "sums.csv", {**rows, "judge": [1, 2, 3]})
+    (tmp_path / "own.py").write_text("")
+    for typed, says in (
+        (["evaluate", "-d", "ratings", "--data", "mine.csv"], "or the table a column of numbers for each metric"),
+        (["evaluate", "mine.csv"], 'mine.csv line 2, column "judge" is "43%": write numbers with a decimal point'),
+        (["evaluate", "sums.csv"], "'metaeval evaluate -d ratings --data sums.csv'"),
+        (["evaluate", "--data", "sums.csv"], "Ratings and scores in one table: -d ratings --data sums.csv"),
+        (["evaluate", "-d", "sums.csv"], "A file of your own: -d ratings --data sums.csv"),
+        (["run", "-m", "own"], "A class of your own in own.py: own:CLASS."),
+        (["run", "-m", "own.py:Metric"], "Leave .py out: own:Metric."),
+    ):
+        ended = cli(*typed)
+        assert (ended.code, says in " ".join(ended.err.split())) == (2, True), ended.err
+    assert 'no scores from "judge" (mine.csv line 2 is "43%": write numbers' in caplog.text.replace(str(tmp_path), "")
+    assert 'words and numbers of "human" as one scale' in caplog.text
+
+
 def test_columns_are_taken_for_what_they_hold_or_for_what_is_said(cli, tmp_path):
     columns = {"key": ["a", "b", "c"], "truth": [1, 0, 1], "year": [1999, 2001, 2001], "mine": [0.5, "", 0.1]}
     write(tmp_path / "own.csv", columns)

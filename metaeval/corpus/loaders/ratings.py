@@ -38,7 +38,16 @@ from metaeval.corpus.dataset import Option, own_file
 from metaeval.corpus.loaders.rows import Row, finite, finite_or_none, read_rows
 from metaeval.corpus.model import Rating, Ratings, SupportLevel
 from metaeval.errors import UserError, shown, unknown
-from metaeval.own_tables import RATING_ROLES, Table, is_finite, name_column, read_table, table_of
+from metaeval.own_tables import (
+    PLAIN_NUMBERS,
+    RATING_ROLES,
+    Table,
+    is_finite,
+    name_column,
+    number_of,
+    read_table,
+    table_of,
+)
 from metaeval.own_tables import Row as TableRow
 
 _log = logging.getLogger("metaeval")
@@ -237,8 +246,15 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
     if scores and "metrics" not in chosen:
         guessed.append(f"scores from {', '.join(map(shown, scores))} (others: --set dataset_options.metrics=NAMES)")
     for heading in () if named_scores else fields:
-        if row := table.odd_cell(heading, _is_verdict):
+        if row := table.unread_number(heading):
+            cell = shown(row.text(heading), 40)
+            guessed.append(f"no scores from {shown(heading)} ({row.where} is {cell}: {PLAIN_NUMBERS})")
+        elif row := table.odd_cell(heading, _is_verdict):
             guessed.append(f"no scores from {shown(heading)} ({row.where} is neither number nor verdict)")
+    for heading in (*dimensions, *votes):
+        cells = {isinstance(number_of(cell), str) for row in table.rows if (cell := row.value(heading)) is not None}
+        if len(cells) == 2:
+            guessed.append(f"words and numbers of {shown(heading)} as one scale (full is 2, partial 1, none 0)")
     if guessed:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
