@@ -36,6 +36,9 @@ FORKED = (
     *("openai", "aiohttp", "pyarrow.parquet", "pytest"),
 )
 
+# Large packages, which the first test that uses them imports.
+LATER = ("torch", "transformers", "ray", "spacy", "matplotlib")
+
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
@@ -66,7 +69,7 @@ class _Later:
 
 def _importorskip(name, **given):
     """pytest's, but a large package is imported by the first test that uses it: to collect the tests needs none."""
-    if name in ("torch", "transformers", "ray", "spacy") and importlib.util.find_spec(name):
+    if name in LATER and importlib.util.find_spec(name):
         return _Later(name)
     return _importorskip_of_pytest(name, **given)
 

@@ -3,9 +3,7 @@
 import math
 import random
 
-import bm25s
 import pytest
-from rouge_score.rouge_scorer import RougeScorer
 
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_pairs
@@ -48,6 +46,8 @@ def test_overlap_can_count_function_words_too():
 @pytest.mark.parametrize("side", ["precision", "recall", "fmeasure"])
 @pytest.mark.parametrize("stem", [False, True])
 def test_rouge_is_the_packages_value_with_the_source_as_reference(variant, side, stem):
+    from rouge_score.rouge_scorer import RougeScorer
+
     sources = [*texts(1), "", "river", "İzmir's WORDS_of 1873", "a b a"]
     statements = [*texts(2), "a b", "river", "izmir S words of", "a a b a"]
     ours = Rouge(RougeOptions(variant=variant, side=side, stem=stem)).score(sources, statements)
@@ -70,6 +70,8 @@ def test_rouge_without_a_latin_token_has_nothing_to_judge():
 
 @pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4), (2.0, 0.0)])
 def test_bm25_is_bm25s_in_its_default_variant(k1, b):
+    import bm25s
+
     sources, statements = sorted(set(texts(3))), texts(4)
     pairs = [(source, statement) for statement in statements for source in sources]
     ours = score_pairs(BM25(BM25Options(k1=k1, b=b)), pairs)
