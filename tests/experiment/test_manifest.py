@@ -149,11 +149,12 @@ def corpora(ten_documents, tmp_path_factory):
 
 
 def test_result_files_depend_on_neither_threads_hashing_and_place_nor_the_order_of_rows(corpora, tmp_path):
+    quick = ("--set", "interval.resamples=20", "--set", "comparison.permutations=20")
     found = []
     places = ({"LC_ALL": "C.UTF-8", "TZ": "UTC"}, {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu"})
     for number, (threads, hashing, name) in enumerate([("1", "0", "kept"), ("2", "12345", "shuffled")]):
         folder = tmp_path / str(number)
-        settings = ("-m", "overlap,bm25,rouge", "--set", "interval.resamples=20", "-q", "--results", str(folder))
+        settings = ("-m", "overlap,bm25,rouge", *quick, "-q", "--results", str(folder))
         command = (sys.executable, "-m", "metaeval", "run", "-d", "jsonl", "--data", str(corpora / f"{name}.jsonl"))
         environment = {
             "OMP_NUM_THREADS": threads,
