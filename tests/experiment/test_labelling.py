@@ -174,8 +174,9 @@ def test_labels_that_are_no_sample_are_refused_with_the_reason():
 
 def test_real_samples_are_hardly_ever_refused():
     rows = citations(300, 100)
+    items = items_of(rows)
     for seed in range(200):
-        estimate(rows, drawn(rows, 50, seed), "metric")
+        estimate(items, drawn(rows, 50, seed), "metric")
 
 
 def test_probabilities_of_the_file_undo_a_design():
