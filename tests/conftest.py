@@ -32,6 +32,7 @@ OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTP
 # What commands import that tests start as forks.
 FORKED = (
     *("metaeval.cli.app", "metaeval.experiment.evaluation", "metaeval.experiment.worker"),
+    *("metaeval.experiment.run", "metaeval.experiment.sharding", "metaeval.experiment.metric_scores"),
     *("metaeval.scoring.backends.minilm", "scipy.special"),
     *("openai", "aiohttp", "pyarrow.parquet", "pytest"),
 )

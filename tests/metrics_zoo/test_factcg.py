@@ -35,7 +35,7 @@ def text(rng, sentences):
 
 
 def slow(folder, pairs, chunk):
-    """softmax[1] of each whole prompt through the tokenizer, one at a time; the largest of a source's chunks."""
+    """softmax[1] of the whole prompt of each chunk of a source, through the tokenizer, one at a time; their tokens."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     scores, tokens = [], []
@@ -46,16 +46,23 @@ def slow(folder, pairs, chunk):
             with torch.no_grad():
                 found.append(float(model(given["input_ids"], given["attention_mask"]).logits[0].softmax(0)[1]))
             tokens.append(given["input_ids"].shape[1])
-        scores.append(max(found))
+        scores.append(found)
     return scores, tokens
 
 
-def test_our_scores_are_those_of_the_definition(metric, folder):
+@pytest.fixture(scope="module")
+def defined(metric, folder):
+    """Pairs, the last of a source of two chunks; the score of each chunk by the definition, and all tokens."""
     rng = random.Random(3)
     sources = [text(rng, count) for count in (1, 4, 9, 75)]
     pairs = [(source, text(rng, rng.randint(1, 2))) for source in [*sources[:-1] * 3, sources[-1]]]
-    assert len(metric.chunks(sources[-1])) == 2
-    wanted, tokens = slow(folder, pairs, metric.chunks)
+    return pairs, *slow(folder, pairs, metric.chunks)
+
+
+def test_our_scores_are_those_of_the_definition(metric, defined):
+    pairs, of_chunks, tokens = defined
+    assert len(of_chunks[-1]) == 2
+    wanted = [max(found) for found in of_chunks]
     answers = score_pairs(metric, pairs).answers
     assert [answer.score for answer in answers] == pytest.approx(wanted, abs=1e-5)
     assert max(tokens) < 2048
@@ -64,13 +71,12 @@ def test_our_scores_are_those_of_the_definition(metric, folder):
     assert max(wanted) - min(wanted) > 0.01
 
 
-def test_the_explanation_is_the_chunk_that_scores(metric, folder):
-    rng = random.Random(3)
-    source, statement = text(rng, 75), text(rng, 2)
+def test_the_explanation_is_the_chunk_that_scores(metric, defined):
+    pairs, of_chunks, _ = defined
+    (source, statement), alone = pairs[-1], of_chunks[-1]
     judged, read = metric.explain(source, statement)
     chunks = metric.chunks(source)
     assert len(chunks) == 2
-    alone, _ = slow(folder, [(chunk, statement) for chunk in chunks], lambda chunk: [chunk])
     assert judged.weight == read.weight == pytest.approx(max(alone), abs=1e-5)
     assert statement[judged.start : judged.end] == statement
     chunk = chunks[alone.index(max(alone))]
