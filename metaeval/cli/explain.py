@@ -51,7 +51,8 @@ def explain(
     paths = sources_of(of, given.run().results)
     texts = row_signatures(of, paths, metric)
     rows = {titled(paths, path, name): _leaves(read_signature(text)) for (path, name), text in texts.items()}
-    kept = {path: str(check(Path(path))) for path in paths if is_file(path)}
+    # Of a table's other file too, which may have been changed while its numbers were not.
+    kept = {path: str(check(Path(path))) for path in dict.fromkeys([*paths, of]) if is_file(path)}
     for line in dict.fromkeys(kept.values()):
         same = [path for path in kept if kept[path] == line]
         say(f"{', '.join(same)}: {line if len(same) == 1 else line.replace('the file', 'each file', 1)}")

@@ -299,7 +299,7 @@ def load_result(path: Path) -> Result:
 
 def read_versioned(path: Path) -> tuple[Any, Any]:
     """A file's JSON and the schema that it names; `UserError` where it is no JSON."""
-    data = read_json(path)
+    data = read_json(path, "give a .json file that metaeval wrote")
     return data, data.get("schema") if isinstance(data, dict) else None
 
 

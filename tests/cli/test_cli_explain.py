@@ -124,6 +124,21 @@ def test_a_result_file_says_what_its_rows_share_and_what_is_a_rows_own(cli, tmp_
     assert "metaeval run -m rouge -p retrieval" in one.out
 
 
+def test_a_tables_other_file_and_a_folder_stand_for_its_numbers_and_a_changed_file_is_told(cli, tmp_path):
+    cli("run", "-m", "overlap", "-p", "classification", "--store", "results/scores.sqlite", *QUICK)
+    folder = (tmp_path / "results/latest").resolve()
+    wanted = cli("explain", folder / "classification.json", "overlap").out.partition("\n")[2]
+    assert "overlap@v1" in wanted
+    for of in (folder, folder / "report.html", folder / "classification.csv"):
+        assert cli("explain", of, "overlap").out.endswith(wanted)
+        assert cli("diff", of, folder / ("classification.txt" if of.suffix == ".csv" else "")).code == 0
+    table = folder / "classification.csv"
+    table.write_text(table.read_text().replace("0.7", "0.9"))
+    said = cli("explain", table, "overlap").out
+    assert "classification.json: the file is as it was written" in said
+    assert "classification.csv: the file has changed" in said
+
+
 def test_unknown_fields_are_shown_and_stop_nothing(cli):
     ended = cli("explain", "phase:full moon|unit:chunk|tide:low")
 

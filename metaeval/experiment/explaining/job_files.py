@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import isdir
 from pathlib import Path
 
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.explaining.comparing import compare
 from metaeval.experiment.explaining.explain import holds_signatures, is_file, is_sheet, read_source
 from metaeval.experiment.job_folder import LATEST, find_job, is_hash
+from metaeval.experiment.manifest import NAME
 from metaeval.experiment.suites.suite import recorded
 from metaeval.report.differences import Change
 from metaeval.report.result import Result, load_result
 
 
 def sources_of(of: str, results: Path) -> list[str]:
-    """The result files and sheets of the job that is meant; what is given itself where none is."""
+    """The result files and sheets of the job that is meant; what is given itself where none is.
+
+    A folder stands for the latest job in it; a table as text, CSV, Markdown or LaTeX for the file of its numbers; and
+    any other file of a job, such as its report, for the job.
+    """
+    of = _beside(of)
     if not _is_job(of):
         return [of]
-    job = find_job(results, of)
+    job = find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)
     own = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
     found = [str(path) for path in own or recorded(job.folder) if holds_signatures(path)]
     if not found:
@@ -70,6 +77,7 @@ def differences(
 
     The differences are those of `compare` by the file's name, "" where no jobs are compared.
     """
+    one, other = _beside(one), _beside(other)
     others = [given for given in (one, other) if not _is_job(given)]
     if len(others) == 2:
         return {"": compare(one, other, metric)}, [[], []]
@@ -84,7 +92,17 @@ def differences(
 
 
 def _is_job(of: str) -> bool:
-    return (of == LATEST or is_hash(of)) and not is_file(of)
+    return (of == LATEST or is_hash(of) or isdir(of)) and not is_file(of)
+
+
+def _beside(of: str) -> str:
+    """The file of the numbers, where a table's other file is named, or the folder where a job's; else what is given."""
+    if not is_file(of) or of.endswith(".json"):
+        return of
+    numbers = Path(of).with_suffix(".json")
+    if numbers.is_file() and holds_signatures(numbers):
+        return str(numbers)
+    return str(Path(of).parent) if (Path(of).parent / NAME).is_file() else of
 
 
 def _by_name(paths: Sequence[str]) -> dict[str, str]:
