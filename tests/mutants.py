@@ -13,6 +13,7 @@ import argparse
 import ast
 import copy
 import hashlib
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -33,6 +34,8 @@ from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("metaeval/stats", "protocols", "metaeval/scoring", "metaeval/citation")
+EXTRAS = {"metaeval/scoring/executors/ray.py": "ray"}
+"""Files whose tests are skipped where a package is missing: no mutants of them are drawn there."""
 EQUIVALENT = Path(__file__).with_name("mutants_equivalent.txt")
 CACHE = ROOT / ".mutants"
 
@@ -193,9 +196,10 @@ def draw(count: int, seed: int, rooms: tuple[str, ...]) -> list[Mutant]:
     Each mutant has a random number of its own, which its seed, its key and its rank among equal keys give.
     """
     files = sorted(path.relative_to(ROOT).as_posix() for room in rooms for path in (ROOT / room).rglob("*.py"))
+    tested = [file for file in files if file not in EXTRAS or importlib.util.find_spec(EXTRAS[file])]
     seen: Counter[tuple[str, str, str]] = Counter()
     numbered = []
-    for mutant in (mutant for file in files for mutant in mutants_of(file)):
+    for mutant in (mutant for file in tested for mutant in mutants_of(file)):
         numbered.append((random.Random(repr((seed, mutant.key, seen[mutant.key]))).random(), mutant))
         seen[mutant.key] += 1
     return [mutant for _, mutant in sorted(numbered, key=lambda pair: pair[0])[:count]]

@@ -89,7 +89,7 @@ class Entries:
 def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_groups: int) -> Entries:
     """Sort and count rows; score: (n,) finite, level, group: (n,) codes."""
     order = np.argsort(score)
-    block = np.cumsum(run_starts(score[order])) - 1
+    block = np.cumsum(run_starts(score[order]), dtype=np.int64)
     # One key for (block, level, group), sorted in place, is several times faster than a lexicographic sort.
     key = (block * n_levels + level[order]) * n_groups + group[order]
     key.sort()
