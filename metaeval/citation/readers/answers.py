@@ -133,6 +133,9 @@ HINT = (
 )
 
 
+_TABLES = (".csv", ".tsv", ".xlsx", ".parquet")
+
+
 def read_answers(path: Path, form: str = "auto") -> list[Answer]:
     """The answers of a file, in its order; form: a name in `READERS`, or "auto".
 
@@ -141,6 +144,11 @@ def read_answers(path: Path, form: str = "auto") -> list[Answer]:
     """
     if form != "auto" and form not in READERS:
         raise unknown("format of answers", form, (*READERS, "auto"))
+    if path.suffix.lower() in _TABLES and path.is_file():
+        raise UserError(
+            f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
+            f"row is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' and 'metaeval estimate'."
+        )
     rows = _rows(path)
     if not rows:
         raise UserError(f"{path} holds no answers: give a file with at least one.")
