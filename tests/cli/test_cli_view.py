@@ -119,8 +119,12 @@ def test_the_numbers_of_an_axis_have_as_many_decimals(open_page, mini):
             location.hash = "view=pairs";
         }"""
     )
-    page.wait_for_function("window.written.some((text) => text.startsWith('B: '))")
-    written = page.evaluate("window.written")
+    written = page.evaluate(
+        """() => new Promise((drawn) => {
+            const look = () => (window.written.length > 11 ? drawn(window.written) : requestAnimationFrame(look));
+            look();
+        })"""
+    )
     assert written[:5] == ["0.00", "0.25", "0.50", "0.75", "1.00"] == written[5:10]
 
 
