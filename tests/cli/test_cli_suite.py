@@ -121,7 +121,7 @@ def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figur
     write_corpus()
     Path("both.yaml").write_text("datasets: [mini, {dataset: jsonl, data: small.jsonl}]\nmetrics: [overlap]\n")
 
-    ended = cli(command, "-c", "both.yaml", *QUICK)
+    ended = cli(command, "-c", "both.yaml", "-p", "correlation,retrieval", *QUICK)
 
     assert ended.code == 0
     reason = (
