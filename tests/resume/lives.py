@@ -2,8 +2,9 @@
 
 The arguments are that command, after the names of modules to import and "--". Reads lives from standard input, one JSON
 object a line: argv; log, the file that gets both outputs; signal and after, the signal that is sent to it and the
-seconds it is given (both may be null); copies, how many run at once (the first one is sent the signal). Answers each
-with one line: the exit codes as `subprocess` gives them, and the seconds it took.
+seconds it is given (both may be null), of its own computing where `computing` is true; copies, how many run at once
+(the first one is sent the signal). Answers each with one line: the exit codes as `subprocess` gives them, and the
+seconds that the first one computed, which do not depend on what else the machine does.
 """
 
 import contextlib
@@ -47,6 +48,12 @@ def live(argv, out):
         os._exit(code)
 
 
+def computed(pid):
+    """Seconds of the processor that a child has used."""
+    with open(f"/proc/{pid}/stat") as stat:
+        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     split = sys.argv.index("--")
@@ -74,7 +81,9 @@ def main():
         codes = {}
         sent = life["signal"] is None
         while len(codes) < len(children):
-            if not sent and time.monotonic() - start >= life["after"]:
+            if children[0] not in codes:
+                seconds = computed(children[0])
+            if not sent and (seconds if life["computing"] else time.monotonic() - start) >= life["after"]:
                 sent = True
                 if children[0] not in codes:
                     os.kill(children[0], life["signal"])
@@ -84,9 +93,7 @@ def main():
                     if ended:
                         codes[pid] = os.waitstatus_to_exitcode(status)
             time.sleep(0.002)
-        answers.write(
-            json.dumps({"codes": [codes[pid] for pid in children], "seconds": time.monotonic() - start}) + "\n"
-        )
+        answers.write(json.dumps({"codes": [codes[pid] for pid in children], "seconds": seconds}) + "\n")
 
 
 if __name__ == "__main__":

@@ -57,8 +57,9 @@ def lives(corpus, folder, *names):
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
 
-        def run(argv, log, number=None, after=None, copies=1):
+        def run(argv, log, number=None, after=None, copies=1, computing=False):
             asked = {"argv": argv, "log": str(log), "signal": number, "after": after, "copies": copies}
+            asked["computing"] = computing
             process.stdin.write(json.dumps(asked) + "\n")
             process.stdin.flush()
             return json.loads(process.stdout.readline())
@@ -99,7 +100,7 @@ def check_lives(life, argv, folder, kills, seed, stores):
     kept = {name: {} for name in complete}
     for number in range(kills):
         sent = SIGNALS[number % len(SIGNALS)]
-        ended = life([*argv, "--results", str(broken)], log, sent, rng.uniform(0, first["seconds"]))
+        ended = life([*argv, "--results", str(broken)], log, sent, rng.uniform(0, first["seconds"]), computing=True)
         (code,), said = ended["codes"], log.read_text()
         assert "Traceback" not in said
         assert code in {0, 128 + sent, -sent}, (sent, said)
