@@ -41,6 +41,7 @@ from metaeval.errors import UserError, shown, unknown
 from metaeval.own_tables import (
     PLAIN_NUMBERS,
     RATING_ROLES,
+    TABLES,
     Table,
     is_finite,
     name_column,
@@ -77,7 +78,7 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
 
     options: those of the data set, by name; a table reads headings from them, other files the dimension of the gold.
     """
-    if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet"):
+    if path.suffix.lower() in (*TABLES, ".parquet"):
         return ratings_of(read_table(path), options, path.stem)
     rows = list(read_rows(path, "write one object with id, group and gold per line"))
     if _is_table(rows):
