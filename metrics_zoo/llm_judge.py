@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from metaeval.errors import UserError
 from metaeval.llm.batch import BatchSession, open_session
-from metaeval.llm.budget import Estimate, Purse, estimate, prices_of
+from metaeval.llm.budget import Estimate, estimate
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, ModelOptions
 from metaeval.llm.errors import Cause
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Prompt, Reply, read_prompt
@@ -184,7 +184,7 @@ class _LLMJudge(Metric):
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> Estimate:
         """Estimate the cost of scoring these pairs; sends no request and needs no key."""
         asked = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
-        return estimate(self._requests(asked), self.options.server_name, self._store, self._purse.prices)
+        return estimate(self._requests(asked), self.options.server_name, self._store, self.options.prices)
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
         """The bodies of the requests to which no reply is kept; needs no key."""
@@ -217,16 +217,11 @@ class _LLMJudge(Metric):
     @cached_property
     def _session(self) -> ChatSession | BatchSession:
         """The conversation with the endpoint of these options, opened when it is first needed."""
-        return open_session(self.options, self._store, self._purse)
+        return open_session(self.options, self._store)
 
     @cached_property
     def _store(self) -> ReplyStore:
         return ReplyStore(replies_path(self.options.replies))
-
-    @cached_property
-    def _purse(self) -> Purse:
-        options = self.options
-        return Purse(prices_of(options.price_in, options.price_out, options.budget), options.budget)
 
     @cached_property
     def _prompt(self) -> Prompt:

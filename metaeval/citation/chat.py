@@ -15,7 +15,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 from metaeval.citation.recording import Replay, recording
 from metaeval.errors import RequestsWritten, UserError
 from metaeval.llm.batch import BatchSession, open_session, write_requests
-from metaeval.llm.budget import Estimate, Prices, Purse, estimate, prices_of
+from metaeval.llm.budget import Estimate, estimate
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, ModelOptions
 from metaeval.llm.errors import PASSING, Cause, EndpointError
 from metaeval.llm.exchange import Answer, Ask, ChatRequest, Failure, Reply, is_malformed
@@ -112,12 +112,11 @@ class Spent:
 class Chat:
     """A source of answers. note: requests and cost so far, in one line. heard: every answer, in the requests' order.
 
-    prices: None where they are not known. besides: answers that another took the place of, or that took no place.
+    besides: answers that another took the place of, or that took no place.
     """
 
     ask: Ask
     note: Callable[[], str]
-    prices: Prices | None
     heard: list[Answer] = field(default_factory=list)
     besides: list[Answer] = field(default_factory=list)
     form: Callable[[], Form | None] = lambda: None
@@ -153,16 +152,16 @@ def open_chat(
     asking raises it where there is no key, where packages are missing, and where going on is pointless (see
     `ChatClient.ask`).
     """
-    prices = prices_of(options.price_in, options.price_out, options.budget)
+    _ = options.prices  # wrong ones are refused before anything is read or asked
     if replay is not None:
         kept = Replay(replay)
-        yield _listening(kept, lambda: f"replies from {replay}", prices, options.ask_again, kept.fitted)
+        yield _listening(kept, lambda: f"replies from {replay}", options.ask_again, kept.fitted)
         return
     with ReplyStore(replies_path(options.replies)) as store:
-        asker = _Asker(options, store, Purse(prices, options.budget), progress, requests)
+        asker = _Asker(options, store, progress, requests)
         try:
             ask = recording(asker.ask, record) if record else asker.ask
-            yield _listening(ask, asker.note, prices, options.ask_again, asker.fitted)
+            yield _listening(ask, asker.note, options.ask_again, asker.fitted)
         finally:
             if asker.session is not None:
                 asker.session.close()
@@ -171,11 +170,10 @@ def open_chat(
 def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estimate:
     """What asking these would still cost; sends nothing, and needs no key."""
     with ReplyStore(replies_path(options.replies)) as store:
-        prices = prices_of(options.price_in, options.price_out, options.budget)
         listed = list(requests)
         first = next((one for one in listed if one.loose), None)
         known = None if first is None else _known_form(first, options.server_name, store)
-        return estimate(_in_form(listed, known), options.server_name, store, prices)
+        return estimate(_in_form(listed, known), options.server_name, store, options.prices)
 
 
 def _in_form(requests: Sequence[ChatRequest], form: Form | None) -> list[ChatRequest]:
@@ -191,9 +189,9 @@ def _known_form(request: ChatRequest, server: str, store: ReplyStore) -> Form | 
 
 def cost_of(spent: Spent, options: ChatOptions) -> float | None:
     """USD of the replies when they were asked for; None where prices, or counts of tokens, are not known."""
-    if options.price_in is None or options.price_out is None or spent.uncounted:
+    if options.prices is None or spent.uncounted:
         return None
-    return Prices(options.price_in, options.price_out).cost(spent.tokens_in, spent.tokens_out)
+    return options.prices.cost(spent.tokens_in, spent.tokens_out)
 
 
 def reply_texts(answers: Iterable[Answer]) -> list[str]:
@@ -214,7 +212,6 @@ def spent_on(answers: Iterable[Answer]) -> Spent:
 def _listening(
     ask: Ask,
     note: Callable[[], str],
-    prices: Prices | None,
     ask_again: Literal["unparsed"] | None,
     fitted: Callable[[Sequence[ChatRequest]], Sequence[ChatRequest]],
 ) -> Chat:
@@ -245,7 +242,7 @@ def _listening(
         again = f"; {len(besides):,} unparsed replies asked for again, {read:,} of them read then"
         return note() + (again if besides else "")
 
-    return Chat(asked, said, prices, heard, besides, lambda: form)
+    return Chat(asked, said, heard, besides, lambda: form)
 
 
 class _Asker:
@@ -258,11 +255,10 @@ class _Asker:
         self,
         options: ChatOptions,
         store: ReplyStore,
-        purse: Purse,
         progress: Progress | None,
         requests: Path | None = None,
     ) -> None:
-        self._options, self._store, self._purse, self._progress = options, store, purse, progress
+        self._options, self._store, self._progress = options, store, progress
         self._requests = requests
         self.session: ChatSession | BatchSession | None = None
         self._kept = self._rounds = 0
@@ -334,7 +330,7 @@ class _Asker:
             raise UserError(
                 f"Asking a model needs {', '.join(missing)}, not installed here: type \"pip install 'metaeval[llm]'\"."
             )
-        return open_session(self._options, self._store, self._purse)
+        return open_session(self._options, self._store)
 
 
 _BEGINNING = 40  # characters

@@ -196,10 +196,10 @@ def entailment(
             f"threshold (--threshold {name}=X), or calibrate one (metaeval calibrate {name})."
         )
     answers: dict[Pair, PairScore] = {}
-    chunking = config.chunk.chunking() if premise == "max over chunks" else None
     report = partial(progress, name) if progress else None
     with plug_in(name):
         execute = executed(pool, [name], [metric], config)
+    chunking = config.chunk.chunking() if premise == "max over chunks" else None
 
     def entails(pairs: Sequence[Pair]) -> list[Verdict]:
         asked: list[Pair] = []

@@ -105,8 +105,9 @@ class BatchSession:
         return kept or found
 
 
-def open_session(options: ModelOptions, store: ReplyStore, purse: Purse) -> ChatSession | BatchSession:
+def open_session(options: ModelOptions, store: ReplyStore) -> ChatSession | BatchSession:
     """What answers in the place that the options name: the output of a batch, or the endpoint, whose key is needed."""
+    purse = Purse(options.prices, options.budget)
     if options.batch is not None:
         return BatchSession(options.batch, options.server_name, store, purse)
     endpoint = options.endpoint()

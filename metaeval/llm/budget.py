@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from metaeval.errors import UserError
+from metaeval.llm.endpoint import Prices
 from metaeval.llm.errors import Cause
 from metaeval.llm.exchange import ChatRequest, Reply
 from metaeval.llm.replies import ReplyStore
@@ -24,33 +25,9 @@ def usd_enough(amount: float) -> str:
     return usd(ceil(amount * parts) / parts)
 
 
-@dataclass(frozen=True)
-class Prices:
-    """USD per million tokens, read and written."""
-
-    tokens_in: float
-    tokens_out: float
-
-    def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """USD for so many tokens."""
-        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
-
-    def most(self, request: ChatRequest) -> float:
-        """USD for a request at the very worst."""
-        return self.cost(request.most_tokens_in, request.most_tokens_out)
-
-
-def prices_of(price_in: float | None, price_out: float | None, budget: float | None) -> Prices | None:
-    """The prices, None where none are given; `UserError` for one without the other, and for a budget without both."""
-    if price_in is not None and price_out is not None:
-        return Prices(price_in, price_out)
-    if budget is not None or price_in is not None or price_out is not None:
-        raise UserError(
-            "Money is counted from two prices, in USD per million tokens: set price_in and price_out (-s price_in=0.5 "
-            "-s price_out=1.5; for a metric -s metric_options.NAME.price_in=0.5), or leave out budget, price_in and "
-            "price_out."
-        )
-    return None
+def _worst_case(prices: Prices, request: ChatRequest) -> float:
+    """USD for a request at the very worst."""
+    return prices.cost(request.most_tokens_in, request.most_tokens_out)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +69,7 @@ def estimate(requests: Iterable[ChatRequest], server: str, store: ReplyStore, pr
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         money=prices.cost(tokens_in, tokens_out) if prices else None,
-        dearest=max(map(prices.most, missing), default=0.0) if prices else None,
+        dearest=max((_worst_case(prices, one) for one in missing), default=0.0) if prices else None,
     )
 
 
@@ -120,7 +97,7 @@ class Purse:
         """Set aside a request's worst case; False when the budget has no room for it."""
         if self.prices is None:
             return True
-        most = self.prices.most(request)
+        most = _worst_case(self.prices, request)
         if self._budget is not None and self.paid + self.unconfirmed + self._held + most > self._budget:
             return False
         self._held += most
@@ -131,7 +108,7 @@ class Purse:
         """Give back what was held, and book what was used: (in, out) tokens, or else what may have been charged."""
         if self.prices is None:
             return
-        most = self.prices.most(request)
+        most = _worst_case(self.prices, request)
         self._held -= most
         self._in_flight -= 1
         if tokens is not None:
@@ -143,7 +120,7 @@ class Purse:
         """The sentence that ends a run at its budget; left: the requests that were not answered."""
         doubt = f", and up to {usd(self.unconfirmed)} for answers that never came" if self.unconfirmed else ""
         budget = self._budget or 0.0
-        most = max(map(self.prices.most, left), default=0.0) if self.prices else 0.0
+        most = max((_worst_case(self.prices, one) for one in left), default=0.0) if self.prices else 0.0
         # The next run starts with the whole budget, but a request that is dearer than that stays unasked for ever.
         advice = "run the same command again to go on with the same budget, or set a higher one"
         if most > budget:

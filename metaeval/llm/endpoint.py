@@ -1,4 +1,4 @@
-"""An endpoint: the addresses of a chat model, the key, which stays in memory, and how the servers are asked."""
+"""An endpoint: where a chat model answers, with which key (it stays in memory), at what price, and how it is asked."""
 
 from __future__ import annotations
 
@@ -94,6 +94,18 @@ def checked_url(url: str) -> str:
     return url.rstrip("/").removesuffix("/chat/completions")
 
 
+@dataclass(frozen=True)
+class Prices:
+    """USD per million tokens, read and written."""
+
+    tokens_in: float
+    tokens_out: float
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float:
+        """USD for so many tokens."""
+        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
+
+
 class EndpointOptions(BaseModel):
     """How an endpoint is treated; nothing here can change what a reply means."""
 
@@ -121,6 +133,19 @@ class EndpointOptions(BaseModel):
     """Price of a million output tokens, in USD."""
     budget: Annotated[float, Field(gt=0)] | None = None
     """The most that one run may spend, in USD."""
+
+    @property
+    def prices(self) -> Prices | None:
+        """None where none are given; `UserError` for one without the other, and for a budget without both."""
+        if self.price_in is not None and self.price_out is not None:
+            return Prices(self.price_in, self.price_out)
+        if (self.budget, self.price_in, self.price_out) != (None, None, None):
+            raise UserError(
+                "Money is counted from two prices, in USD per million tokens: set price_in and price_out (-s "
+                "price_in=0.5 -s price_out=1.5; for a metric -s metric_options.NAME.price_in=0.5), or leave out "
+                "budget, price_in and price_out."
+            )
+        return None
 
 
 ENDPOINT_OPTIONS = frozenset(EndpointOptions.model_fields)

@@ -15,9 +15,9 @@ from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.recording import Replay, recording
 from metaeval.errors import UserError
-from metaeval.llm.budget import Prices, Purse, estimate
+from metaeval.llm.budget import Purse, estimate
 from metaeval.llm.client import ChatSession
-from metaeval.llm.endpoint import Endpoint, EndpointOptions
+from metaeval.llm.endpoint import Endpoint, EndpointOptions, Prices
 from metaeval.llm.replies import ReplyStore
 from metaeval.stats.intervals import Resampling
 

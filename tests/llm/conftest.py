@@ -13,9 +13,9 @@ def always_own_environment(own_environment):
 @pytest.fixture
 def new_session(tmp_path):
     """Make a session with an endpoint: quick back-off, patience, a reply store in the test's folder."""
-    from metaeval.llm.budget import Prices, Purse
+    from metaeval.llm.budget import Purse
     from metaeval.llm.client import ChatSession
-    from metaeval.llm.endpoint import Endpoint, EndpointOptions
+    from metaeval.llm.endpoint import Endpoint, EndpointOptions, Prices
     from metaeval.llm.replies import ReplyStore
 
     made = []

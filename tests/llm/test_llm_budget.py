@@ -5,7 +5,8 @@ import pytest
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
-from metaeval.llm.budget import Prices, Purse, estimate, prices_of, usd_enough
+from metaeval.llm.budget import Purse, estimate, usd_enough
+from metaeval.llm.endpoint import EndpointOptions, Prices
 from metaeval.llm.replies import ReplyStore
 
 
@@ -115,11 +116,13 @@ def test_an_absurd_token_count_is_a_note_and_the_paid_reply_is_kept(fake, new_se
     assert server.attempts.total() == 1
 
 
-@pytest.mark.parametrize("given", [(None, None, 5.0), (0.5, None, None), (None, 1.5, None), (0.5, None, 5.0)])
+@pytest.mark.parametrize(
+    "given", [{"budget": 5.0}, {"price_in": 0.5}, {"price_out": 1.5}, {"price_in": 0.5, "budget": 5.0}]
+)
 def test_a_budget_needs_both_prices(given):
     with pytest.raises(UserError, match="set price_in and price_out"):
-        prices_of(*given)
-    assert prices_of(None, None, None) is None
+        _ = EndpointOptions(**given).prices
+    assert EndpointOptions().prices is None
 
 
 def test_without_a_budget_there_is_always_room(question):
