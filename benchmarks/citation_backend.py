@@ -29,12 +29,10 @@ from pathlib import Path
 from benchmarks.metrics.autoais import ALCE, AutoAIS
 from benchmarks.paired import pin
 from benchmarks.workload import model_folder
-from metaeval.citation.alce.citations import alce_lines, statements
-from metaeval.citation.alce.options import PAPER
+from metaeval.citation.alce.citations import PAPER, alce_lines, statements
 from metaeval.citation.model import Answer, Pair, Verdict
-from metaeval.citation.premises import premise
 from metaeval.citation.readers.answers import read_answers
-from metaeval.citation.table import claims_of
+from metaeval.citation.table import claims_of, premise
 from metaeval.scoring.engine import score_pairs
 
 GOAL = 5.0

@@ -21,8 +21,7 @@ from pydantic import AfterValidator, Field, JsonValue
 from metaeval.errors import UserError
 from metaeval.llm.batch import BatchSession, open_session
 from metaeval.llm.budget import Estimate, estimate
-from metaeval.llm.endpoint import ENDPOINT_OPTIONS, ModelOptions
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import ENDPOINT_OPTIONS, Cause, ModelOptions
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Prompt, Reply, read_prompt
 from metaeval.llm.replies import ReplyStore, replies_path
 from metaeval.llm.score_parsing import (

@@ -330,9 +330,8 @@ def database_of(make: Callable[[Path], object]) -> bytes:
 def readers() -> list[Reader]:
     """Every way in."""
     from metaeval.citation.alce.labels import read_labels
-    from metaeval.citation.citeeval.bench import read_human, read_statements
     from metaeval.citation.citeeval.editing import read_coefficients
-    from metaeval.citation.human.readers import read_given, read_human_set
+    from metaeval.citation.human.readers import read_given, read_human, read_human_set, read_statements
     from metaeval.citation.model import Answer
     from metaeval.citation.parsers.parse import find_parser, read_parses
     from metaeval.citation.readers.answers import gather, read_answers, read_questions
@@ -479,7 +478,7 @@ def readers() -> list[Reader]:
 
 def replies_of(path: Path) -> Any:
     """Every recorded reply, by the request that it answers."""
-    from metaeval.citation.recording import Replay
+    from metaeval.citation.chat import Replay
     from metaeval.llm.exchange import ChatRequest, Reply
 
     answers = Replay(path)([ChatRequest(row["request"], 0) for row in RECORDING])

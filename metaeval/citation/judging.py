@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from metaeval.citation import measures
-from metaeval.citation.alce import correctness, mauve, questions
-from metaeval.citation.alce.citations import alce_lines, statements
-from metaeval.citation.alce.options import AlceOptions, alce_options
+from metaeval.citation.alce import correctness
+from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, statements
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
 from metaeval.citation.aliice.profile import Profile, aliice_profile
 from metaeval.citation.measures import Share, SoftLine, Statistic
 from metaeval.citation.model import Answer, Entails, answer_cells
 from metaeval.citation.panel import Panel
 from metaeval.citation.parsers.parse import find_parser
-from metaeval.citation.premises import Untitled, Zero
 from metaeval.citation.sentences import find_sentence_splitter
-from metaeval.citation.table import Line
+from metaeval.citation.table import Line, Untitled, Zero
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import unknown
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
@@ -33,7 +31,7 @@ UNITS = ("sentences", "list items")
 WITHIN = "cites_within"
 """Of an ALiiCE answer: 1 where a citation stands within a sentence, between words of it, else 0."""
 
-TEXT_MEASURES = (*correctness.MEASURES, *questions.MEASURES)
+TEXT_MEASURES = (*correctness.MEASURES, *correctness.READER_MEASURES)
 """The measures of an answer's text, under the released ALCE code's names; those of a reader only when asked for."""
 
 CLAIM_RECALL = "claims_nli"
@@ -177,8 +175,8 @@ def read_claims(
     splitter: str = "auto",
     units: str = "sentences",
     measures: Sequence[str] = (),
-    reader: str = questions.MODEL,
-    mauve_model: str = mauve.MODEL,
+    reader: str = correctness.READER,
+    mauve_model: str = correctness.MAUVE_MODEL,
 ) -> Reading:
     """Read the answers as a pipeline does: sentences, and with ALiiCE their parses and claims.
 
@@ -201,14 +199,14 @@ def read_claims(
     values: dict[str, Sequence[float | None]] = {}
     wholes: dict[str, Whole] = {}
     fields: dict[str, str] = {}
-    if any(measure in questions.MEASURES for measure in measures):
+    if any(measure in correctness.READER_MEASURES for measure in measures):
         found = _model(reader)
-        values |= questions.reader_values(answers, _reader(found), options)
+        values |= correctness.reader_values(answers, _reader(found), options)
         fields["reader"] = f"{Path(reader).name}@{found.fingerprint}"
     if MAUVE in measures:
         found = _model(mauve_model)
         folder = str(found.folder)
-        wholes[MAUVE] = lambda own: mauve.answers_mauve(own, folder, options=options)
+        wholes[MAUVE] = lambda own: correctness.answers_mauve(own, folder, options=options)
         fields["mauve"] = f"{Path(mauve_model).name}@{found.fingerprint}"
     read = _aliice(answers, chosen, parser, cutter) if chosen else _alce(answers, options, profile, cutter)
     values |= correctness.answer_values(answers, options, cutter)
@@ -232,13 +230,13 @@ def _model(name: str) -> ModelFolder:
     return find_model(Checkpoint(name, _DOWNLOAD), folder if (folder := Path(name)).is_dir() else None)
 
 
-def _reader(found: ModelFolder) -> questions.Reader:
+def _reader(found: ModelFolder) -> correctness.Reader:
     from transformers import AutoModelForQuestionAnswering
 
     from metaeval.scoring.backends.models import load_model, load_tokenizer
 
     model: Any = load_model(AutoModelForQuestionAnswering, found, "float32", "cpu")
-    return questions.extractive_reader(model, load_tokenizer(found))
+    return correctness.extractive_reader(model, load_tokenizer(found))
 
 
 def _alce(answers: Sequence[Answer], options: AlceOptions, profile: str, cutter: SentenceSplitter) -> Reading:

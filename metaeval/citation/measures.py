@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metaeval.citation.model import Answer, Entails, Pair, Verdict
-from metaeval.citation.premises import Untitled, Zero, find_place, premise, verdicts_on
-from metaeval.citation.table import Line, claims_of, unjudged_claim
+from metaeval.citation.table import Line, Untitled, Zero, claims_of, find_place, premise, unjudged_claim, verdicts_on
 from metaeval.stats.arrays import Floats, Ints, codes_of, group_totals, ratio, weighted_sums
 from metaeval.stats.influence import COUNTS, SHARES, Ends
 from metaeval.stats.intervals import DEFAULT, Resampling, intervals

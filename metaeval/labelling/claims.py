@@ -11,9 +11,8 @@ import numpy as np
 
 from metaeval.citation.judging import read_claims
 from metaeval.citation.model import Answer, Pair, Verdict
-from metaeval.citation.premises import Question, Untitled, find_place, judge, premise
 from metaeval.citation.readers.answers import writable
-from metaeval.citation.table import Line, mark_precision
+from metaeval.citation.table import Line, Question, Untitled, find_place, judge, mark_precision, premise
 from metaeval.stats.arrays import Floats
 
 TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.citation.alce.citations import statements
-from metaeval.citation.alce.options import PAPER
+from metaeval.citation.alce.citations import PAPER, statements
 from metaeval.citation.model import Answer, Passage, check_ids
-from metaeval.citation.premises import premise
 from metaeval.citation.readers.answers import answers_of, file_stem, read_answers, writable
+from metaeval.citation.table import premise
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import PAIRS_SCHEMA

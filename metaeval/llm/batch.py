@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, write_text
 from metaeval.llm.budget import Ledger, Purse
-from metaeval.llm.endpoint import ModelOptions
-from metaeval.llm.errors import Cause, fault_of_status
+from metaeval.llm.endpoint import Cause, ModelOptions, fault_of_status
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply, read_reply
 from metaeval.llm.replies import ReplyStore
 from metaeval.reading import MalformedError, parse_json, read_text

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from metaeval.errors import UserError
-from metaeval.llm.endpoint import Prices
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause, Prices
 from metaeval.llm.exchange import ChatRequest, Reply
 from metaeval.llm.replies import ReplyStore
 

@@ -19,8 +19,7 @@ from typing import Any, TypeVar
 
 from metaeval.errors import UserError
 from metaeval.llm.budget import Ledger, Purse
-from metaeval.llm.endpoint import Endpoint, EndpointOptions
-from metaeval.llm.errors import ENDING, MAYBE_CHARGED, PASSING, Cause, Fault, ending_error
+from metaeval.llm.endpoint import ENDING, MAYBE_CHARGED, PASSING, Cause, Endpoint, EndpointOptions, Fault, ending_error
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply
 from metaeval.llm.replies import ReplyStore
 from metaeval.llm.transport import LONGEST_WAIT, Pace, Stopping, Transport

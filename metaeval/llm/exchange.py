@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 from metaeval.errors import UserError
 from metaeval.files import canonical_json
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause
 from metaeval.reading import MalformedError, parse_json, read_text
 
 _PLACE = re.compile(r"\{([a-z_]+)\}")

@@ -17,8 +17,7 @@ import aiohttp
 import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAioHttpClient
 
-from metaeval.llm.endpoint import Endpoint
-from metaeval.llm.errors import Cause, Fault, fault_of_status, shortened
+from metaeval.llm.endpoint import Cause, Endpoint, Fault, fault_of_status, shortened
 from metaeval.llm.exchange import ChatRequest, Reply, read_reply
 
 LONGEST_WAIT = 300.0

@@ -5,14 +5,17 @@ import pytest
 from metaeval.citation.alce.correctness import (
     answer_values,
     claim_recalls,
+    exact_match,
     list_scores,
+    mauve_text,
     normalise,
+    reader_scores,
+    reader_values,
     references_of,
     rouge_lsum,
     short_answers,
+    token_f1,
 )
-from metaeval.citation.alce.mauve import mauve_text
-from metaeval.citation.alce.questions import exact_match, reader_scores, reader_values, token_f1
 from metaeval.citation.measures import Share, estimate, group_codes, means
 from metaeval.citation.model import Answer, Verdict
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.alce.citations import alce_lines, statements
-from metaeval.citation.alce.options import PAPER, RELEASED, alce_options
+from metaeval.citation.alce.citations import PAPER, RELEASED, alce_lines, alce_options, statements
 from metaeval.citation.measures import bounds, citation_shares, filled, macro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.table import claims_of, counts, unjudged

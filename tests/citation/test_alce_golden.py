@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.alce.citations import alce_lines, statements
+from metaeval.citation.alce.citations import RELEASED, alce_lines, alce_options, statements
 from metaeval.citation.alce.correctness import answer_values, clean_answer, list_scores
-from metaeval.citation.alce.options import RELEASED, alce_options
 from metaeval.citation.measures import citation_shares, estimate, group_codes, macro, means
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.stats.intervals import Resampling

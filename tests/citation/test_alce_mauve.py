@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import metaeval
-from metaeval.citation.alce.mauve import answers_mauve, mauve
+from metaeval.citation.alce.correctness import answers_mauve, mauve
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 

@@ -7,8 +7,7 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-from metaeval.citation.chat import ChatOptions, Spent, estimate_for, open_chat, spent_on
-from metaeval.citation.recording import replayed_model
+from metaeval.citation.chat import ChatOptions, Spent, estimate_for, open_chat, replayed_model, spent_on
 from metaeval.errors import UserError
 from metaeval.llm.exchange import Failure, keeps, object_schema, read_object, read_reply, response_format
 from metaeval.llm.replies import ReplyStore

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metaeval.citation.chat import why_unread
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from metaeval.citation.model import Passage, Verdict
-from metaeval.citation.premises import Question, find_place, judge, needed, premise
+from metaeval.citation.table import Question, find_place, judge, needed, premise
 
 YES, NO, OPEN = Verdict(True), Verdict(False), Verdict(None, status="failed")
 PASSAGES = (Passage("one"), Passage("two"), Passage("three"))

@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from metaeval.citation.alce.citations import alce_lines
-from metaeval.citation.alce.options import alce_options
+from metaeval.citation.alce.citations import alce_lines, alce_options
 from metaeval.citation.measures import citation_shares, macro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.sentences import find_marks

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from metaeval.citation.model import Passage
-from metaeval.citation.premises import find_place
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.sentences import cited_spans, find_marks
+from metaeval.citation.table import find_place
 from metaeval.errors import UserError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.citation.chat import Replay, recording
 from metaeval.citation.citeeval.evaluate import counts
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking, load_prompts, questions_of
-from metaeval.citation.citeeval.options import PAPER, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.values import PAPER, citeeval_options
 from metaeval.citation.model import Answer, Passage
-from metaeval.citation.recording import Replay, recording
 from metaeval.errors import UserError
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 
 PROMPTS = Path(__file__).parents[2] / "metaeval" / "citation" / "citeeval" / "prompts"

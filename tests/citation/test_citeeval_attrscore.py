@@ -6,7 +6,6 @@ import pytest
 
 from metaeval.citation.citeeval.baselines import Open, known
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options import baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.statement_questions import (
     NO_PASSAGE,
@@ -16,9 +15,10 @@ from metaeval.citation.citeeval.statement_questions import (
     attrscore_by_model,
     attrscore_inquiries,
 )
+from metaeval.citation.citeeval.values import baseline_options, citeeval_options
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 
 PASSAGES = (Passage("It is 840 km long.", "Oder"), Passage("Barges carry coal."))

@@ -15,8 +15,8 @@ from metaeval.citation.citeeval.baselines import (
     response_triple,
     response_value,
 )
-from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
+from metaeval.citation.citeeval.values import citeeval_options
 from metaeval.citation.model import Answer, Passage, Verdict
 
 PASSAGES = (Passage("one"), Passage("two"), Passage("three"))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.bench import HumanStatement, read_human, read_statements
 from metaeval.citation.citeeval.splitting import NO_ANSWER
 from metaeval.citation.human.agreement import (
     agreement_ratings,
@@ -16,7 +15,8 @@ from metaeval.citation.human.agreement import (
     response_rating,
     statement_columns,
 )
-from metaeval.citation.human.model import rating_of
+from metaeval.citation.human.model import HumanStatement, rating_of
+from metaeval.citation.human.readers import read_human, read_statements
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling
 

@@ -10,7 +10,7 @@ from metaeval.citation.citeeval.evaluate import counts, evaluate
 from metaeval.citation.citeeval.judge import Asking, part_prompt, questions_of
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 
 PASSAGES = (

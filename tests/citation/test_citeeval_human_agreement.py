@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.bench import read_human, read_statements
 from metaeval.citation.citeeval.evaluate import evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, Judged
-from metaeval.citation.citeeval.options import PAPER, RELEASED
+from metaeval.citation.citeeval.values import PAPER, RELEASED
 from metaeval.citation.human.agreement import agreement, agreement_on_contexts, alphas, correlations
-from metaeval.citation.human.readers import read_human_set
+from metaeval.citation.human.readers import read_human, read_human_set, read_statements
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply
 from metaeval.stats.agreement import krippendorff_alpha

@@ -7,13 +7,13 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
+from metaeval.citation.chat import Replay, recording
 from metaeval.citation.citeeval.evaluate import bounds, counts, estimates
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking, questions_of
-from metaeval.citation.citeeval.options import PAPER, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.values import PAPER, citeeval_options
 from metaeval.citation.model import Answer, Passage
-from metaeval.citation.recording import Replay, recording
 from metaeval.errors import UserError
 from metaeval.llm.budget import Purse, estimate
 from metaeval.llm.client import ChatSession

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from metaeval.citation.citeeval.baselines import TRIPLE, UNDEFINED, Open, known, mean
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.statement_questions import KINDS, lqac, lqac_inquiries, lqac_response
+from metaeval.citation.citeeval.values import citeeval_options
 from metaeval.citation.model import Answer, Passage
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 
 PASSAGES = (Passage("It is 840 km long.", "Oder"), Passage("Barges carry coal."), Passage("  "))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.citeeval.editing import REASONS, Edit
-from metaeval.citation.citeeval.replies import Words, read_json, read_tags, reply_schema
+from metaeval.citation.citeeval.judge import Words, read_json, read_tags, reply_schema
 
 DELETE = {"action": "delete", "citation": 6, "reason": "misleading"}
 ADD = {"action": "add", "citation": 7, "reason": "credibility"}

@@ -16,16 +16,18 @@ from metaeval.citation.citeeval.editing import (
     edited,
     refit,
 )
-from metaeval.citation.citeeval.options import PAPER, RELEASED, citeeval_options
 from metaeval.citation.citeeval.values import (
     LACKS,
     MISSING,
     NEEDS_NONE,
+    PAPER,
+    RELEASED,
     UNDECIDED,
     Value,
     both,
     by_edits,
     by_rating,
+    citeeval_options,
     in_scenario,
     mean_bounds,
     rated,

@@ -16,7 +16,7 @@ from metaeval.citation.generation.generate import (
 )
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 
 CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json_schema")

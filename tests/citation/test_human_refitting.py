@@ -17,8 +17,8 @@ from metaeval.citation.citeeval.editing import (
 )
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.values import citeeval_options
 from metaeval.citation.human.model import HumanAnswer, RatedStatement
 from metaeval.citation.human.refitting import Edited, edited_statements, fit
 from metaeval.citation.model import Answer, Passage

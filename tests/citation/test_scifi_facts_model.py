@@ -7,11 +7,11 @@ import pytest
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.scifi.entailment import fact_lines
+from metaeval.citation.scifi.facts import read_facts, read_segment, read_with_model, requests_for
 from metaeval.citation.scifi.model import LEFT_OUT, ReferenceFacts, ScifiOptions
 from metaeval.citation.scifi.shares import citations_without_facts, entailments, unmapped
-from metaeval.citation.scifi.with_model import read_facts, read_segment, read_with_model, requests_for
 from metaeval.errors import UserError
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 
 CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json")

@@ -11,10 +11,9 @@ from metaeval.citation.measures import Share
 from metaeval.citation.model import Answer, Verdict
 from metaeval.citation.parsers.parse import Parse, find_parser, stored_parser
 from metaeval.citation.scifi.entailment import assign, fact_lines
+from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_parser
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.shares import against_parser, citations_without_facts
-from metaeval.citation.scifi.with_model import facts_signature
-from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 
 OPTIONS, OWN = ScifiOptions(), ScifiOptions(own_group=True)
 NO_PARSER = stored_parser({})

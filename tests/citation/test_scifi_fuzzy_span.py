@@ -6,9 +6,8 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from metaeval.citation.scifi import sentences
-from metaeval.citation.scifi.model import ScifiOptions, Segment
-from metaeval.citation.scifi.sentences import find_segment, likest_run
+from metaeval.citation.scifi import model
+from metaeval.citation.scifi.model import ScifiOptions, Segment, find_segment, likest_run
 
 WORDS = "The old bridge over the river, which a Dane had built of steel in 1999 (or so), carries Straßen-cars".split()
 
@@ -48,7 +47,7 @@ def test_what_has_no_words_is_like_nothing():
 
 
 def test_a_run_is_compared_as_long_as_there_is_work_left_for_it():
-    assert sentences._WORK == 800 * 750
+    assert model._WORK == 800 * 750
     assert likest_run("x" * 800, "x" * 750, 0.9) == (0, 800)
     assert likest_run("x" * 801, "x" * 750, 0.9) is None
 
@@ -67,9 +66,9 @@ def test_in_long_sentences_what_is_compared_has_a_bound(monkeypatch):
     draws = random.Random(0)
     words = ["".join(draws.choices("abcdefgh", k=6)) for _ in range(400)]
     shuffled = draws.sample(words[50:150], 100)
-    monkeypatch.setattr(sentences, "SequenceMatcher", Counted)
+    monkeypatch.setattr(model, "SequenceMatcher", Counted)
     assert likest_run(" ".join(words), " ".join(shuffled), 0.8) is None
-    assert 0 < Counted.compared <= sentences._WORK
+    assert 0 < Counted.compared <= model._WORK
     # What was said with some words wrong is found first, because it shares most words.
     said = [word if number % 20 else "zzz" for number, word in enumerate(words[50:150])]
     start, end = likest_run(" ".join(words), " ".join(said), 0.8)

@@ -8,8 +8,16 @@ from hypothesis import strategies as st
 
 from metaeval.citation.model import Answer, Mark
 from metaeval.citation.scifi.entailment import assign
-from metaeval.citation.scifi.model import Fact, Placed, ScifiOptions, Segment, Sentence
-from metaeval.citation.scifi.sentences import find_segment, read_sentences, unread_marks
+from metaeval.citation.scifi.model import (
+    Fact,
+    Placed,
+    ScifiOptions,
+    Segment,
+    Sentence,
+    find_segment,
+    read_sentences,
+    unread_marks,
+)
 from metaeval.citation.sentences import MarkStyles, find_marks
 
 

@@ -13,10 +13,9 @@ from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.facts import PROFILE, read_with_model, read_with_parser, requests_for
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.shares import counts, coverages, entailments
-from metaeval.citation.scifi.with_model import read_with_model, requests_for
-from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 from metaeval.citation.sentences import find_marks
 from metrics_zoo.overlap import Overlap
 

@@ -11,7 +11,7 @@ import typer
 from pydantic import BaseModel, Field
 
 from metaeval import registry
-from metaeval.citation.alce.options import AlceOptions
+from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
 from metaeval.cli import options as opt
 from metaeval.cli.app import app

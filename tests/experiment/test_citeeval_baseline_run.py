@@ -7,12 +7,12 @@ import json
 
 import pytest
 
+from metaeval.citation.chat import recording
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options import baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.values import baseline_options, citeeval_options
 from metaeval.citation.readers.answers import gather
-from metaeval.citation.recording import recording
 from metaeval.errors import UserError
 from metaeval.experiment.citing.citeeval_tables import CITEEVAL
 from metaeval.experiment.citing.run import estimate_pipeline, prepare, run_pipeline

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from metaeval.citation.chat import recording
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.human.agreement import agreement
-from metaeval.citation.human.levels import response_level
-from metaeval.citation.human.model import MetaOptions, Valued
+from metaeval.citation.human.model import AnswerValues, MetaOptions, Valued, response_level
 from metaeval.citation.human.readers import read_human_set
-from metaeval.citation.human.values import AnswerValues
 from metaeval.citation.judging import read_claims
 from metaeval.citation.model import Verdict
-from metaeval.citation.recording import recording
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError

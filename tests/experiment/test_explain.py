@@ -7,7 +7,7 @@ import re
 import pytest
 import yaml
 
-from metaeval.citation.alce.options import AlceOptions
+from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.sentences import MarkStyles

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.citation.human.levels import alignment, response_level, statement_level
-from metaeval.citation.human.model import MetaOptions
+from metaeval.citation.human.model import MetaOptions, alignment, response_level, statement_level
 from metaeval.citation.model import Verdict
-from metaeval.citation.scifi.with_model import read_with_model
+from metaeval.citation.scifi.facts import read_with_model
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.experiment.citing.meta.model import MetaCommand
 from metaeval.experiment.citing.meta.run import META, read_facts, scifi_measure
@@ -16,7 +15,7 @@ from metaeval.experiment.citing.meta.sheets import could_be
 from metaeval.experiment.citing.run import judge
 from metaeval.experiment.citing.run import prepare as prepared_run
 from metaeval.experiment.verdicts import Backend, Cutoff
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 
 # Of each answer the first two statements cite. Sentences with "Lost" are not decomposed.

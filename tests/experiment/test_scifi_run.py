@@ -10,8 +10,8 @@ import pytest
 
 import metaeval
 from metaeval.citation.measures import estimate, group_codes, micro
+from metaeval.citation.scifi.facts import read_with_model
 from metaeval.citation.scifi.shares import answer_rows, fact_row
-from metaeval.citation.scifi.with_model import read_with_model
 from metaeval.errors import UserError
 from metaeval.experiment.citing.run import prepare
 from metaeval.experiment.citing.scifi_run import read_run, value_facts

@@ -11,8 +11,7 @@ import pytest
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
-from metaeval.llm.endpoint import Endpoint, checked_url
-from metaeval.llm.errors import Cause
+from metaeval.llm.endpoint import Cause, Endpoint, checked_url
 from metaeval.llm.exchange import Failure, Reply
 
 

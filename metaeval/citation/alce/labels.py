@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.citation.alce.citations import alce_lines
-from metaeval.citation.alce.options import RELEASED
+from metaeval.citation.alce.citations import RELEASED, alce_lines
 from metaeval.citation.measures import Interval, group_codes, interval_by
 from metaeval.citation.model import Answer, Entails, Passage
 from metaeval.citation.table import Line

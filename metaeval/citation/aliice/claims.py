@@ -15,9 +15,8 @@ from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, apart, expanded, tree_of
 from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem
 from metaeval.citation.parsers.parse import Parse, Parser
-from metaeval.citation.premises import find_place
 from metaeval.citation.sentences import Reading, find_marks, joined, move_leading, part, span, split, whole, without
-from metaeval.citation.table import Cited, Line, Statement, judged_lines
+from metaeval.citation.table import Cited, Line, Statement, find_place, judged_lines
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 MARK = re.compile(r"\[(\d{1,18})\]")

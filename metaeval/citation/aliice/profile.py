@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from metaeval.citation.premises import Untitled, Zero
 from metaeval.citation.profiles import by_profile, changed_profile, profile_of
 from metaeval.citation.sentences import Leading, MarkStyles
+from metaeval.citation.table import Untitled, Zero
 from metaeval.errors import UserError
 
 PLAIN = MarkStyles(lists=False, ranges=False, carets=False)

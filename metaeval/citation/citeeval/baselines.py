@@ -14,7 +14,7 @@ from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.measures import f1
 from metaeval.citation.model import Answer, Entails
-from metaeval.citation.premises import Judgement, Question, judge, needed
+from metaeval.citation.table import Judgement, Question, judge, needed
 
 Baseline = Literal["lqac", "attrscore"]
 """Those that a chat model can judge. AutoAIS is judged by a metric."""

@@ -14,7 +14,6 @@ from typing import Literal
 from metaeval.citation.citeeval.baselines import Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
 from metaeval.citation.citeeval.judge import Asking, Judged, Question, judge_responses, questions_of
-from metaeval.citation.citeeval.options import PAPER, BaselineOptions, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.citeeval.statement_questions import (
     AttrStatement,
@@ -27,6 +26,9 @@ from metaeval.citation.citeeval.statement_questions import (
 )
 from metaeval.citation.citeeval.values import (
     CONTEXTS,
+    PAPER,
+    BaselineOptions,
+    CiteEvalOptions,
     ResponseValue,
     Scenario,
     Value,
@@ -40,7 +42,7 @@ from metaeval.citation.citeeval.values import (
 from metaeval.citation.measures import Estimate, estimate, group_codes, means
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Mark
-from metaeval.citation.premises import find_place
+from metaeval.citation.table import find_place
 from metaeval.llm.exchange import Answer, Ask
 from metaeval.stats.intervals import DEFAULT, Resampling
 

@@ -16,8 +16,8 @@ from typing import Literal, TypeVar
 from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, Edit, doable, edited
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
+from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import MarkStyles, find_marks
 from metaeval.corpus.sentences import SentenceSplitter

@@ -15,12 +15,11 @@ from typing import Any, Literal
 
 from metaeval.citation.citeeval.baselines import Open, Triple, between, known, mean, response_triple, supposed, triple
 from metaeval.citation.citeeval.judge import PROMPTS, shown, shown_passage
-from metaeval.citation.citeeval.options import Otherwise
 from metaeval.citation.citeeval.splitting import Split, Statement
-from metaeval.citation.citeeval.values import Scenario
+from metaeval.citation.citeeval.values import Otherwise, Scenario
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Pair, Passage
-from metaeval.citation.premises import premise
+from metaeval.citation.table import premise
 from metaeval.llm.exchange import (
     Answer,
     ChatRequest,

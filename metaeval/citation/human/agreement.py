@@ -13,11 +13,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from metaeval.citation.citeeval.bench import ANNOTATORS, HumanStatement, judged_as
 from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
 from metaeval.citation.citeeval.values import CONTEXTS, RETRIEVAL, Scenario
-from metaeval.citation.human.levels import Level
-from metaeval.citation.human.model import HumanSet, rating_of
+from metaeval.citation.human.model import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
+from metaeval.citation.human.readers import judged_as
 from metaeval.citation.measures import Interval, f1, group_codes, interval_by, interval_of, means, replicates
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError

@@ -19,7 +19,7 @@ from metaeval.citation.citeeval.editing import (
     refit,
 )
 from metaeval.citation.citeeval.evaluate import ResponseValues
-from metaeval.citation.citeeval.options import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
 from metaeval.citation.human.model import HumanAnswer, SpanValue, Valued, align
 from metaeval.citation.measures import Interval, interval_by, means, replicates
 from metaeval.errors import UserError

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from metaeval.citation.citeeval.baselines import Open, Triple, response_triple
 from metaeval.citation.citeeval.evaluate import Measure, ResponseValues
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.citeeval.values import ResponseValue, Scenario, in_scenario
-from metaeval.citation.human.model import NO_VALUE, Ends, SpanValue, Valued, mean_of
+from metaeval.citation.human.model import NO_VALUE, AnswerValues, Ends, SpanValue, Valued, mean_of
 from metaeval.citation.human.readers import Given
 from metaeval.citation.measures import Share, SoftLine, f1
 from metaeval.citation.model import Answer
@@ -19,18 +19,6 @@ from metaeval.citation.table import unjudged_claim
 
 _TRIPLE = ("recall", "precision", "f1")
 _JUDGED: tuple[Measure, ...] = ("auto", "rating", "edits")
-
-
-@dataclass(frozen=True, eq=False)
-class AnswerValues:
-    """What one measure says of some answers.
-
-    spans: its values of sentences, by answer; empty where it has none of single sentences. wholes: its value of each
-    answer; an answer that is absent has none.
-    """
-
-    spans: Mapping[str, Sequence[SpanValue]]
-    wholes: Mapping[str, Valued]
 
 
 def claim_values(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.citation.model import Answer, Entails, Pair, Passage, Verdict, answer_cells
-from metaeval.citation.premises import find_place, premise, verdicts_on
 from metaeval.citation.scifi.model import (
     DEFAULTS,
     AnswerFacts,
@@ -20,6 +19,7 @@ from metaeval.citation.scifi.model import (
     ScifiOptions,
     Sentence,
 )
+from metaeval.citation.table import find_place, premise, verdicts_on
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 

@@ -14,10 +14,17 @@ from typing import Any
 
 from metaeval.citation.measures import Share, Statistic, macro, micro, sum_up
 from metaeval.citation.model import Answer, Entails, answer_cells
-from metaeval.citation.premises import find_place
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.model import DEFAULTS, LEFT_OUT, AnswerFacts, CoverageLine, FactLine, ScifiOptions
-from metaeval.citation.scifi.sentences import unread_marks
+from metaeval.citation.scifi.model import (
+    DEFAULTS,
+    LEFT_OUT,
+    AnswerFacts,
+    CoverageLine,
+    FactLine,
+    ScifiOptions,
+    unread_marks,
+)
+from metaeval.citation.table import find_place
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 

@@ -14,15 +14,15 @@ from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, read_coefficients
 from metaeval.citation.citeeval.evaluate import SCENARIOS, Evaluated, ResponseValues, evaluate, questions
 from metaeval.citation.citeeval.judge import Asking, load_prompts, questions_of
-from metaeval.citation.citeeval.options import (
+from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.citeeval.values import (
     BaselineOptions,
     CiteEvalOptions,
+    Scenario,
     baseline_options,
     changed_options,
     citeeval_options,
 )
-from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.values import Scenario
 from metaeval.citation.model import Answer
 from metaeval.config import Flag
 from metaeval.errors import UserError, unknown

@@ -9,8 +9,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from metaeval.citation.alce.mauve import MODEL as MAUVE_MODEL
-from metaeval.citation.alce.questions import MODEL as READER
+from metaeval.citation.alce.correctness import MAUVE_MODEL, READER
 from metaeval.citation.judging import CLAIM_RECALL, MAUVE, UNITS, WITHIN, Judged, Reading, answer_rows, read_claims
 from metaeval.citation.panel import Panel, Rankings, panel_of, values_of
 from metaeval.citation.table import COLUMNS, Line, counts, sentence_rows, unjudged

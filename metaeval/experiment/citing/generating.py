@@ -25,8 +25,7 @@ from metaeval.citation.generation.generate import (
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_questions
 from metaeval.citation.readers.jsonl import own_lines
-from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.citation.scifi.sentences import without_marks
+from metaeval.citation.scifi.model import ScifiOptions, without_marks
 from metaeval.citation.sentences import find_marks
 from metaeval.config import Flag
 from metaeval.errors import UserError

@@ -15,10 +15,9 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from metaeval import registry
-from metaeval.citation.chat import ChatOptions
+from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import Panel, panel_of
-from metaeval.citation.recording import replayed_model
 from metaeval.config import Flag, RunConfig, validated
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import option_docs

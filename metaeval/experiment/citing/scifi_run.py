@@ -14,11 +14,9 @@ from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser, find_parser
 from metaeval.citation.scifi import shares
 from metaeval.citation.scifi.entailment import counter
-from metaeval.citation.scifi.model import AnswerFacts, ScifiOptions
-from metaeval.citation.scifi.sentences import read_sentences
+from metaeval.citation.scifi.facts import PROFILE, fact_prompts, read_with_model, read_with_parser, requests_for
+from metaeval.citation.scifi.model import AnswerFacts, ScifiOptions, read_sentences
 from metaeval.citation.scifi.shares import Scored
-from metaeval.citation.scifi.with_model import fact_prompts, read_with_model, requests_for
-from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 from metaeval.config import Flag
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError

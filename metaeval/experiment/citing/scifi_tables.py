@@ -11,11 +11,11 @@ import numpy as np
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.measures import Statistic, bounds, macro, micro
 from metaeval.citation.panel import Rankings, values_of
-from metaeval.citation.premises import find_place
 from metaeval.citation.scifi import shares
+from metaeval.citation.scifi.facts import facts_signature
 from metaeval.citation.scifi.model import CoverageLine, FactLine, ScifiOptions
 from metaeval.citation.scifi.shares import Scored
-from metaeval.citation.scifi.with_model import facts_signature
+from metaeval.citation.table import find_place
 from metaeval.experiment.citing import provenance
 from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline
 from metaeval.experiment.citing.provenance import Provenance

@@ -8,7 +8,7 @@ from metaeval import registry
 from metaeval.citation.aliice.rewriting import RewriteOptions
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options import baseline_options
+from metaeval.citation.citeeval.values import baseline_options
 from metaeval.citation.generation.generate import GenerationOptions
 from metaeval.citation.human.model import MetaOptions
 from metaeval.citation.scifi.model import ScifiOptions

@@ -18,13 +18,13 @@ from metaeval.citation.aliice.rewriting import RewriteOptions, prompt_of
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.citeeval.judge import Asking, part_prompt
 from metaeval.citation.citeeval.judge import load_prompts as judging_prompts
-from metaeval.citation.citeeval.options import BaselineOptions, CiteEvalOptions
 from metaeval.citation.citeeval.statement_questions import KINDS, LABEL
+from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions
 from metaeval.citation.generation.generate import STRATEGIES, GenerationOptions
 from metaeval.citation.generation.generate import load_prompts as writing_prompts
 from metaeval.citation.human.model import MetaOptions
+from metaeval.citation.scifi.facts import fact_prompts
 from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.citation.scifi.with_model import fact_prompts
 from metaeval.citation.sentences import MarkStyles
 from metaeval.config import RunConfig, flag_of, option_of
 from metaeval.declared import named_values, option_docs

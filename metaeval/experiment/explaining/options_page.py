@@ -10,7 +10,7 @@ from typing import Any, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from metaeval import registry
-from metaeval.citation.alce.options import AlceOptions
+from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
 from metaeval.config import RunConfig, flag_of, option_of
 from metaeval.declared import kinds_of, named_values, option_docs

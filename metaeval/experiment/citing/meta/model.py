@@ -12,12 +12,10 @@ from pydantic import Field
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options import CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.citeeval.values import CiteEvalOptions
 from metaeval.citation.citeeval.values import Scenario as CiteEvalScenario
-from metaeval.citation.human.levels import Alignment, Level
-from metaeval.citation.human.model import HumanSet, MetaOptions
-from metaeval.citation.human.values import AnswerValues
+from metaeval.citation.human.model import Alignment, AnswerValues, HumanSet, Level, MetaOptions
 from metaeval.citation.judging import Reading
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser

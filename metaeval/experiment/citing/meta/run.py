@@ -11,13 +11,20 @@ from metaeval.citation.chat import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.baselines import autoais
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
-from metaeval.citation.citeeval.options import CiteEvalOptions, changed_options, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.human.levels import GIVEN, Alignment, Level, rated_levels, score_of
-from metaeval.citation.human.model import MetaOptions, cited_alone
+from metaeval.citation.citeeval.values import CiteEvalOptions, changed_options, citeeval_options
+from metaeval.citation.human.model import (
+    GIVEN,
+    Alignment,
+    AnswerValues,
+    Level,
+    MetaOptions,
+    cited_alone,
+    rated_levels,
+    score_of,
+)
 from metaeval.citation.human.readers import read_given, read_human_set
 from metaeval.citation.human.values import (
-    AnswerValues,
     citeeval_values,
     claim_values,
     fact_values,
@@ -29,10 +36,9 @@ from metaeval.citation.measures import SoftLine
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.scifi.entailment import counter, fact_lines
+from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_model, read_with_parser
 from metaeval.citation.scifi.model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.shares import lost_citing
-from metaeval.citation.scifi.with_model import facts_signature, read_with_model
-from metaeval.citation.scifi.with_parser import PROFILE, read_with_parser
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown

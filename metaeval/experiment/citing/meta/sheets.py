@@ -17,7 +17,7 @@ from metaeval.citation.human.agreement import (
     over_systems,
     within_systems,
 )
-from metaeval.citation.human.levels import Level
+from metaeval.citation.human.model import Level
 from metaeval.citation.measures import Interval
 from metaeval.experiment.citing.meta.model import Measured, Meta
 from metaeval.experiment.citing.provenance import Provenance, data_of, in_steps, uncertainty
