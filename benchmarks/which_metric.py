@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.reference import KEPT, METRICS, OFFLINE, PUBLISHED, kept_results
-from metaeval.experiment.published import Published, published_files, read_published
+from metaeval.experiment.evaluation import Published, published_files, read_published
 from metaeval.report.findings import top
 from metaeval.report.grid import numeral
 from metaeval.report.measures import Headline, listed

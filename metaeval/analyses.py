@@ -132,8 +132,8 @@ def certify(*metrics: str, protocol: str = "", measure: str = "", runs: int = 30
 @typed
 def decide(*metrics: str, to: Mapping[str, Any] | str | None = None, **settings: Any) -> Sheets:
     """Evaluate scores as decisions between the levels; to: another data set (or settings of it) for the thresholds."""
-    from metaeval.experiment.carried_thresholds import carried_over
     from metaeval.experiment.deciding import decided, decision_sheets, prepare_decisions
+    from metaeval.experiment.other_levels import carried_over
 
     config = _config(metrics, {**settings, "protocols": ("decision",)})
     panel = _panel(config, bool(metrics), 1)

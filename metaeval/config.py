@@ -240,10 +240,7 @@ class ExecutorConfig(Strict):
         return self
 
 
-TrustConfig = Annotated[
-    bool,
-    Field(exclude=True, description="Let config files name code, keys and addresses."),
-]
+TrustConfig = Annotated[bool, Field(exclude=True, description="Let config files name code, keys and addresses.")]
 """What is typed beside a file alone: neither a file nor what is written of a run holds it."""
 
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from metaeval.database import Compacted, Database
     from metaeval.database import Verified as CheckedStore
     from metaeval.experiment.doctor import Diagnosis
-    from metaeval.experiment.merging import Merged
     from metaeval.experiment.sharding import Checked, PlanState
     from metaeval.report.audit import Audit
     from metaeval.report.result import Result
     from metaeval.scoring.canaries import Verified
+    from metaeval.scoring.merging import Merged
 
 Place = str | Path
 
@@ -252,7 +252,7 @@ class shards:  # noqa: N801
     @typed
     def merge(folder: Place, **settings: Any) -> Sequence[Merged]:
         """Put the scores of shards into the score store (`store`, or that of `results`); what it has stays."""
-        from metaeval.experiment.merging import merge_shards
+        from metaeval.scoring.merging import merge_shards
         from metaeval.scoring.store import ScoreStore
 
         with ScoreStore(load_run(None, settings).store_path) as opened:

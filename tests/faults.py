@@ -348,8 +348,8 @@ def readers() -> list[Reader]:
     )
     from metaeval.corpus.loaders.ratings import read_ratings
     from metaeval.experiment.citing.aliice_paper import read_paper
-    from metaeval.experiment.explaining.comparing import compare
     from metaeval.experiment.explaining.explain import read_source
+    from metaeval.experiment.explaining.job_files import compare
     from metaeval.experiment.suites.suite import read_suite
     from metaeval.llm.exchange import read_prompt, read_reply
     from metaeval.report.result import load_result

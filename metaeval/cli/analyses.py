@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import (
@@ -32,23 +33,19 @@ def compare(
     given: opt.Given,
     by: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Subgroups: system, length, position, a field of ratings, or dataset (name several).", metavar="PART"
         ),
     ] = None,
-    bias: Annotated[
-        bool, typer.Option("--bias", help="Preference for length and position at one human level.")
-    ] = False,
-    agreement: Annotated[
-        bool, typer.Option("--agreement", help="Agreement of the metrics' rankings of the rows.")
-    ] = False,
+    bias: Annotated[bool, Option("--bias", help="Preference for length and position at one human level.")] = False,
+    agreement: Annotated[bool, Option("--agreement", help="Agreement of the metrics' rankings of the rows.")] = False,
     complementarity: Annotated[
-        bool, typer.Option("--complementarity", help="Gain of a stack of metrics over the best metric.")
+        bool, Option("--complementarity", help="Gain of a stack of metrics over the best metric.")
     ] = False,
     margin: Annotated[
-        float, typer.Option(help="Largest raw difference at which metrics count as equally good.", metavar="DIFFERENCE")
+        float, Option(help="Largest raw difference at which metrics count as equally good.", metavar="DIFFERENCE")
     ] = 0.02,
-    full: Annotated[bool, typer.Option("--full", help="Print every table whole, and agreement, and stacks.")] = False,
+    full: Annotated[bool, Option("--full", help="Print every table whole, and agreement, and stacks.")] = False,
 ) -> None:
     """Compare metrics: differences, agreement, joint gain.
 
@@ -65,8 +62,7 @@ def compare(
       metaeval compare FactCC DAE -d frank
     """
     from metaeval.experiment.comparing.across import across_sheets, write_forests
-    from metaeval.experiment.comparing.contrasts import compare_pairs
-    from metaeval.experiment.comparing.first_screen import comparison_findings, headline_pairs
+    from metaeval.experiment.comparing.contrasts import compare_pairs, comparison_findings, headline_pairs
     from metaeval.experiment.comparing.further import further_sheets
     from metaeval.experiment.metric_scores import left_out_of, protocols_of
     from metaeval.report.result import save_result
@@ -129,13 +125,9 @@ def _panels(given: opt.Given, by: str | None, margin: float | None) -> list[Pane
 @opt.takes("names", "config dataset split data columns unit results store budget set quiet")
 def decide(
     given: opt.Given,
-    to: Annotated[
-        str | None, typer.Option(help="Apply thresholds of the data to this data set.", metavar="NAME")
-    ] = None,
-    to_split: Annotated[str | None, typer.Option(help="Split of that data set.", metavar="NAME")] = None,
-    to_unit: Annotated[
-        str | None, typer.Option(help="Unit of that data set (default: --unit).", metavar="UNIT")
-    ] = None,
+    to: Annotated[str | None, Option(help="Apply thresholds of the data to this data set.", metavar="NAME")] = None,
+    to_split: Annotated[str | None, Option(help="Split of that data set.", metavar="NAME")] = None,
+    to_unit: Annotated[str | None, Option(help="Unit of that data set (default: --unit).", metavar="UNIT")] = None,
 ) -> None:
     """Evaluate scores as decisions between the levels.
 
@@ -151,7 +143,7 @@ def decide(
     """
     from metaeval.experiment.deciding import decided, decision_sheets, decision_table, prepare_decisions, write_pictures
     from metaeval.experiment.metric_scores import load_panel
-    from metaeval.experiment.own_levels import own_level_columns, own_levels_sheet
+    from metaeval.experiment.other_levels import own_level_columns, own_levels_sheet
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import write_tables
     from metaeval.report.result import save_result
@@ -175,7 +167,7 @@ def decide(
     save_result(result, folder / "decision.json")
     written = [folder / "decision.json", *write_tables(result, folder / "decision")]
     if other:
-        from metaeval.experiment.carried_thresholds import carried_over
+        from metaeval.experiment.other_levels import carried_over
 
         with scoring_progress(given.quiet) as progress:
             panels.append(load_panel(other, given.with_metrics, 1, progress))
@@ -209,11 +201,9 @@ def calibrate(
     given: opt.Given,
     target: opt.Target = "full",
     objective: Annotated[
-        str, typer.Option(help="Objective of the threshold: macro-f1 or balanced-accuracy.", metavar="NAME")
+        str, Option(help="Objective of the threshold: macro-f1 or balanced-accuracy.", metavar="NAME")
     ] = "macro-f1",
-    folds: Annotated[
-        int, typer.Option(help="Number of folds of the cross-validation over groups.", metavar="NUMBER")
-    ] = 5,
+    folds: Annotated[int, Option(help="Number of folds of the cross-validation over groups.", metavar="NUMBER")] = 5,
 ) -> None:
     """Learn a metric's threshold from human labels.
 
@@ -245,8 +235,8 @@ def calibrate(
 @opt.takes("split data columns results set quiet")
 def check_claim(
     given: opt.Given,
-    scores: Annotated[Path, typer.Argument(help="Scores by pair or citation id.", metavar="SCORES")],
-    claim: Annotated[str, typer.Argument(help="The number as it was published.", metavar="CLAIM")],
+    scores: Annotated[Path, Argument(help="Scores by pair or citation id.", metavar="SCORES")],
+    claim: Annotated[str, Argument(help="The number as it was published.", metavar="CLAIM")],
 ) -> None:
     """Try a published number under every choice it leaves open.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say, say_text, say_written, show_card, show_grids, show_records
@@ -14,7 +15,7 @@ from metaeval.errors import UserError
 
 app = opt.group("Data sets: show, fetch, verify, convert, validate, audit.", "metaeval data show wice")
 
-Name = Annotated[str, typer.Argument(help="Data set ('metaeval data list').", metavar="NAME")]
+Name = Annotated[str, Argument(help="Data set ('metaeval data list').", metavar="NAME")]
 
 
 @app.command("list")
@@ -92,9 +93,7 @@ def verify(given: opt.Given, name: Name) -> None:
 @app.command("convert")
 @opt.takes("split data set")
 def convert(
-    given: opt.Given,
-    name: Name,
-    out: Annotated[Path, typer.Argument(help="File to write (.jsonl).", metavar="FILE")],
+    given: opt.Given, name: Name, out: Annotated[Path, Argument(help="File to write (.jsonl).", metavar="FILE")]
 ) -> None:
     """Write a data set as a corpus file, to read, edit or judge.
 
@@ -116,9 +115,7 @@ def convert(
 
 
 @app.command("validate")
-def validate(
-    file: Annotated[Path, typer.Argument(help="Corpus in metaeval's JSONL format.", metavar="FILE")],
-) -> None:
+def validate(file: Annotated[Path, Argument(help="Corpus in metaeval's JSONL format.", metavar="FILE")]) -> None:
     """Check a corpus file and list every problem with its line.
 
     \b
@@ -150,9 +147,9 @@ def audit(
     given: opt.Given,
     name: Name,
     sizes: Annotated[
-        str, typer.Option(help="Chunk sizes at which whole evidence sets are counted.", metavar="WORDS")
+        str, Option(help="Chunk sizes at which whole evidence sets are counted.", metavar="WORDS")
     ] = "50,100,150,300",
-    json: Annotated[bool, typer.Option("--json", help="Print the audit as JSON, in place of the tables.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the audit as JSON, in place of the tables.")] = False,
 ) -> None:
     """Say what a data set's labels mean, and what gives them away.
 

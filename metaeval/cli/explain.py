@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import aligned, say, show_described
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from metaeval.report.differences import Change
 
 _OF = Annotated[
-    str, typer.Argument(help="Signature (in quotes), result file, or hash of a job.", metavar="SIGNATURE|RESULT|HASH")
+    str, Argument(help="Signature (in quotes), result file, or hash of a job.", metavar="SIGNATURE|RESULT|HASH")
 ]
 
 
@@ -26,7 +27,7 @@ def explain(
     given: opt.Given,
     of: _OF,
     metric: Annotated[
-        str | None, typer.Argument(help="Metric whose row of the file is explained.", metavar="[METRIC]")
+        str | None, Argument(help="Metric whose row of the file is explained.", metavar="[METRIC]")
     ] = None,
 ) -> None:
     """Explain a signature, and print the command that repeats it.
@@ -129,9 +130,7 @@ def diff(
     given: opt.Given,
     one: _OF,
     other: _OF,
-    metric: Annotated[
-        str | None, typer.Option("--metric", "-m", help="Compare this row only.", metavar="METRIC")
-    ] = None,
+    metric: Annotated[str | None, Option("--metric", "-m", help="Compare this row only.", metavar="METRIC")] = None,
 ) -> None:
     """Compare two signatures, two result files, or two jobs.
 
@@ -164,7 +163,7 @@ def diff(
 
 def _say_changes(found: Mapping[str, Sequence[Change]], of_file: bool) -> bool:
     """Print what two signatures or files differ in; whether they do."""
-    from metaeval.experiment.explaining.comparing import APART, NUMBERS
+    from metaeval.experiment.explaining.job_files import APART, NUMBERS
 
     if not any(found.values()):
         rows = f", and every number of {len(found)} {'row' if len(found) == 1 else 'rows'}" if of_file else ""

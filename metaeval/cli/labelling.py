@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say, say_text, say_written, show_grids
@@ -20,21 +21,20 @@ if TYPE_CHECKING:
     from metaeval.experiment.labelling.gate_fit import Fitted
 
 Answers = Annotated[
-    Path,
-    typer.Argument(help="Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table.", metavar="FILE"),
+    Path, Argument(help="Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table.", metavar="FILE")
 ]
 LabelFile = Annotated[
     Path | None,
-    typer.Option("--labels", "-l", help="People's labels of some items: .csv, .tsv, .xlsx or .jsonl.", metavar="FILE"),
+    Option("--labels", "-l", help="People's labels of some items: .csv, .tsv, .xlsx or .jsonl.", metavar="FILE"),
 ]
 Map = Annotated[
     list[str] | None,
-    typer.Option("--map", help="Column of a role, where its name does not say it. Repeatable.", metavar="ROLE=COLUMN"),
+    Option("--map", help="Column of a role, where its name does not say it. Repeatable.", metavar="ROLE=COLUMN"),
 ]
 
 PipelineName = Annotated[
     str,
-    typer.Option(
+    Option(
         "--pipeline", help="alce or aliice, for its recall and precision: what it asks is labelled.", metavar="NAME"
     ),
 ]
@@ -52,20 +52,19 @@ def estimate(
     given: opt.Given,
     answers: Answers,
     other: Annotated[
-        Path | None, typer.Argument(help="Answers of another system: differences too.", metavar="[OTHER]")
+        Path | None, Argument(help="Answers of another system: differences too.", metavar="[OTHER]")
     ] = None,
     labels: LabelFile = None,
     metric: Annotated[
-        str, typer.Option("--metric", "-m", help="Metric, score file, or column of the answers' file.", metavar="NAME")
+        str, Option("--metric", "-m", help="Metric, score file, or column of the answers' file.", metavar="NAME")
     ] = "overlap",
     estimand: Annotated[
-        str,
-        typer.Option(help="What the shares are of: set (these answers) or process (what makes them).", metavar="NAME"),
+        str, Option(help="What the shares are of: set (these answers) or process (what makes them).", metavar="NAME")
     ] = "set",
     pipeline: PipelineName = "",
     map_: Map = None,
     assume_sample: Annotated[
-        bool, typer.Option("--assume-sample", help="Do not check that the labelled items can be a sample.")
+        bool, Option("--assume-sample", help="Do not check that the labelled items can be a sample.")
     ] = False,
 ) -> None:
     """Estimate citation quality from a metric and some labels.
@@ -91,18 +90,7 @@ def estimate(
     (named,) = as_metrics([metric])
     run = given.run(metrics=(named,))
     with scoring_progress(given.quiet) as progress:
-        found = make(
-            answers,
-            labels,
-            named,
-            other,
-            estimand,
-            _columns(map_),
-            assume_sample,
-            run,
-            progress,
-            pipeline,
-        )
+        found = make(answers, labels, named, other, estimand, _columns(map_), assume_sample, run, progress, pipeline)
     sheet = estimate_sheet(found)
     folder = job_folder(run.results / "estimate", [found.data.name], found.signatures)
     written = write_sheet(sheet, folder)
@@ -117,27 +105,23 @@ def label(
     given: opt.Given,
     answers: Answers,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="File to fill in: .csv, .tsv, .xlsx, .jsonl, or .html.", metavar="FILE"),
+        Path, Option("--output", "-o", help="File to fill in: .csv, .tsv, .xlsx, .jsonl, or .html.", metavar="FILE")
     ],
-    n: Annotated[int, typer.Option("-n", help="Number of citations to label.", metavar="NUMBER")] = 60,
+    n: Annotated[int, Option("-n", help="Number of citations to label.", metavar="NUMBER")] = 60,
     design: Annotated[
         str,
-        typer.Option(
-            help="random, stratified (by the metric's scores) or uncertain (more of the middle).", metavar="NAME"
-        ),
+        Option(help="random, stratified (by the metric's scores) or uncertain (more of the middle).", metavar="NAME"),
     ] = "random",
     unit: Annotated[
-        str,
-        typer.Option("--unit", "-u", help="What is drawn as one: item (a citation) or answer (whole).", metavar="NAME"),
+        str, Option("--unit", "-u", help="What is drawn as one: item (a citation) or answer (whole).", metavar="NAME")
     ] = "item",
     metric: Annotated[
-        str, typer.Option("--metric", "-m", help="Metric of the designs that look at scores.", metavar="NAME")
+        str, Option("--metric", "-m", help="Metric of the designs that look at scores.", metavar="NAME")
     ] = "overlap",
     besides: Annotated[
-        Path | None, typer.Option(help="Labels that there are already, drawn at random: adds to them.", metavar="FILE")
+        Path | None, Option(help="Labels that there are already, drawn at random: adds to them.", metavar="FILE")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.", metavar="NUMBER")] = 0,
+    seed: Annotated[int, Option(help="Seed of the draw.", metavar="NUMBER")] = 0,
     pipeline: PipelineName = "",
     map_: Map = None,
 ) -> None:
@@ -194,23 +178,21 @@ gate = opt.group(
 def gate_fit(
     given: opt.Given,
     answers: Answers,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The gate's file.", metavar="FILE")],
+    output: Annotated[Path, Option("--output", "-o", help="The gate's file.", metavar="FILE")],
     labels: LabelFile = None,
     metric: Annotated[
-        str, typer.Option("--metric", "-m", help="Metrics, the cheapest first, with commas.", metavar="NAMES")
+        str, Option("--metric", "-m", help="Metrics, the cheapest first, with commas.", metavar="NAMES")
     ] = "overlap,support-mini,minilm-bertscore",
     max_missed: Annotated[
-        float, typer.Option(help="Most unsupported citations that may be missed: the promise.", metavar="SHARE")
+        float, Option(help="Most unsupported citations that may be missed: the promise.", metavar="SHARE")
     ] = 0.1,
-    max_flagged: Annotated[
-        float, typer.Option(help="Most supported citations that may be flagged.", metavar="SHARE")
-    ] = 0.5,
+    max_flagged: Annotated[float, Option(help="Most supported citations that may be flagged.", metavar="SHARE")] = 0.5,
     max_unsupported: Annotated[
-        float, typer.Option(help="Most unsupported citations that a release may have.", metavar="SHARE")
+        float, Option(help="Most unsupported citations that a release may have.", metavar="SHARE")
     ] = 0.2,
-    alpha: Annotated[float, typer.Option(help="Chance at which the promise may fail.", metavar="SHARE")] = 0.05,
+    alpha: Annotated[float, Option(help="Chance at which the promise may fail.", metavar="SHARE")] = 0.05,
     promise: Annotated[
-        str, typer.Option(help="confidence, or mean: kept on average only (one metric).", metavar="NAME")
+        str, Option(help="confidence, or mean: kept on average only (one metric).", metavar="NAME")
     ] = "confidence",
     target: opt.Target = "partial",
     map_: Map = None,
@@ -295,15 +277,15 @@ def _next(found: Fitted, metric: str, run: RunConfig) -> Callable[[Path], None] 
 def gate_check(
     given: opt.Given,
     answers: Answers,
-    gate_file: Annotated[Path, typer.Argument(help="Gate that was fitted.", metavar="GATE")],
+    gate_file: Annotated[Path, Argument(help="Gate that was fitted.", metavar="GATE")],
     max_unsupported: Annotated[
-        float | None, typer.Option(help="Most unsupported citations, in place of the gate's.", metavar="SHARE")
+        float | None, Option(help="Most unsupported citations, in place of the gate's.", metavar="SHARE")
     ] = None,
     fail_on_drift: Annotated[
-        bool, typer.Option("--fail-on-drift", help="Fail where the release does not look like the fitting set.")
+        bool, Option("--fail-on-drift", help="Fail where the release does not look like the fitting set.")
     ] = False,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML.", metavar="FILE")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write Markdown for a pull request.", metavar="FILE")] = None,
+    junit: Annotated[Path | None, Option(help="Write JUnit XML.", metavar="FILE")] = None,
+    markdown: Annotated[Path | None, Option(help="Write Markdown for a pull request.", metavar="FILE")] = None,
     map_: Map = None,
 ) -> None:
     """Check a release: how much of it is unsupported, as far as the gate tells.
@@ -349,8 +331,8 @@ def gate_check(
 
 @gate.command("action")
 def gate_action(
-    answers: Annotated[str, typer.Argument(help="Release that the workflow checks.", metavar="FILE")],
-    gate_file: Annotated[Path, typer.Argument(help="Gate that was fitted.", metavar="GATE")],
+    answers: Annotated[str, Argument(help="Release that the workflow checks.", metavar="FILE")],
+    gate_file: Annotated[Path, Argument(help="Gate that was fitted.", metavar="GATE")],
     map_: Map = None,
 ) -> None:
     """Print a GitHub workflow that checks a release on every push.

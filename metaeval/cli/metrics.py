@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from metaeval import __version__
 from metaeval.cli import options as opt
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 app = opt.group("Metrics: list, show, verify, doctor, serve.", "metaeval metrics show minilm-bertscore")
 
 
-Name = Annotated[str, typer.Argument(help="Metric ('metaeval metrics list').", metavar="NAME")]
+Name = Annotated[str, Argument(help="Metric ('metaeval metrics list').", metavar="NAME")]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--set", "-s", help="Option of the metric, as folder=models/it. Repeatable.", metavar="KEY=VALUE"),
+    Option("--set", "-s", help="Option of the metric, as folder=models/it. Repeatable.", metavar="KEY=VALUE"),
 ]
 
 
@@ -65,7 +66,7 @@ def verify(
     name: Name,
     set_: Options = None,
     official: Annotated[
-        bool, typer.Option("--official", help="Also run the official package (bertscore, summac-zs, summac-conv).")
+        bool, Option("--official", help="Also run the official package (bertscore, summac-zs, summac-conv).")
     ] = False,
 ) -> None:
     """Check a metric's scores on this machine.
@@ -151,9 +152,7 @@ def _small(value: float) -> str:
 
 
 @app.command("doctor")
-def doctor(
-    json_: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-) -> None:
+def doctor(json_: Annotated[bool, Option("--json", help="Print everything as JSON.")] = False) -> None:
     """Show what this machine has, and what each metric needs.
 
     \b

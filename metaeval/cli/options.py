@@ -11,14 +11,13 @@ from typing import Annotated, Any, Literal
 import typer
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
+from typer import Argument, Option
 
 from metaeval.config import Flag, Names, RunConfig, flag_of, load_run, option_of
 from metaeval.config_files import variants
 from metaeval.declared import kinds_of, named_values
 
-Target = Annotated[
-    str, typer.Option(help="Lowest human level that counts as supported: full or partial.", metavar="LEVEL")
-]
+Target = Annotated[str, Option(help="Lowest human level that counts as supported: full or partial.", metavar="LEVEL")]
 
 
 def group(said: str, example: str) -> typer.Typer:
@@ -182,5 +181,5 @@ def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     if registered or values:
         said["autocompletion"] = _completion(registered, values)
     words = filter(None, [option_of(name, field), flag.short])
-    info = typer.Argument(**said) if flag.argument else typer.Option(*words, **said)
+    info = Argument(**said) if flag.argument else Option(*words, **said)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])

@@ -4,39 +4,35 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import finish, say, show_list
 from metaeval.cli.progress import scoring_progress
 from metaeval.errors import UserError
 
-MeasureKey = Annotated[
-    str | None, typer.Option(help="Key of the measure: overall, spearman, ndcg@5 ...", metavar="KEY")
-]
+MeasureKey = Annotated[str | None, Option(help="Key of the measure: overall, spearman, ndcg@5 ...", metavar="KEY")]
 
 
 @opt.takes("names", "config dataset split data columns unit pool results store budget set quiet")
 def power(
     given: opt.Given,
     difference: Annotated[
-        str | None,
-        typer.Option(help="True differences, with commas, in the table's units (2: 2 points).", metavar="NUMBERS"),
+        str | None, Option(help="True differences, with commas, in the table's units (2: 2 points).", metavar="NUMBERS")
     ] = None,
     protocol: Annotated[
-        str | None,
-        typer.Option("--protocol", "-p", help="Protocol to plan for, by its headline measure.", metavar="NAME"),
+        str | None, Option("--protocol", "-p", help="Protocol to plan for, by its headline measure.", metavar="NAME")
     ] = None,
     measure: MeasureKey = None,
     interval: Annotated[
         float | None,
-        typer.Option(help="Plan labels instead: the reach of a share's interval to either side.", metavar="NUMBER"),
+        Option(help="Plan labels instead: the reach of a share's interval to either side.", metavar="NUMBER"),
     ] = None,
     share: Annotated[
-        float | None, typer.Option(help="Share that is expected, for --interval (default: several).", metavar="NUMBER")
+        float | None, Option(help="Share that is expected, for --interval (default: several).", metavar="NUMBER")
     ] = None,
     items: Annotated[
-        int | None, typer.Option(help="Citations in the set, for --interval (default: no end).", metavar="NUMBER")
+        int | None, Option(help="Citations in the set, for --interval (default: no end).", metavar="NUMBER")
     ] = None,
 ) -> None:
     """Plan how many citations it takes to tell two metrics apart.
@@ -75,24 +71,18 @@ def power(
 def certify(
     given: opt.Given,
     protocol: Annotated[
-        str | None,
-        typer.Option("--protocol", "-p", help="Protocol, by its headline measure.", metavar="NAME"),
+        str | None, Option("--protocol", "-p", help="Protocol, by its headline measure.", metavar="NAME")
     ] = None,
     measure: MeasureKey = None,
-    runs: Annotated[int, typer.Option(help="Samples of each simulation.", metavar="NUMBER")] = 300,
+    runs: Annotated[int, Option(help="Samples of each simulation.", metavar="NUMBER")] = 300,
     value: Annotated[
-        str | None,
-        typer.Option(help="Plan without scores: values in the table's units, with commas.", metavar="NUMBERS"),
+        str | None, Option(help="Plan without scores: values in the table's units, with commas.", metavar="NUMBERS")
     ] = None,
-    alike: Annotated[
-        str, typer.Option(help="Plan: correlations of the errors inside a group.", metavar="NUMBERS")
-    ] = "0.3",
-    groups: Annotated[
-        int | None, typer.Option(help="Plan: groups (default: those of the data).", metavar="NUMBER")
-    ] = None,
-    sizes: Annotated[str, typer.Option(help="Plan: rows of the groups, in turn.", metavar="NUMBERS")] = "8",
+    alike: Annotated[str, Option(help="Plan: correlations of the errors inside a group.", metavar="NUMBERS")] = "0.3",
+    groups: Annotated[int | None, Option(help="Plan: groups (default: those of the data).", metavar="NUMBER")] = None,
+    sizes: Annotated[str, Option(help="Plan: rows of the groups, in turn.", metavar="NUMBERS")] = "8",
     levels: Annotated[
-        str, typer.Option(help="Plan: shares of two or three levels, the highest first.", metavar="NUMBERS")
+        str, Option(help="Plan: shares of two or three levels, the highest first.", metavar="NUMBERS")
     ] = "50,50",
 ) -> None:
     """Simulate how often intervals and tests hold on your data.
@@ -108,12 +98,7 @@ def certify(
       metaeval certify --value 75,90 --alike 0.5 -d wice --data ../shared/data
       metaeval certify --value 90 --groups 60 --sizes 2,8,40 --levels 30,70
     """
-    from metaeval.experiment.certifying import (
-        certificate_sheet,
-        check_certificate,
-        planned_panel,
-        read_design,
-    )
+    from metaeval.experiment.certifying import certificate_sheet, check_certificate, planned_panel, read_design
     from metaeval.experiment.comparing.planning import protocol_of, read_numbers
     from metaeval.experiment.metric_scores import load_panel
 

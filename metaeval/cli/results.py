@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say, show_records
@@ -12,7 +12,7 @@ from metaeval.cli.output import say, show_records
 app = opt.group("Jobs that are done: list, show, rm.", "metaeval results show latest")
 
 Job = Annotated[
-    str, typer.Argument(help="Job as 'results list' names it, the beginning of its name, or latest.", metavar="JOB")
+    str, Argument(help="Job as 'results list' names it, the beginning of its name, or latest.", metavar="JOB")
 ]
 
 
@@ -53,9 +53,7 @@ def show(given: opt.Given, job: Job = "latest") -> None:
 
 @app.command("rm")
 @opt.takes("results")
-def remove(
-    given: opt.Given, jobs: Annotated[list[str], typer.Argument(help="Jobs to delete.", metavar="JOB...")]
-) -> None:
+def remove(given: opt.Given, jobs: Annotated[list[str], Argument(help="Jobs to delete.", metavar="JOB...")]) -> None:
     """Delete the files of jobs. Scores stay in the store.
 
     \b

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.next_step import next_step
@@ -73,16 +74,14 @@ def _show_plan(config: RunConfig, tables: bool = False) -> None:
 def evaluate(
     given: opt.Given,
     files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Score files (.parquet, .jsonl, .csv, .tsv, .xlsx).", metavar="[SCORES]..."),
+        list[str] | None, Argument(help="Score files (.parquet, .jsonl, .csv, .tsv, .xlsx).", metavar="[SCORES]...")
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(help="A table by part instead: system, length, position, or a field of ratings.", metavar="PART"),
+        Option(help="A table by part instead: system, length, position, or a field of ratings.", metavar="PART"),
     ] = None,
     annotators: Annotated[
-        bool,
-        typer.Option("--annotators", help="Values against each annotator instead, and what their votes leave open."),
+        bool, Option("--annotators", help="Values against each annotator instead, and what their votes leave open.")
     ] = False,
 ) -> None:
     """Evaluate score files: no model, no store.
@@ -130,17 +129,11 @@ def _sheets(config: RunConfig, given: opt.Given, by: str | None, annotators: boo
 @opt.takes("config metrics dataset split data columns unit pool store budget requests batch dry_run rehash set quiet")
 def score(
     given: opt.Given,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the score files.", metavar="FOLDER")] = Path(
-        "results"
-    ),
-    format: Annotated[
-        str, typer.Option(help="Format of the score files: jsonl or parquet.", metavar="FORMAT")
-    ] = "jsonl",
+    out: Annotated[Path, Option("--out", "-o", help="Folder for the score files.", metavar="FOLDER")] = Path("results"),
+    format: Annotated[str, Option(help="Format of the score files: jsonl or parquet.", metavar="FORMAT")] = "jsonl",
     shard: Annotated[
         str | None,
-        typer.Option(
-            help="Score every N-th block alone, from block I on, into parts for 'metaeval shards'.", metavar="I/N"
-        ),
+        Option(help="Score every N-th block alone, from block I on, into parts for 'metaeval shards'.", metavar="I/N"),
     ] = None,
 ) -> None:
     """Score the data and write one score file per metric.
@@ -159,9 +152,9 @@ def score(
     """
     from metaeval.experiment.dry_run import requests_of
     from metaeval.experiment.metrics import able_defaults
-    from metaeval.experiment.notice import EXIT_CODE, EndedError
     from metaeval.experiment.run import export_scores
     from metaeval.experiment.sharding import export_shard, read_shard
+    from metaeval.scoring.executors.notice import EXIT_CODE, EndedError
 
     if format not in ("jsonl", "parquet"):
         raise unknown("format", format, ("jsonl", "parquet"))
@@ -191,8 +184,7 @@ def score(
 
 @opt.takes("config dataset split data unit pool set")
 def pairs(
-    given: opt.Given,
-    out: Annotated[Path, typer.Argument(help="File to write: .jsonl or .parquet.", metavar="FILE")],
+    given: opt.Given, out: Annotated[Path, Argument(help="File to write: .jsonl or .parquet.", metavar="FILE")]
 ) -> None:
     """Write the pairs for a metric that runs elsewhere.
 
@@ -215,13 +207,9 @@ def pairs(
 @opt.takes("results")
 def table(
     given: opt.Given,
-    of: Annotated[
-        str, typer.Argument(help="Result file (results/.../*.json), or a job: latest ...", metavar="RESULT|JOB")
-    ],
-    format: Annotated[
-        str, typer.Option("--format", "-f", help="Format: terminal, markdown, latex or csv.")
-    ] = "terminal",
-    controls: Annotated[bool, typer.Option("--controls", help="LaTeX: with the controls too.")] = False,
+    of: Annotated[str, Argument(help="Result file (results/.../*.json), or a job: latest ...", metavar="RESULT|JOB")],
+    format: Annotated[str, Option("--format", "-f", help="Format: terminal, markdown, latex or csv.")] = "terminal",
+    controls: Annotated[bool, Option("--controls", help="LaTeX: with the controls too.")] = False,
 ) -> None:
     """Print a result file, or each result of a job, as a table.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say, say_text
@@ -15,7 +16,7 @@ from metaeval.cli.progress import scoring_progress
 
 app = opt.group("Jobs in shards: status, merge, verify.", "metaeval shards status shards")
 
-Folder = Annotated[Path, typer.Argument(help="Folder of shards ('metaeval score --shard').", metavar="FOLDER")]
+Folder = Annotated[Path, Argument(help="Folder of shards ('metaeval score --shard').", metavar="FOLDER")]
 
 
 @app.command("status")
@@ -61,8 +62,8 @@ def merge(given: opt.Given, folder: Folder) -> None:
       metaeval shards merge shards
       metaeval shards merge shards --store scores.sqlite
     """
-    from metaeval.experiment.merging import merge_shards
     from metaeval.experiment.sharding import shard_states
+    from metaeval.scoring.merging import merge_shards
     from metaeval.scoring.store import ScoreStore
 
     path = given.run().store_path
@@ -89,8 +90,8 @@ def _devices(names: Sequence[str]) -> str:
 def verify(
     given: opt.Given,
     folder: Folder,
-    blocks: Annotated[int, typer.Option(help="Blocks of each metric that are scored again.", metavar="NUMBER")] = 3,
-    seed: Annotated[int, typer.Option(help="Seed from which they are drawn.", metavar="NUMBER")] = 0,
+    blocks: Annotated[int, Option(help="Blocks of each metric that are scored again.", metavar="NUMBER")] = 3,
+    seed: Annotated[int, Option(help="Seed from which they are drawn.", metavar="NUMBER")] = 0,
 ) -> None:
     """Score random blocks again here, and compare.
 
@@ -122,12 +123,12 @@ def verify(
 @opt.takes("config metrics dataset split data columns unit pool executor set")
 def slurm(
     given: opt.Given,
-    tasks: Annotated[int, typer.Option(help="Tasks of the array, or with --ray nodes.", metavar="NUMBER")] = 8,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the shards.", metavar="FOLDER")] = Path("shards"),
-    cpus: Annotated[int, typer.Option(help="CPU cores of a task.", metavar="NUMBER")] = 4,
-    gpus: Annotated[int, typer.Option(help="GPUs of a task.", metavar="NUMBER")] = 0,
-    time: Annotated[str, typer.Option(help="Longest time of a task, as Slurm reads it.", metavar="TIME")] = "04:00:00",
-    ray: Annotated[bool, typer.Option("--ray", help="A Ray cluster in one allocation of --tasks nodes.")] = False,
+    tasks: Annotated[int, Option(help="Tasks of the array, or with --ray nodes.", metavar="NUMBER")] = 8,
+    out: Annotated[Path, Option("--out", "-o", help="Folder for the shards.", metavar="FOLDER")] = Path("shards"),
+    cpus: Annotated[int, Option(help="CPU cores of a task.", metavar="NUMBER")] = 4,
+    gpus: Annotated[int, Option(help="GPUs of a task.", metavar="NUMBER")] = 0,
+    time: Annotated[str, Option(help="Longest time of a task, as Slurm reads it.", metavar="TIME")] = "04:00:00",
+    ray: Annotated[bool, Option("--ray", help="A Ray cluster in one allocation of --tasks nodes.")] = False,
 ) -> None:
     """Print a Slurm batch file that scores a job in shards.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 app = opt.group("Score store and reply store: verify, compact.", "metaeval store verify")
 
 Replies = Annotated[
-    Path | None,
-    typer.Option("--replies", help="Reply store (default: replies.sqlite in the cache folder).", metavar="FILE"),
+    Path | None, Option("--replies", help="Reply store (default: replies.sqlite in the cache folder).", metavar="FILE")
 ]
 
 

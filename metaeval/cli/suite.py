@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say, say_rest, say_text, say_written, show_findings
@@ -47,15 +48,15 @@ def figures(
     given: opt.Given,
     jobs: Annotated[
         list[str] | None,
-        typer.Argument(help="Jobs that are done, as 'results list' names them; nothing is run.", metavar="[JOB]..."),
+        Argument(help="Jobs that are done, as 'results list' names them; nothing is run.", metavar="[JOB]..."),
     ] = None,
     cost: Annotated[
-        bool, typer.Option("--cost", help="Also measure each metric's speed (scores at most 200 pairs again).")
+        bool, Option("--cost", help="Also measure each metric's speed (scores at most 200 pairs again).")
     ] = False,
     sentence: Annotated[
-        str | None, typer.Option(help="Draw this sentence's tree and its claims (ALiiCE).", metavar="TEXT")
+        str | None, Option(help="Draw this sentence's tree and its claims (ALiiCE).", metavar="TEXT")
     ] = None,
-    parser: Annotated[str, typer.Option(help="Parser for --sentence, as for 'cite aliice'.", metavar="NAME")] = "small",
+    parser: Annotated[str, Option(help="Parser for --sentence, as for 'cite aliice'.", metavar="NAME")] = "small",
 ) -> None:
     """Draw jobs that are done, or a suite and its tables.
 
@@ -248,10 +249,10 @@ def multiverse(
     given: opt.Given,
     axes: Annotated[
         list[str] | None,
-        typer.Option("--axes", "-a", help="Choice with its values: chunk.size=100,150. Repeatable.", metavar="AXIS"),
+        Option("--axes", "-a", help="Choice with its values: chunk.size=100,150. Repeatable.", metavar="AXIS"),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option(help="Key of the measure to rank by: fs_ps, spearman, ndcg@5 ...", metavar="KEY")
+        str | None, Option(help="Key of the measure to rank by: fs_ps, spearman, ndcg@5 ...", metavar="KEY")
     ] = None,
 ) -> None:
     """Rank the metrics under every combination of open choices.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from metaeval.cli import options as opt
 from metaeval.cli.output import say
@@ -17,18 +17,16 @@ def view(
     given: opt.Given,
     jobs: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Jobs as 'results list' names them, or their folders (default: latest).", metavar="RESULT..."
-        ),
+        Argument(help="Jobs as 'results list' names them, or their folders (default: latest).", metavar="RESULT..."),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Page to write.", metavar="FILE")] = Path("view.html"),
+    output: Annotated[Path, Option("--output", "-o", help="Page to write.", metavar="FILE")] = Path("view.html"),
     max_pairs: Annotated[
-        int, typer.Option(min=1, help="Most pairs of a job on the page; above it statements are drawn.", metavar="N")
+        int, Option(min=1, help="Most pairs of a job on the page; above it statements are drawn.", metavar="N")
     ] = 5000,
     explain: Annotated[
-        str, typer.Option(help="Metrics that read a model and are to explain their scores too.", metavar="NAMES")
+        str, Option(help="Metrics that read a model and are to explain their scores too.", metavar="NAMES")
     ] = "",
-    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    show: Annotated[bool, Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Write a page to look at a job's pairs on: the explorer.
 

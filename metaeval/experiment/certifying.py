@@ -17,14 +17,7 @@ from metaeval.experiment.columns import Column
 from metaeval.experiment.comparing.planning import read_numbers
 from metaeval.experiment.evaluation import Asked, column_of, resampling_of
 from metaeval.experiment.metric_scores import Panel, frame_of, judged, make_sheet
-from metaeval.experiment.prepared_run import (
-    Frame,
-    Job,
-    RatedSet,
-    find_dataset,
-    prepare,
-    prepare_ratings,
-)
+from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.report import result as results
 from metaeval.report.grid import UNDEFINED, Block, Cell, Line, Note, numeral, plain
 from metaeval.report.measures import listed

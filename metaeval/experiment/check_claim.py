@@ -41,10 +41,7 @@ NAMES: Mapping[str, str] = {
     **dict.fromkeys(("kendall", "tau", "kendalltau", "taub"), "kendall"),
 }
 
-OWN = {
-    "auc": {"labels": MEAN, "ties": "half"},
-    **{name: {"labels": GRADES, "ties": "half"} for name in GRADED},
-}
+OWN = {"auc": {"labels": MEAN, "ties": "half"}, **{name: {"labels": GRADES, "ties": "half"} for name in GRADED}}
 """What the protocols choose: the classification protocol's headline, and the correlation protocol's levels."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
-from metaeval.corpus.units import UnitRow, read_aggregation
+from metaeval.corpus.units import read_aggregation
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.answers import Answered, answer_rows, answered, joins, reading
 from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, oriented
@@ -26,9 +25,9 @@ from metaeval.files import sha256_file, sha256_json
 from metaeval.own_tables import SCORE_ROLES
 from metaeval.report.result import Ledger
 from metaeval.scoring.contract import Metric, PairScore, Status
-from metaeval.scoring.controls import CONTROLS
+from metaeval.scoring.controls import CONTROLS, rated_controls
 from metaeval.scoring.engine import Scored, aggregate, score_pairs
-from metaeval.scoring.scorefile import ScoreFile, align, manifest_path, read_scores
+from metaeval.scoring.scorefile import ScoreFile, align, read_scores
 from metaeval.scoring.store import ScoreStore
 
 _log = logging.getLogger("metaeval")
@@ -203,7 +202,7 @@ def score_column(job: Job, file: ScoreFile, content: str) -> Column:
 
     Raises `UserError` for scores of chunks where the setting `aggregate` has chunks joined and scored again.
     """
-    sign = direction_of(file)
+    sign = file.direction
     row_ids = [row.id for row in job.rows]
     if file.answers.keys() <= set(row_ids):
         per_row = [oriented(answer, sign) for answer in align(file, row_ids)]
@@ -215,28 +214,12 @@ def score_column(job: Job, file: ScoreFile, content: str) -> Column:
                 "single chunks: give a score for each citation_id, or set aggregate=mean:K."
             )
         per_row = aggregate(answers, job.rows, how, sign)
-    return column_of(file.metric, per_row, _told(file, content))
-
-
-def _told(file: ScoreFile, content: str) -> dict[str, object]:
-    """What a signature says of scores made elsewhere."""
-    of = {"score-column": file.column} if file.column else {}
-    return {"metric": f"{file.metric}@scores", "file": content, **of}
+    return column_of(file.metric, per_row, file.signed(content))
 
 
 def score_path(name: str) -> Path:
     """The path of a score file that is named as a metric."""
     return Path(name.removeprefix(FILE_PREFIX))
-
-
-def direction_of(file: ScoreFile) -> Literal[1, -1]:
-    """1 where a higher score is more support, as the manifest says; `UserError` for anything but 1 and -1."""
-    given = file.manifest.get("direction", 1)
-    if given not in (1, -1):
-        raise UserError(
-            f"{manifest_path(file.path)}: direction is {given!r}; allowed: 1 (a higher score is more support) or -1."
-        )
-    return 1 if given == 1 else -1
 
 
 def column_of(
@@ -303,27 +286,13 @@ def rating_column(rated: RatedSet, file: ScoreFile, content: str) -> Column:
             f"({rated.split}), for example {min(strangers)!r} (a rating's id: {ids[0]!r}). Were data set, split and "
             "options the same?"
         )
-    sign = direction_of(file)
+    sign = file.direction
     answers = [oriented(file.answers.get(rating_id, _ABSENT), sign) for rating_id in ids]
-    return column_of(file.metric, answers, _told(file, content))
+    return column_of(file.metric, answers, file.signed(content))
 
 
 def rating_controls(rated: RatedSet) -> Iterator[Column]:
     """The controls that need no document; length where every text is known, `system` where the systems repeat."""
     rows = rated.ratings.rows
-    units = [UnitRow(row.id, row.id, row.group, None, True, (), row.text, 0, 0) for row in rows]
-    gold = np.array([row.gold for row in rows], dtype=np.float64)
-    made = {name: CONTROLS[name](units) for name in ("constant", "random")}
-    made |= {"oracle": gold, "inverted oracle": -gold}
-    if all(row.text for row in rows):
-        made["statement length"] = CONTROLS["statement length"](units)
-    counts = Counter(row.system for row in rows)
-    if len(counts) > 1 and all(counts) and min(counts.values()) > 1:
-        # What is known of a text from its system alone: the mean rating of that system's texts, this one included.
-        # Leaving the text itself out would order the texts of one system against their own ratings.
-        totals = dict.fromkeys(counts, 0.0)
-        for system, rating in sorted((row.system, row.gold) for row in rows):
-            totals[system] += rating
-        made["system"] = np.array([totals[row.system] / counts[row.system] for row in rows])
-    for name, score in made.items():
+    for name, score in rated_controls(rows).items():
         yield Column(name, "control", score, [Status.OK] * len(rows), {"control": name})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from metaeval.config import RunConfig
+from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.answers import expected_texts, reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
@@ -15,12 +15,12 @@ from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import find_protocols, readable_protocols
 from metaeval.experiment.executing import devices_of
 from metaeval.experiment.metrics import NOT_ASKING, load_metric, plug_in
-from metaeval.experiment.pace import known_pace, tokens_of, told
 from metaeval.experiment.pair_file import check_windows, pair_file
 from metaeval.experiment.prepared_run import from_job, prepare
 from metaeval.llm.batch import write_batch
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import job_identity
+from metaeval.scoring.pace import Pace, known_pace, tokens_of
 from metaeval.scoring.plan import Texts, make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
 
@@ -67,6 +67,31 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
         pairs = before.pairs + left.pairs
         found[left.name] = Planned(left.name, left.state, pairs, stored, said, blocks, tokens, time)
     yield from found.values()
+
+
+def told(pace: Pace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
+    """How long so many tokens take, what that rests on, and what it takes for granted of several workers.
+
+    devices: that the executor uses; 0 for one, or none.
+    """
+    seconds = tokens * pace.seconds / pace.tokens
+    rests = (
+        f"{pace.tokens / pace.seconds:,.0f} tokens a second, measured here in {duration(pace.seconds)} ({pace.device})"
+    )
+    if not devices and executor.name == "local":
+        shared = "" if executor.alone else "; the workers share this machine's cores"
+        return f"about {duration(seconds)}: {rests}{shared}"
+    count = min(devices or max(executor.workers, 1), max(blocks, 1))
+    each = f"each of {count} workers" if count > 1 else "one worker"
+    return f"about {duration(seconds / count)}, if {each} is as fast as what was measured: {rests}"
+
+
+def duration(seconds: float) -> str:
+    """A time in words, to two digits."""
+    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
+    return f"{seconds:.{0 if seconds >= 10 else 1}f} s"
 
 
 _TIME_UNKNOWN = "not known here: score some pairs first, as 'metaeval score -m {}' does with the shipped corpus"

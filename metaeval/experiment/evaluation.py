@@ -1,23 +1,30 @@
-"""Evaluation: columns through protocols, every two tested against each other, to results."""
+"""Evaluation: columns through protocols to results, tested against each other, beside what papers and theory say.
+
+Perfect detectors say how far the labels mean what they say; published values are what the authors of a data set report.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
 
 from metaeval import registry
-from metaeval.config import RunConfig
+from metaeval.config import RunConfig, Strict, validated
+from metaeval.config_files import config_file, variants
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
-from metaeval.experiment.perfect_detectors import perfect
 from metaeval.experiment.prepared_run import Frame
-from metaeval.experiment.published import Beside, published_for
 from metaeval.experiment.significance import marked, significance
+from metaeval.reading import read_yaml
 from metaeval.report import result as results
 from metaeval.report.measures import Reading, Readings
+from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.comparison import Tested, chance
@@ -251,3 +258,104 @@ def resampling_of(config: RunConfig) -> Resampling:
     """How a run's intervals are made."""
     interval = config.interval
     return Resampling(interval.resamples, interval.seed, interval.level, interval.method, interval.fewest)
+
+
+Values = NDArray[np.float64]
+
+DETECTORS: Mapping[str, Callable[[Values, Values], Values]] = {
+    FULL_SUPPORT: lambda gold, held: ((gold == 2) & (held == 1)).astype(np.float64),
+    ANY_SUPPORT: lambda gold, held: (gold > 0).astype(np.float64),
+    EVIDENCE_SHARE: lambda gold, held: np.where(gold > 0, held, 0.0),
+}
+"""The score of each detector, from the levels (n,) and the shares of an evidence set that the rows hold (n,).
+
+Full support in a text is a whole evidence set of a full citation, whatever level the rule for evidence gives its parts.
+"""
+
+
+def perfect(
+    frame: Frame, protocol: Protocol, options: Mapping[str, str], resampling: Resampling, keys: Sequence[str]
+) -> Perfect | None:
+    """The values of perfect detectors under the measures `keys`, without intervals; undefined ones are left out.
+
+    None where rows are not parts of what was judged: citations, rated texts, documents of one chunk, data without
+    evidence. There the labels are the annotators' own.
+    """
+    if frame.held is None:
+        return None
+    values: dict[str, dict[str, float]] = {}
+    for name, detector in DETECTORS.items():
+        judged = frame.judgements(detector(frame.gold, frame.held))
+        found = protocol.evaluate(judged, replace(resampling, n=0), options).estimates
+        for key in keys:
+            if (value := found[key].value) is not None:
+                values.setdefault(key, {})[name] = value
+    full = frame.gold == 2
+    return Perfect(values=values, full=int(full.sum()), incomplete=int((full & (frame.held < 1)).sum()))
+
+
+class PublishedTable(Strict):
+    """One table: for each metric, the printed value of each measure, `scale` times the raw one."""
+
+    values: dict[str, dict[str, float]]
+    source: str = ""
+    scale: float = Field(default=1.0, gt=0)
+
+
+class Published(Strict):
+    """What one paper reports on one data set in one unit; split None: beside every split.
+
+    One YAML file per paper in configs/published::
+
+        dataset: frank          the data set's name
+        split: all              optional: the only split that the values are for
+        unit: rating            chunk, citation or rating
+        source: where the values are from
+        levels: {full: 10}      optional: counts to add to the source, where the paper's rows are no split of ours
+        tables:
+          correlation:          a protocol
+            source: Table 3     optional, added to the source
+            scale: 100          optional: what the printed values were multiplied by
+            values:
+              BLEU: {partial_pearson: 0.10}      a metric's name in our tables, and the protocol's measures
+    """
+
+    dataset: str
+    unit: Unit
+    source: str
+    tables: dict[str, PublishedTable]
+    split: str | None = None
+    levels: dict[str, int] = Field(default_factory=dict)
+
+
+class Beside(Strict):
+    """What to print beside a run's own values: where from, and metric to measure to value, in the run's raw units."""
+
+    source: str = ""
+    values: dict[str, dict[str, float]] = Field(default_factory=dict)
+
+
+def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Beside:
+    """The values published for this data and protocol; empty where there are none.
+
+    Raises `UserError` for a file in configs/published that cannot be used.
+    """
+    for path in published_files():
+        paper = read_published(path)
+        if (paper.dataset, paper.unit) == (dataset, unit) and paper.split in (None, split) and protocol in paper.tables:
+            table = paper.tables[protocol]
+            values = {metric: {key: v / table.scale for key, v in row.items()} for metric, row in table.values.items()}
+            source = ", ".join(filter(None, (paper.source, table.source)))
+            counts = " / ".join(f"{name} {count:,}" for name, count in paper.levels.items())
+            return Beside(source=f"{source} (on {counts})" if counts else source, values=values)
+    return Beside()
+
+
+def published_files() -> list[Path]:
+    """The YAML files of published values, the user's first; `UserError` where one has the name of a shipped one."""
+    return [path for name in variants("published") if (path := config_file("published", name))]
+
+
+def read_published(path: Path) -> Published:
+    """Read one file; `UserError` names the setting that is wrong."""
+    return validated(Published, read_yaml(path), str(path))

@@ -11,12 +11,12 @@ from importlib.metadata import version
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.pace import timed
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import Execute, Recipe
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.pace import timed
 from metaeval.scoring.work import Work
 
 _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")

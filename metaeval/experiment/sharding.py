@@ -15,8 +15,6 @@ from metaeval.experiment.answers import reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
 from metaeval.experiment.executing import executed, package_versions, worker_pool
 from metaeval.experiment.metrics import MetricProgress, load_metric, metric_groups, plug_in
-from metaeval.experiment.notice import Notice, noticed
-from metaeval.experiment.pace import device_of
 from metaeval.experiment.pair_file import check_windows, pair_file
 from metaeval.experiment.prepared_run import Job, prepare
 from metaeval.files import sha256_json
@@ -24,7 +22,9 @@ from metaeval.reading import parquet_library
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import context_of, job_identity
 from metaeval.scoring.executors.contract import Task
+from metaeval.scoring.executors.notice import Notice, noticed
 from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.pace import device_of
 from metaeval.scoring.plan import Block, Plan, Texts, make_plan
 from metaeval.scoring.shardfile import (
     PartNote,
@@ -152,13 +152,7 @@ def _check_shardable(name: str, metric: Metric) -> None:
 
 
 def _export_group(
-    group: Sequence[str],
-    part: _Part,
-    config: RunConfig,
-    shard: Shard,
-    folder: Path,
-    pool: Pool | None,
-    notice: Notice,
+    group: Sequence[str], part: _Part, config: RunConfig, shard: Shard, folder: Path, pool: Pool | None, notice: Notice
 ) -> Iterator[str]:
     label, progress = " + ".join(group), part.progress
     metrics = [load_metric(name, config) for name in group]
@@ -368,13 +362,7 @@ def _made_of_others(place: Path, note: PlanNote) -> UserError:
 
 
 def _verify_plan(
-    place: Path,
-    note: PlanNote,
-    part: _Part,
-    config: RunConfig,
-    count: int,
-    seed: int,
-    progress: MetricProgress | None,
+    place: Path, note: PlanNote, part: _Part, config: RunConfig, count: int, seed: int, progress: MetricProgress | None
 ) -> Checked:
     metric = load_metric(note.metric, config)
     with plug_in(note.metric):

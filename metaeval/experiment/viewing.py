@@ -25,8 +25,7 @@ from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, RatedSet, prepare, prepare_ratings
 from metaeval.experiment.report_page import PAGE as REPORT
 from metaeval.experiment.verdicts import find_cutoff
-from metaeval.experiment.view_ratings import AGAINST, rating_columns, rating_levels
-from metaeval.experiment.view_rows import Page, drawn
+from metaeval.experiment.view_rows import AGAINST, Page, drawn, rating_columns, rating_levels
 from metaeval.files import write_text
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import lay_out, units

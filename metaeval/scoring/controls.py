@@ -6,6 +6,7 @@ Two more are metrics: `lexical overlap` is overlap, `learnt coverage` support-mi
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from zlib import crc32
@@ -13,6 +14,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.corpus.model import Rating
 from metaeval.corpus.units import UnitRow
 
 Values = NDArray[np.float64]
@@ -122,6 +124,28 @@ CONTROLS: dict[str, Callable[[Sequence[UnitRow]], Values]] = {
     "chunk position": chunk_position,
 }
 """Controls made from the rows alone."""
+
+
+def rated_controls(rows: Sequence[Rating]) -> dict[str, Values]:
+    """The controls of rated texts that need no document, by name, (n,) each.
+
+    Length where every text is known, and `system` where the systems repeat.
+    """
+    units = [UnitRow(row.id, row.id, row.group, None, True, (), row.text, 0, 0) for row in rows]
+    gold = np.array([row.gold for row in rows], dtype=np.float64)
+    made = {"constant": constant(units), "random": random(units), "oracle": gold, "inverted oracle": -gold}
+    if all(row.text for row in rows):
+        made["statement length"] = statement_length(units)
+    counts = Counter(row.system for row in rows)
+    if len(counts) > 1 and all(counts) and min(counts.values()) > 1:
+        # What is known of a text from its system alone: the mean rating of that system's texts, this one included.
+        # Leaving the text itself out would order the texts of one system against their own ratings.
+        totals = dict.fromkeys(counts, 0.0)
+        for system, rating in sorted((row.system, row.gold) for row in rows):
+            totals[system] += rating
+        made["system"] = np.array([totals[row.system] / counts[row.system] for row in rows])
+    return made
+
 
 GOLD_CONTROLS = frozenset({"oracle", "inverted oracle"})
 """Controls that look at the gold: they mark the ends of the scale and are nothing a metric could fail to beat."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from metaeval.errors import UserError, shown
 from metaeval.files import atomic_write, write_text
@@ -74,6 +74,20 @@ class ScoreFile:
     def metric(self) -> str:
         """The metric's name: the column's heading, else from the manifest, else the file's own."""
         return self.column or str(self.manifest.get("metric") or self.path.stem)
+
+    @property
+    def direction(self) -> Literal[1, -1]:
+        """1 where a higher score is more support, as the manifest says; `UserError` for anything but 1 and -1."""
+        given = self.manifest.get("direction", 1)
+        if given not in (1, -1):
+            where = manifest_path(self.path)
+            raise UserError(f"{where}: direction is {given!r}; allowed: 1 (a higher score is more support) or -1.")
+        return 1 if given == 1 else -1
+
+    def signed(self, content: str) -> dict[str, object]:
+        """What a signature says of these scores; content: the hash of the file."""
+        of = {"score-column": self.column} if self.column else {}
+        return {"metric": f"{self.metric}@scores", "file": content, **of}
 
 
 def manifest_path(path: Path) -> Path:

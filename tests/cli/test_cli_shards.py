@@ -18,8 +18,9 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
 import metaeval  # noqa: E402
 from metaeval.config import RunConfig  # noqa: E402
-from metaeval.experiment import notice, sharding  # noqa: E402
+from metaeval.experiment import sharding  # noqa: E402
 from metaeval.scoring import shardfile  # noqa: E402
+from metaeval.scoring.executors import notice  # noqa: E402
 from metaeval.scoring.executors.contract import Task  # noqa: E402
 from tests.scoring.executors.job import begun, write_corpus  # noqa: E402
 

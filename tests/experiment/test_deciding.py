@@ -8,7 +8,6 @@ import pytest
 from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.carried_thresholds import carried_over, transfers
 from metaeval.experiment.columns import column_of
 from metaeval.experiment.deciding import (
     decided,
@@ -18,6 +17,7 @@ from metaeval.experiment.deciding import (
     scored_rows,
 )
 from metaeval.experiment.metric_scores import judged, load_panel
+from metaeval.experiment.other_levels import carried_over, transfers
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.classification import level_f1, level_precision, level_recall
 from metaeval.stats.decisions import best_thresholds, decide

@@ -15,7 +15,6 @@ from metaeval.config import RunConfig, load_run
 from metaeval.declared import option_docs
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import fields_of, sort_settings
-from metaeval.experiment.explaining.comparing import compare
 from metaeval.experiment.explaining.explain import (
     OWNERS,
     changed,
@@ -27,6 +26,7 @@ from metaeval.experiment.explaining.explain import (
     read_source,
     typed,
 )
+from metaeval.experiment.explaining.job_files import compare
 from metaeval.experiment.explaining.recipe import recipe
 from metaeval.experiment.run import run, write_run
 from metaeval.report.differences import numbers_of

@@ -8,7 +8,7 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.experiment.deciding import decided, prepare_decisions
 from metaeval.experiment.metric_scores import load_panel
-from metaeval.experiment.own_levels import most_likely, own_level_columns, own_levels, own_levels_sheet
+from metaeval.experiment.other_levels import most_likely, own_level_columns, own_levels, own_levels_sheet
 from metrics_zoo.support_mini import judge
 
 

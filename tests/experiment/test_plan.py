@@ -7,12 +7,12 @@ import pytest
 import metaeval
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment import pace
-from metaeval.experiment.dry_run import plan
+from metaeval.experiment.dry_run import duration, plan, told
 from metaeval.experiment.metrics import load_metric
-from metaeval.experiment.pace import Pace, duration, told
 from metaeval.reading import read_object
+from metaeval.scoring import pace
 from metaeval.scoring.executors.contract import Context, Done, Task
+from metaeval.scoring.pace import Pace
 
 
 @pytest.fixture(autouse=True)

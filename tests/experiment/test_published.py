@@ -7,7 +7,7 @@ import pytest
 import metaeval
 from metaeval.corpus.loaders import frank, xsum_hallucination
 from metaeval.errors import UserError
-from metaeval.experiment.published import published_files, published_for, read_published
+from metaeval.experiment.evaluation import published_files, published_for, read_published
 from metaeval.registry import find, names
 from metaeval.report.formats import FORMATS
 

@@ -8,7 +8,7 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.columns import column_of
-from metaeval.experiment.comparing.complementarity import agreement_sheet, complementarity_sheet
+from metaeval.experiment.comparing.further import agreement_sheet, complementarity_sheet
 from metaeval.experiment.metric_scores import Panel, load_panel
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.complementarity import resampled_gains, stack_gain

@@ -1,4 +1,4 @@
-"""How fast metrics score on this machine: measured whenever they do, kept in the cache, told before a job begins."""
+"""How fast metrics score on this machine: measured whenever they do, and kept in the cache."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from metaeval.cache import cache_folder
-from metaeval.config import ExecutorConfig
 from metaeval.errors import UserError
 from metaeval.files import sha256_json, write_text
 from metaeval.reading import read_object, read_text
@@ -91,31 +90,6 @@ def known_pace(metric: Metric) -> Pace | None:
     except (UserError, KeyError, TypeError, ValueError):
         return None
     return pace if pace.tokens > 0 and pace.seconds > 0 else None
-
-
-def told(pace: Pace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
-    """How long so many tokens take, what that rests on, and what it takes for granted of several workers.
-
-    devices: that the executor uses; 0 for one, or none.
-    """
-    seconds = tokens * pace.seconds / pace.tokens
-    rests = (
-        f"{pace.tokens / pace.seconds:,.0f} tokens a second, measured here in {duration(pace.seconds)} ({pace.device})"
-    )
-    if not devices and executor.name == "local":
-        shared = "" if executor.alone else "; the workers share this machine's cores"
-        return f"about {duration(seconds)}: {rests}{shared}"
-    count = min(devices or max(executor.workers, 1), max(blocks, 1))
-    each = f"each of {count} workers" if count > 1 else "one worker"
-    return f"about {duration(seconds / count)}, if {each} is as fast as what was measured: {rests}"
-
-
-def duration(seconds: float) -> str:
-    """A time in words, to two digits."""
-    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
-    return f"{seconds:.{0 if seconds >= 10 else 1}f} s"
 
 
 def _path() -> Path:
