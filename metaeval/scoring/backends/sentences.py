@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
@@ -49,11 +51,12 @@ def _punkt(folder: Path) -> SentenceSplitter:
 
 
 def _punkt_folder() -> Path | None:
-    if find_spec("nltk") is None:
+    own = str(_own_folder())
+    # To import nltk takes more than a second: where there are no data it is left.
+    if find_spec("nltk") is None or not any(Path(place, _DATA).is_dir() for place in [*nltk_places(), own]):
         return None
     import nltk
 
-    own = str(_own_folder())
     try:
         found = Path(str(nltk.data.find(_DATA, [*nltk.data.path, own])))
     except LookupError:
@@ -61,6 +64,18 @@ def _punkt_folder() -> Path | None:
     if found.is_relative_to(own) and own not in nltk.data.path:
         nltk.data.path.append(own)  # where the tokenizer looks
     return found
+
+
+def nltk_places() -> list[str]:
+    """The folders in which nltk looks for data; on Windows alone it is imported for that."""
+    if "nltk" in sys.modules or os.name != "posix":
+        import nltk
+
+        return list(nltk.data.path)
+    named = [name for name in os.environ.get("NLTK_DATA", "").split(os.pathsep) if name]
+    roots = ["~", sys.prefix, f"{sys.prefix}/share", f"{sys.prefix}/lib"]
+    roots += ["/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"]
+    return [os.path.expanduser(place) for place in [*named, *(f"{root}/nltk_data" for root in roots)]]
 
 
 def _own_folder() -> Path:

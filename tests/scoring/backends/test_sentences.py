@@ -1,7 +1,10 @@
 """Which splitter runs, under which name: NLTK's punkt_tab where its data are, rules without data elsewhere."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +61,19 @@ def test_nltk_without_data_asks_once_and_says_what_to_type(bare, tmp_path):
     with pytest.raises(UserError, match=r"nltk\.downloader punkt_tab.*splitter=rules"):
         find_splitter("nltk")
     assert bare == [("punkt_tab", str(tmp_path / "cache" / "nltk_data"))]
+
+
+@pytest.mark.parametrize("named", ["", f"~/mine{os.pathsep}{os.pathsep}/data"])
+def test_data_are_looked_for_where_nltk_does_and_it_is_not_imported_for_that(named, tmp_path):
+    pytest.importorskip("nltk", reason="needs the extra 'models'")
+    code = """import sys
+from metaeval.scoring.backends.sentences import find_splitter, nltk_places
+name, places = find_splitter("auto").name, nltk_places()
+imported = "nltk" in sys.modules
+import nltk
+sys.exit(str((name, imported, places)) if imported == name.startswith("rules") or places != nltk.data.path else 0)"""
+    environment = {**os.environ, "NLTK_DATA": named, "HOME": str(tmp_path)}
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
 
 
 def test_nltk_splits_as_nltk(data):
