@@ -3,6 +3,7 @@
 HYPOTHESIS_PROFILE=explore draws many new examples. CI=true fails on a skip that allowed_skips.txt does not list.
 """
 
+import atexit
 import functools
 import gc
 import importlib
@@ -45,8 +46,10 @@ settings.register_profile("explore", max_examples=2000, deadline=None, suppress_
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
-# One thread a worker: the workers share the cores. Set before anything imports numpy or torch.
+# One thread a worker: the workers share the cores. Set before anything imports numpy or torch. Nor does a worker take
+# its modules apart when all is said.
 if "PYTEST_XDIST_WORKER" in os.environ:
+    atexit.register(os._exit, 0)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
@@ -127,6 +130,7 @@ def allowed_skips():
 
 def pytest_sessionfinish(session):
     """On CI, fail on a skip that is not on the list. A worker leaves that to the process that sums up."""
+    gc.freeze()
     if os.environ.get("CI") != "true" or hasattr(session.config, "workerinput"):
         return
     reporter, allowed = session.config.pluginmanager.get_plugin("terminalreporter"), allowed_skips()
