@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from metaeval.stats.classification import area_influence
+from metaeval.stats.group_counts import GroupTotals, Orders
 from metaeval.stats.influence import of_left_out
-from metaeval.stats.rank_counts import Orders, Wins
 from metaeval.stats.resampling import Draws, bootstrap
-from metaeval.stats.stream import GroupTotals
 from protocols.contract import Estimate, Floats, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, estimate
 
@@ -21,7 +20,7 @@ COUNTED: Mapping[str, tuple[str, ...]] = {
 """The measures that counts tell, by protocol; of the first two, the one that the gold's levels ask for."""
 
 
-def counted(totals: GroupTotals, resampled: Callable[[Draws], Wins], resampling: Resampling) -> dict[str, Estimate]:
+def counted(totals: GroupTotals, resampled: Callable[[Draws], Orders], resampling: Resampling) -> dict[str, Estimate]:
     """The estimates of one metric, with intervals as the protocols make them in memory.
 
     resampled: the counts under weightings of the groups, where the interval's method needs them.
@@ -33,12 +32,14 @@ def counted(totals: GroupTotals, resampled: Callable[[Draws], Wins], resampling:
     values = _measures(totals.orders(), area)
     drawn: Mapping[str, Floats] = {}
     if not resampling.studentised and resampling.n:
-        drawn = _measures(resampled(bootstrap(n_groups, resampling.n, resampling.seed)).orders(), area)
+        drawn = _measures(resampled(bootstrap(n_groups, resampling.n, resampling.seed)), area)
     found: dict[str, Estimate] = {}
     for key, jackknifed in values.items():
         moved = None
         if key == "auc" and not np.isnan(jackknifed[0]):
-            moved = area_influence(totals.members, totals.wins)(1, 0)
+            nothing = np.zeros_like(totals.downward)
+            wins = np.array([[nothing, totals.upward], [totals.downward, nothing]])
+            moved = area_influence(totals.members, wins)(1, 0)
         elif key != "auc":
             moved = of_left_out(jackknifed, rows, (0.0, 1.0) if key == area else (-1.0, 1.0))
         left_out = jackknifed if resampling.method == "bca" else None

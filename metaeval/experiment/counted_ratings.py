@@ -3,7 +3,7 @@
 A file of more than `MOST_IN_MEMORY` rows has a column `group`, a column `gold` with up to eight values, and the scores
 of each metric in a numeric column of its own, or in a score file that has its rows in its order; null is a missing
 score. Rows are dealt to files by their score, so that each holds those between two scores and fits in memory; in order,
-they are what `metaeval.stats.stream` counts. No row is kept: memory grows with the number of groups alone.
+they are the chunks of `metaeval.stats.group_counts`. No row is kept: memory grows with the number of groups alone.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from metaeval.scoring.contract import Status
 from metaeval.scoring.scorefile import ScoreFile, read_manifest
 from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.arrays import Floats
-from metaeval.stats.rank_counts import MAX_LEVELS
-from metaeval.stats.stream import group_totals_of, resampled_wins
+from metaeval.stats.group_counts import group_totals_of
+from metaeval.stats.rank_counts import MAX_LEVELS, resampled_orders
 from metaeval.stats.ties import Entries, entries_of, run_starts, sorted_entries
 from protocols.contract import Estimate, Protocol, Resampling
 from protocols.counted import COUNTED, counted
@@ -385,7 +385,7 @@ class _Counted:
 def _estimates(given: CountedRatings, metric: str, folder: Path, resampling: Resampling) -> _Counted:
     files = _deal(given, metric, folder)
     totals = group_totals_of(sorted_chunks(given, files), len(given.levels), given.n_groups)
-    found = counted(totals, lambda draws: resampled_wins(lambda: chunks_of(files), totals, draws), resampling)
+    found = counted(totals, lambda draws: resampled_orders(lambda: chunks_of(files), totals, draws), resampling)
     for path, _ in files:
         path.unlink()
     return _Counted(found, int(totals.members.sum()))

@@ -39,9 +39,10 @@ from metaeval.stats.arrays import (
     varies_without,
     weighted_sums,
 )
-from metaeval.stats.rank_counts import MAX_LEVELS, Orders, count_orders, count_wins, orders_left_out
+from metaeval.stats.group_counts import Orders, group_totals_of
+from metaeval.stats.rank_counts import MAX_LEVELS, count_orders, count_wins
 from metaeval.stats.resampling import TILE, Prepared, Tile, jackknife
-from metaeval.stats.ties import block_sizes, centred_midranks, run_starts, tie_blocks
+from metaeval.stats.ties import block_sizes, centred_midranks, run_starts, sorted_by_level, tie_blocks
 
 SUSPICIOUS = 1e-10
 """Below this share of its sum of squares, a spread may be rounding noise."""
@@ -134,8 +135,12 @@ def _by_order(
         wins = count_wins(score, gold, group, n_groups)
         return lambda tile: wins(tile).orders()
 
+    def orders_left_out() -> Orders:
+        ordered = sorted_by_level(score, gold, group, n_groups)
+        return group_totals_of([ordered.entries], ordered.n_levels, n_groups).orders()
+
     def left_out() -> Floats:
-        return _remembered((rows, n_groups), lambda: orders_left_out(score, gold, group, n_groups))
+        return _remembered((rows, n_groups), orders_left_out)[:, 1:]
 
     return lambda tile: _remembered((rows, _content(tile)), lambda: count()(tile)), left_out
 

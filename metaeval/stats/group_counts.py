@@ -1,19 +1,72 @@
-"""What one group's rows contribute to the counts of who scores above whom: inside the group, and against everyone."""
+"""Counts of who scores above whom, and what one group's rows contribute to them: inside the group, and to all.
+
+Rows may come in chunks in ascending order of score, of which no two share a score: more rows than memory holds are
+counted in one pass. What a chunk's rows outrank is counted within the chunk, and below it from how many rows of each
+level came before, of all groups and of each. All counts are integers, so that they are the same whatever the chunks.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from metaeval.stats.arrays import Floats, Ints
-from metaeval.stats.ties import Entries, run_starts
+from metaeval.stats.arrays import Floats, Ints, column_sum, ratio
+from metaeval.stats.ties import Entries, lone_powers, run_starts
 
 
-def outranked(entries: Entries, level: int) -> Ints:
-    """Twice the rows of a level that each entry outranks, a tie counting one, (m,)."""
-    total = _running(np.where(entries.level == level, entries.count, 0))
-    return np.asarray(total[entries.start[entries.block]] + total[entries.start[entries.block + 1]])
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Counts under R weightings, of L levels from the lowest; all are whole numbers.
+
+    rows: (L, R) rows of each level. over: (L, R) twice the rows that the rows of each level outrank, a tie (a row's
+    with itself too) counting one. upward: (R,) the same over lower levels only, summed over levels. squares, cubes:
+    (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (3, R) what of `upward`, of the pairs of unlike level
+    and of twice the pairs of unlike score is between copies of one group.
+    """
+
+    rows: Ints
+    over: Ints
+    upward: Ints
+    squares: Ints
+    cubes: Floats
+    copies: Ints
+
+    def kendall(self) -> Floats:
+        """Kendall's tau-b of score and level; NaN where either is constant."""
+        total, pairs = self.rows.sum(axis=0), self._pairs()
+        untied = total * total - self.squares - self.copies[2]
+        spread = (np.sqrt(2.0 * pairs) * np.sqrt(1.0 * untied)).astype(np.float64)
+        # (concordant - discordant) / sqrt(pairs * untied / 2): `pairs` differ in gold, half of `untied` in score.
+        return np.clip(ratio(2 * (self.upward - self.copies[0] - pairs), spread), -1, 1)
+
+    def concordance(self) -> Floats:
+        """Share of the pairs with unlike gold in which the higher gold has the higher score, ties counting one half."""
+        return ratio(self.upward - self.copies[0], 2 * self._pairs())
+
+    def spearman(self) -> Floats:
+        """Spearman's rho of score and level, midranks for ties; NaN where either is constant."""
+        total = self.rows.sum(axis=0)
+        ahead = np.cumsum(self.rows, axis=0) - self.rows
+        # Twice the sum over a level, and twice the rank of the level, both less the mean rank.
+        score_ranks = (self.over - self.rows * total).astype(np.float64)
+        product = column_sum(score_ranks * (2 * ahead + self.rows - total))
+        cubed = total.astype(np.float64) ** 3
+        score_spread = np.where(self.squares < total * total, cubed - self.cubes, 0.0)
+        gold_spread = cubed - column_sum(self.rows.astype(np.float64) ** 3)
+        spread = np.sqrt(np.maximum(score_spread, 0)) * np.sqrt(np.maximum(gold_spread, 0))
+        return np.clip(ratio(3.0 * product, np.where((self.rows == total).any(axis=0), 0.0, spread)), -1, 1)
+
+    def _pairs(self) -> Ints:
+        ahead = np.cumsum(self.rows, axis=0) - self.rows
+        return np.asarray((self.rows * ahead).sum(axis=0) - self.copies[1], dtype=np.int64)
+
+
+def outranked(entries: Entries, level: int | None = None) -> Ints:
+    """Twice the rows, of a level or of all, that each entry outranks, a tie counting one, (m,)."""
+    total, (first, end) = _running(entries, level), entries.ends
+    return np.asarray(total[first] + total[end])
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +86,14 @@ class GroupedEntries:
     end: Ints
     opening: Ints
 
-    def outranked(self, level: int) -> Ints:
+    def outranked(self, level: int | None = None) -> Ints:
         """As `outranked`, among the rows of the entry's own group."""
-        total = _running(np.where(self.level == level, self.count, 0))
+        total = _running(self, level)
         return np.asarray(total[self.first] + total[self.end] - 2 * total[self.opening])
 
     def tied(self) -> Ints:
         """The group's rows of each run, (runs,)."""
-        return np.asarray(np.diff(np.append(_running(self.count)[self.runs], self.count.sum())))
+        return np.asarray(np.diff(np.append(_running(self)[self.runs], self.count.sum())))
 
 
 def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
@@ -57,7 +110,8 @@ def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
     return GroupedEntries(group, entries.level[order], entries.count[order], block, runs, runs[number], end, opening)
 
 
-def _running(rows: Ints) -> Ints:
+def _running(entries: Entries | GroupedEntries, level: int | None = None) -> Ints:
+    rows = entries.count if level is None else np.where(entries.level == level, entries.count, 0)
     return np.concatenate(([0], np.cumsum(rows)))
 
 
@@ -67,30 +121,23 @@ def by_level(values: Ints, level: Ints, group: Ints, shape: tuple[int, int]) -> 
     return cells.astype(np.int64).reshape(shape)
 
 
-def inside_groups(entries: Entries, n_levels: int, n_groups: int, apart: bool = False) -> Ints:
-    """Pairs of rows of each group: twice those won by the higher level, those of unlike level, and twice those of
-    unlike score; (n_groups, 3).
+def inside_groups(entries: Entries, n_levels: int, n_groups: int) -> Ints:
+    """Pairs of rows of each group, (n_groups, L (L - 1) + 1), a tie counting one.
 
-    A tie counts one. apart: the first two for each two levels, level h over level l < h at h (h - 1) / 2 + l:
-    (n_groups, L (L - 1) + 1).
+    For each two levels, level h over level l < h at h (h - 1) / 2 + l, twice those won by the higher one; then those of
+    the two levels; then twice those of unlike score.
     """
     own = entries_by_group(entries, n_groups)
     members = by_level(own.count, own.level, own.group, (n_levels, n_groups))
-    pairs = n_levels * (n_levels - 1) // 2
-    won = np.zeros((pairs if apart else 1, n_groups), dtype=np.int64)
-    unlike = np.zeros_like(won)
+    won = np.zeros((n_levels * (n_levels - 1) // 2, n_groups), dtype=np.int64)
     for lower in range(n_levels):
         above = own.level > lower
-        higher = own.level[above]
-        place = higher * (higher - 1) // 2 + lower if apart else np.zeros_like(higher)
+        place = own.level[above] * (own.level[above] - 1) // 2 + lower
         won += by_level(own.count[above] * own.outranked(lower)[above], place, own.group[above], won.shape)
-        for level in range(lower + 1, n_levels) if apart else ():
-            unlike[level * (level - 1) // 2 + lower] = members[level] * members[lower]
+    unlike = [members[higher] * members[lower] for higher in range(n_levels) for lower in range(higher)]
     rows = members.sum(axis=0)
-    if not apart:
-        unlike[0] = (rows * rows - (members * members).sum(axis=0)) // 2
     squares = np.bincount(own.group[own.runs], weights=own.tied() ** 2, minlength=n_groups)
-    return np.concatenate((won, unlike, [rows * rows - squares.astype(np.int64)])).T
+    return np.array([*won, *unlike, rows * rows - squares.astype(np.int64)]).T
 
 
 def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, Ints]:
@@ -108,55 +155,100 @@ def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, In
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
-    """Counts without each group in turn, as `rank_counts.Orders` names them; (L, G) or (G,)."""
+class GroupTotals:
+    """What each of G groups contributes to the counts of L levels.
 
-    rows: Ints
+    members: (L, G) rows. over, against: (L, G) by the level of the group's rows twice the rows that they outrank, and
+    by level twice the rows that the group's outrank, a tie counting one; inside: as `over`, among the group's own rows.
+    downward, upward, inside_downward: (G,) the same over rows of lower levels, over those of higher levels, and over
+    the group's own of lower levels. squares, cubes: sums of t**2 and t**3 over blocks of t tied rows, first of all rows
+    and then without each group, (1 + G,). own_squares: (G,) sum of t**2 over the blocks of the group's own rows. lone:
+    (G, 2) as `ties.lone_powers`.
+    """
+
+    members: Ints
     over: Ints
+    against: Ints
+    inside: Ints
+    downward: Ints
     upward: Ints
+    inside_downward: Ints
     squares: Ints
     cubes: Floats
+    own_squares: Ints
+    lone: Floats
+
+    def orders(self) -> Orders:
+        """Counts of all rows, then without each group in turn: 1 + G weightings.
+
+        What goes with a group is what its rows outrank, and are outranked by, less what is both: the pairs inside it.
+        """
+        size = self.members.sum(axis=1)[:, None]
+        lost = self.over - self.inside + 2 * size * self.members.sum(axis=0) - self.against
+        above = size.sum() - np.cumsum(size)[:, None]
+        moved = self.downward + 2 * (above * self.members).sum(axis=0) - self.upward - self.inside_downward
+        nothing = np.zeros((len(size), 1), dtype=np.int64)
+        return Orders(
+            size - np.concatenate((nothing, self.members), axis=1),
+            self.over.sum(axis=1)[:, None] - np.concatenate((nothing, lost), axis=1),
+            self.downward.sum() - np.append(0, moved),
+            self.squares,
+            self.cubes,
+            np.zeros((3, self.squares.size), dtype=np.int64),
+        )
+
+    def pairs_inside(self) -> Ints:
+        """Pairs of rows inside each group: twice those won by the higher level, those of unlike level, and twice those
+        of unlike score, a tie counting one; (G, 3).
+        """
+        rows = self.members.sum(axis=0)
+        unlike = (rows * rows - (self.members * self.members).sum(axis=0)) // 2
+        return np.stack((self.inside_downward, unlike, rows * rows - self.own_squares), axis=1)
 
 
-def left_out_counts(entries: Entries, n_levels: int, n_groups: int) -> LeftOut:
-    """The counts of `LeftOut` in one pass; all are whole numbers.
+def group_totals_of(chunks: Iterable[Entries], n_levels: int, n_groups: int) -> GroupTotals:
+    """The totals from one pass; groups are numbered below `n_groups` and levels from the lowest."""
+    shape = n_levels, n_groups
+    seen, seen_in = np.zeros(n_levels, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    over, against, inside = (np.zeros(shape, dtype=np.int64) for _ in range(3))
+    downward, upward, inside_downward, squares, own_squares = (np.zeros(n_groups, dtype=np.int64) for _ in range(5))
+    total_squares, total_cubes, cubes, lone = 0, 0.0, np.zeros(n_groups), np.zeros((n_groups, 2))
+    for entries in chunks:
+        group, level, count = entries.group, entries.level, entries.count
+        own = entries_by_group(entries, n_groups)
+        everything = outranked(entries) + 2 * seen.sum()
+        mine = own.outranked() + 2 * seen_in.sum(axis=0)[own.group]
+        lower, higher, mine_lower = (np.zeros_like(count) for _ in range(3))
+        for other in range(n_levels):
+            beaten, beaten_inside = outranked(entries, other), own.outranked(other)
+            if seen[other]:
+                beaten += 2 * seen[other]
+                beaten_inside += 2 * seen_in[other][own.group]
+            lower += np.where(other < level, beaten, 0)
+            higher += np.where(other > level, beaten, 0)
+            mine_lower += np.where(other < own.level, beaten_inside, 0)
+            against[other] += _by_group(count * beaten, group, n_groups)
+        over += by_level(count * everything, level, group, shape)
+        inside += by_level(own.count * mine, own.level, own.group, shape)
+        downward += _by_group(count * lower, group, n_groups)
+        upward += _by_group(count * higher, group, n_groups)
+        inside_downward += _by_group(own.count * mine_lower, own.group, n_groups)
+        members = by_level(count, level, group, shape)
+        seen += members.sum(axis=1)
+        seen_in += members
+        # Floats: the cube of two million tied rows is no 64-bit integer.
+        tied = np.bincount(entries.block, weights=count, minlength=entries.n_blocks)
+        alone, shared, run_group = own.tied().astype(np.float64), tied[own.block[own.runs]], own.group[own.runs]
+        rest = shared - alone
+        total_squares += int((tied**2).sum())
+        total_cubes += float((tied**3).sum())
+        squares += _by_group(shared**2 - rest**2, run_group, n_groups)
+        cubes += np.bincount(run_group, shared**3 - rest**3, n_groups)
+        own_squares += _by_group(alone**2, run_group, n_groups)
+        lone += lone_powers(entries, n_groups)
+    left = total_squares - np.append(0, squares), total_cubes - np.append(0.0, cubes)
+    return GroupTotals(*(seen_in, over, against, inside, downward, upward, inside_downward), *left, own_squares, lone)
 
-    What goes with a group is what its rows outrank, and are outranked by, less what is both: the pairs inside it.
-    """
-    group, level, count, shape = entries.group, entries.level, entries.count, (n_levels, n_groups)
-    own = entries_by_group(entries, n_groups)
-    members = by_level(count, level, group, shape)
-    size = members.sum(axis=1)
-    everything, lower, higher = (np.zeros_like(count) for _ in range(3))
-    inside, inside_lower = np.zeros_like(count), np.zeros_like(count)
-    beaten_by = np.zeros_like(members)
-    for below in range(n_levels):
-        everyone, mine = outranked(entries, below), own.outranked(below)
-        everything += everyone
-        inside += mine
-        lower += np.where(below < level, everyone, 0)
-        inside_lower += np.where(below < own.level, mine, 0)
-        beaten = 2 * size[below] - everyone
-        higher += np.where(below > level, beaten, 0)
-        # Twice the rows of this level that outrank the group's.
-        beaten_by[below] = np.bincount(group, weights=count * beaten, minlength=n_groups)
-    over = by_level(count * everything, level, group, shape)
-    lost = over - by_level(own.count * inside, own.level, own.group, shape) + beaten_by
-    upward = np.bincount(group, weights=count * (lower + higher), minlength=n_groups)
-    upward -= np.bincount(own.group, weights=own.count * inside_lower, minlength=n_groups)
-    # Floats: the cube of two million tied rows is no 64-bit integer.
-    tied = np.bincount(entries.block, weights=count, minlength=entries.n_blocks)
-    shared = tied[own.block[own.runs]]
-    rest = shared - own.tied()
-    squares, cubes = (
-        (tied**power).sum() + np.bincount(own.group[own.runs], weights=rest**power - shared**power, minlength=n_groups)
-        for power in (2, 3)
-    )
-    won = int((count * lower).sum())
-    return LeftOut(
-        size[:, None] - members,
-        over.sum(axis=1)[:, None] - lost,
-        won - upward.astype(np.int64),
-        squares.astype(np.int64),
-        cubes,
-    )
+
+def _by_group(values: Ints | Floats, group: Ints, n_groups: int) -> Ints:
+    return np.bincount(group, values, n_groups).astype(np.int64)

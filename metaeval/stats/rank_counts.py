@@ -12,9 +12,10 @@ a pair that nobody observed. Rank sums have no pairs to leave out: Spearman's rh
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -33,56 +34,9 @@ from metaeval.stats.arrays import (
     ratio,
     weighted_sums,
 )
-from metaeval.stats.group_counts import inside_groups, left_out_counts
-from metaeval.stats.resampling import Tile
+from metaeval.stats.group_counts import GroupTotals, Orders, group_totals_of, inside_groups
+from metaeval.stats.resampling import KEPT_BYTES, TILE, Draws, Tile
 from metaeval.stats.ties import Entries, lone_powers, self_ties, sorted_by_level
-
-
-@dataclass(frozen=True, eq=False)
-class Orders:
-    """Counts under R weightings, of L levels from the lowest; all are whole numbers.
-
-    rows: (L, R) rows of each level. over: (L, R) twice the rows that the rows of each level outrank, a tie (a row's
-    with itself too) counting one. upward: (R,) the same over lower levels only, summed over levels. squares, cubes:
-    (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (3, R) what of `upward`, of the pairs of unlike level
-    and of twice the pairs of unlike score is between copies of one group.
-    """
-
-    rows: Ints
-    over: Ints
-    upward: Ints
-    squares: Ints
-    cubes: Floats
-    copies: Ints
-
-    def kendall(self) -> Floats:
-        """Kendall's tau-b of score and level; NaN where either is constant."""
-        total, pairs = self.rows.sum(axis=0), self._pairs()
-        untied = total * total - self.squares - self.copies[2]
-        spread = (np.sqrt(2.0 * pairs) * np.sqrt(1.0 * untied)).astype(np.float64)
-        # (concordant - discordant) / sqrt(pairs * untied / 2): `pairs` differ in gold, half of `untied` in score.
-        return np.clip(ratio(2 * (self.upward - self.copies[0] - pairs), spread), -1, 1)
-
-    def concordance(self) -> Floats:
-        """Share of the pairs with unlike gold in which the higher gold has the higher score, ties counting one half."""
-        return ratio(self.upward - self.copies[0], 2 * self._pairs())
-
-    def spearman(self) -> Floats:
-        """Spearman's rho of score and level, midranks for ties; NaN where either is constant."""
-        total = self.rows.sum(axis=0)
-        ahead = np.cumsum(self.rows, axis=0) - self.rows
-        # Twice the sum over a level, and twice the rank of the level, both less the mean rank.
-        score_ranks = (self.over - self.rows * total).astype(np.float64)
-        product = column_sum(score_ranks * (2 * ahead + self.rows - total))
-        cubed = total.astype(np.float64) ** 3
-        score_spread = np.where(self.squares < total * total, cubed - self.cubes, 0.0)
-        gold_spread = cubed - column_sum(self.rows.astype(np.float64) ** 3)
-        spread = np.sqrt(np.maximum(score_spread, 0)) * np.sqrt(np.maximum(gold_spread, 0))
-        return np.clip(ratio(3.0 * product, np.where((self.rows == total).any(axis=0), 0.0, spread)), -1, 1)
-
-    def _pairs(self) -> Ints:
-        ahead = np.cumsum(self.rows, axis=0) - self.rows
-        return np.asarray((self.rows * ahead).sum(axis=0) - self.copies[1], dtype=np.int64)
 
 
 def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[Tile], Orders]:
@@ -98,7 +52,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
     of_group = group_totals(np.ones(group.size), group, n_groups)[:, None]
     alone = lone_powers(entries, n_groups)
     by_numpy = _orders_by_numpy(entries, n_levels, n_groups)
-    inside = cache(partial(inside_groups, entries, n_levels, n_groups))
+    inside = cache(lambda: group_totals_of([entries], n_levels, n_groups).pairs_inside())
 
     def evaluate(tile: Tile) -> Orders:
         squares, cubes = self_ties(alone, tile)
@@ -119,14 +73,6 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
         return Orders(rows, over, upward, squares + more_squares, cubes + more_cubes, copies)
 
     return evaluate
-
-
-def orders_left_out(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Orders:
-    """The counts of `count_orders` without each group in turn, R = n_groups, in one pass; arguments as there."""
-    ordered = sorted_by_level(score, gold, group, n_groups)
-    found = left_out_counts(ordered.entries, ordered.n_levels, n_groups)
-    nothing = np.zeros((3, n_groups), dtype=np.int64)
-    return Orders(found.rows, found.over, found.upward, found.squares, found.cubes, nothing)
 
 
 def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
@@ -245,7 +191,7 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
         raise ValueError(f"wins are counted for up to {MAX_LEVELS} gold levels, got {n_levels}")
     blocks = wins_of_blocks(entries, n_levels, n_groups, ties)
     alone = lone_powers(entries, n_groups)
-    inside = cache(partial(inside_groups, entries, n_levels, n_groups, apart=True))
+    inside = cache(partial(inside_groups, entries, n_levels, n_groups))
 
     def evaluate(tile: Tile) -> Wins:
         rows, wins, squares, cubes = blocks(tile)
@@ -301,3 +247,37 @@ def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[
         return rows, found, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
 
     return partial(_in_strips, strip, entries.n_blocks)
+
+
+def resampled_orders(chunks: Callable[[], Iterable[Entries]], totals: GroupTotals, draws: Draws) -> Orders:
+    """The counts of `count_orders` under all weightings of `draws`, from further passes over chunks of sorted rows.
+
+    A pass is made for as many resamples as fit in memory: what is made of groups alone is made once, not chunk by
+    chunk. Arguments as in `group_counts`, for few levels.
+    """
+    tiles, together = iter(draws), max(1, KEPT_BYTES // max(TILE * draws.n_groups, 1))
+    passes = [_one_pass(chunks(), totals, some) for some in iter(lambda: tuple(islice(tiles, together)), ())]
+    return Orders(*(np.concatenate([vars(orders)[name] for orders in passes], axis=-1) for name in vars(passes[0])))
+
+
+def _one_pass(chunks: Iterable[Entries], totals: GroupTotals, tiles: Sequence[Tile]) -> Orders:
+    n_levels, n_groups = totals.members.shape
+    places = [(high, low) for high in range(n_levels) for low in range(high)]
+    ends = np.cumsum([tile.shape[1] for tile in tiles]).tolist()
+    owns = [slice(end - tile.shape[1], end) for end, tile in zip(ends, tiles, strict=True)]
+    seen = np.zeros((n_levels, ends[-1]), dtype=np.int64)
+    wins = np.zeros((len(places), ends[-1]), dtype=np.int64)
+    ties = [self_ties(totals.lone, tile) for tile in tiles]
+    squares, cubes = (np.concatenate(parts) for parts in zip(*ties, strict=True))
+    for entries in chunks:
+        count = wins_of_blocks(entries, n_levels, n_groups)
+        for tile, own in zip(tiles, owns, strict=True):
+            rows, found, more_squares, more_cubes = count(tile)
+            squares[own] += more_squares
+            cubes[own] += more_cubes
+            for place, (high, low) in enumerate(places):
+                wins[place, own] += found[place] + 2 * rows[high] * seen[low, own]
+            seen[:, own] += rows
+    copies = [between_copies(cache(totals.pairs_inside), tile, 3) for tile in tiles]
+    apart = np.zeros((2 * len(places) + 1, ends[-1]), dtype=np.int64)
+    return replace(Wins(seen, wins, squares, cubes, apart).orders(), copies=np.concatenate(copies, axis=1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -84,6 +85,11 @@ class Entries:
     def n_blocks(self) -> int:
         """Distinct scores."""
         return self.start.size - 1
+
+    @cached_property
+    def ends(self) -> tuple[Ints, Ints]:
+        """Where the block of each entry begins, and where it ends, (m,) each."""
+        return self.start[self.block], self.start[self.block + 1]
 
 
 def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_groups: int) -> Entries:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from metaeval.stats import resampling, stream
-from metaeval.stats.rank_counts import count_wins, orders_left_out
-from metaeval.stats.resampling import bootstrap
-from metaeval.stats.stream import GroupTotals, group_totals_of, resampled_wins
+from metaeval.stats import rank_counts, resampling
+from metaeval.stats.group_counts import GroupTotals, group_totals_of
+from metaeval.stats.rank_counts import count_orders, count_wins, resampled_orders
+from metaeval.stats.resampling import bootstrap, jackknife
 from metaeval.stats.ties import Entries, sorted_entries
 
 Floats = NDArray[np.float64]
@@ -41,17 +41,23 @@ def check(n: int, groups: int, levels: int, decimals: int, parts: int, resamples
         return chunks_of(*rows, levels, groups, edges)
 
     totals = group_totals_of(chunks(), levels, groups)
-    found, expected = totals.orders(), orders_left_out(score, gold, group, groups)
-    for name, values in vars(expected).items():
-        np.testing.assert_array_equal(getattr(found, name)[..., 1:], values, err_msg=name)
+    found, entries = totals.orders(), sorted_entries(score, gold.astype(np.int64), group, levels, groups)
+    at_once = group_totals_of([entries], levels, groups)
+    for name, values in vars(at_once).items():
+        np.testing.assert_array_equal(getattr(totals, name), values, err_msg=name)
+    if groups < 1000:
+        anew = [count_orders(score, gold, group, groups)(tile) for tile in jackknife(groups)]
+        for name in vars(found):
+            values = np.concatenate([getattr(one, name) for one in anew], axis=-1)
+            np.testing.assert_array_equal(getattr(found, name), values, err_msg=name)
     draws = bootstrap(groups, resamples, 0)
-    wins, in_memory = resampled_wins(chunks, totals, draws), count_wins(score, gold, group, groups)
+    drawn, in_memory = resampled_orders(chunks, totals, draws), count_wins(score, gold, group, groups)
     at = 0
     for tile in draws:
         own = slice(at, at + tile.shape[1])
         at = own.stop
-        for name, values in vars(in_memory(tile)).items():
-            np.testing.assert_array_equal(getattr(wins, name)[..., own], values, err_msg=name)
+        for name, values in vars(in_memory(tile).orders()).items():
+            np.testing.assert_array_equal(getattr(drawn, name)[..., own], values, err_msg=name)
     whole = in_memory(np.ones((groups, 1), dtype=np.uint8)).orders()
     for name, values in vars(whole).items():
         np.testing.assert_array_equal(getattr(found, name)[..., :1], values, err_msg=name)
@@ -66,7 +72,7 @@ def test_the_integers_are_those_of_the_rows_in_memory(levels: int, decimals: int
 
 def test_a_pass_for_each_tile_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     bootstrap.cache_clear()
-    for module in (resampling, stream):
+    for module in (resampling, rank_counts):
         monkeypatch.setattr(module, "KEPT_BYTES", 0)
     check(400, 30, 3, 0, 3, 300)
 
