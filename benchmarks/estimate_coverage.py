@@ -31,8 +31,7 @@ from metaeval.config import load_run
 from metaeval.experiment.columns import scored_columns
 from metaeval.experiment.labelling.label import uncertain_sizes
 from metaeval.experiment.prepared_run import prepare
-from metaeval.stats.prediction_powered import NEEDED_F, Sample, Share, difference, share
-from metaeval.stats.sampling import draw_in_proportion
+from metaeval.stats.prediction_powered import NEEDED_F, Sample, Share, difference, draw_in_proportion, share
 
 SETS = ("expertqa", "factcheck_gpt", "wice")
 METRICS = ("overlap", "rouge", "support-mini", "minilm-bertscore")

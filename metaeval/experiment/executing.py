@@ -13,11 +13,10 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric
-from metaeval.scoring.executors.contract import Execute, Recipe
+from metaeval.scoring.executors.contract import Execute, Recipe, Work
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.pace import timed
-from metaeval.scoring.work import Work
 
 _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 

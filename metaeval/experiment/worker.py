@@ -22,8 +22,7 @@ from metaeval.experiment.executing import package_versions
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric
-from metaeval.scoring.executors.contract import Context, Recipe, Task
-from metaeval.scoring.work import Work
+from metaeval.scoring.executors.contract import Context, Recipe, Task, Work
 
 
 def main() -> None:

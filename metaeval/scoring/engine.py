@@ -1,27 +1,38 @@
 """The engine: each unique (source, statement) once, longest first, block by block, nothing computed twice.
 
 Pair scores are then aggregated to one score per unit of analysis.
+
+Runs that share a store score no block twice: each claims what it has in hand. A claim is a lock on one byte of a file
+beside the store. The system lets it go when its process ends, however that ends: no claim outlives who made it, and no
+clock is asked.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any, Literal
 
 from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.files import sha256_json
-from metaeval.scoring.claims import Claims, claims_beside
 from metaeval.scoring.contract import Metric, PairScore, Status
-from metaeval.scoring.executors.contract import Context, Done, Execute, Task
+from metaeval.scoring.executors.contract import Context, Done, Execute, Task, Work
 from metaeval.scoring.plan import Block, Texts, longest_first, make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
-from metaeval.scoring.work import Work
 
 _log = logging.getLogger("metaeval")
 _PAUSE = 0.2  # seconds between looks at blocks that another run has in hand
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows: runs that share a store there score a block that two of them lack twice
+    fcntl = None
 
 Progress = Callable[[int, int], None]
 """Called with (pairs done, pairs in all) after every block; pairs served from the store count as done."""
@@ -181,6 +192,57 @@ class _Job:
                 self.store.put(share.identity, new.items())
             share.answers.update(new)
             share.computed += len(new)
+
+
+class Claims:
+    """The claims of this process. Without locks on the file system every claim is granted, to every process."""
+
+    def __init__(self, file: IO[bytes] | None) -> None:
+        self._file = file
+
+    def take(self, name: str) -> bool:
+        """Claim a block by its name in hexadecimal digits; whether no other process has it."""
+        if fcntl is None or self._file is None:
+            return True
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError:  # a file system without locks
+            return True
+        return True
+
+    def release(self, name: str) -> None:
+        """Let a block go."""
+        if fcntl is not None and self._file is not None:
+            with contextlib.suppress(OSError):
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(name))
+
+
+@contextlib.contextmanager
+def claims_beside(path: Path | None) -> Iterator[Claims]:
+    """The claims of runs that share the store at `path`. The file of locks is deleted by the last one of them."""
+    if path is None or fcntl is None:
+        yield Claims(None)
+        return
+    place = path.with_name(f".{path.name}.claims")
+    try:
+        file = place.open("ab")
+    except OSError:  # a folder in which nothing can be written: the store says so
+        yield Claims(None)
+        return
+    with file:
+        try:
+            yield Claims(file)
+        finally:
+            # Whoever has the whole file is alone. Who opens it between these lines scores a block twice, and no more.
+            with contextlib.suppress(OSError):
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                place.unlink()
+
+
+def _place(name: str) -> int:
+    return int(name[:16], 16) % (1 << 62)
 
 
 # A chunk that could have held the support and was not judged leaves the document unjudged. A chunk in which there was

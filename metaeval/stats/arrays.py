@@ -51,10 +51,15 @@ def scaled(values: Floats) -> Floats:
     return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max(initial=0.0))[1])))
 
 
+def strips(width: int, height: int) -> list[slice]:
+    """Cut `width` columns into strips, so that arrays of `height` rows stay small."""
+    own = max(1, STRIP_FLOATS // max(height, 1))
+    return [slice(at, min(at + own, width)) for at in range(0, width, own)]
+
+
 def in_strips(evaluate: Callable[[Weights], Floats], tile: Weights, height: int) -> Floats:
     """Evaluate a tile (n_groups, R) a strip of columns at a time, so that arrays of `height` rows stay small."""
-    width = max(1, STRIP_FLOATS // max(height, 1))
-    return np.concatenate([evaluate(tile[:, at : at + width]) for at in range(0, tile.shape[1], width)], axis=-1)
+    return np.concatenate([evaluate(tile[:, own]) for own in strips(tile.shape[1], height)], axis=-1)
 
 
 def check_finite(name: str, values: Floats) -> None:

@@ -1,6 +1,6 @@
-"""Measures of classification: ROC-AUC and average precision of scores, and measures of decided levels.
+"""Measures of classification: ROC-AUC, its curve and average precision of scores, and measures of decided levels.
 
-The latter are made of counts of (gold level, predicted level). counts: (..., K, K), gold levels down, predicted levels
+The last are made of counts of (gold level, predicted level). counts: (..., K, K), gold levels down, predicted levels
 across; values: (...). They are NaN where a gold level has no rows, since a mean over the levels that happen to be there
 is another measure. With every gold level present they agree with scikit-learn's functions with `labels=range(K),
 zero_division=0`. Counts add up over groups, so a resample is a weighted sum.
@@ -76,6 +76,29 @@ def area_influence(members: Ints, wins: Ints) -> Callable[[int, int], Influence]
         return Influence(float(value), parts, rows, (0.0, 1.0))
 
     return of
+
+
+def roc_points(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
+    """False and true positive rates (k,) of every threshold, from (0, 0) to (1, 1); the area below is the ROC-AUC.
+
+    A positive is found where its score is at least the threshold; rows of one score are found together. Rows without a
+    score are not allowed. Raises `ValueError` where there is no positive or no negative.
+    """
+    positives = int(np.count_nonzero(positive))
+    negatives = positive.size - positives
+    if not positives or not negatives:
+        raise ValueError(f"a ROC curve needs positives and negatives, got {positives} and {negatives}")
+    order = np.argsort(-score, kind="stable")
+    ranked = score[order]
+    last = np.append(np.flatnonzero(np.diff(ranked)), ranked.size - 1)
+    found = np.cumsum(positive[order])[last]
+    return np.append(0.0, (last + 1 - found) / negatives), np.append(0.0, found / positives)
+
+
+def operating_point(score: Floats, positive: Bools, threshold: float) -> tuple[float, float]:
+    """False and true positive rate of "a score of at least the threshold is a positive"."""
+    found = score >= threshold
+    return float(found[~positive].mean()), float(found[positive].mean())
 
 
 def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:

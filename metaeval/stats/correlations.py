@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metaeval.stats.arrays import (
-    STRIP_FLOATS,
     Bools,
     Floats,
     Ints,
@@ -35,6 +34,7 @@ from metaeval.stats.arrays import (
     numbered,
     ratio,
     scaled,
+    strips,
     varies,
     varies_without,
     weighted_sums,
@@ -159,13 +159,11 @@ def _remembered(key: Hashable, count: Callable[[], Orders]) -> Floats:
         orders = count()
         found = np.stack((orders.concordance(), orders.spearman(), orders.kendall()))
     _KEPT[key] = found
-    while known is None and len(_KEPT) > 1 and _too_many():
+    while known is None and len(_KEPT) > 1:
+        if len(_KEPT) <= _MOST_KEPT and sum(kept.nbytes for kept in _KEPT.values()) <= _KEPT_BYTES:
+            break
         del _KEPT[next(iter(_KEPT))]
     return found
-
-
-def _too_many() -> bool:
-    return len(_KEPT) > _MOST_KEPT or sum(kept.nbytes for kept in _KEPT.values()) > _KEPT_BYTES
 
 
 _KEPT: dict[Hashable, Floats] = {}
@@ -221,14 +219,12 @@ def partial_correlation(
     def left_out() -> Floats:
         if ranks and compiled(height * n_groups) is None:
             return _left_out_by_tiles(by_tiles, n_groups)
-        width = max(1, STRIP_FLOATS // max(n_strata, 1))
         vary = cache(lambda: np.logical_and(*(values.vary_without() for values in strata())))
 
-        def strip(own: range) -> Floats:
-            return _of_moments(without(own), lambda some: vary()[own.start : own.stop][some])
+        def strip(own: slice) -> Floats:
+            return _of_moments(without(own), lambda some: vary()[own][some])
 
-        found = [strip(range(at, min(at + width, n_groups))) for at in range(0, n_groups, width)]
-        return np.concatenate(found) if found else np.zeros(0)
+        return np.concatenate([np.zeros(0), *map(strip, strips(n_groups, n_strata))])
 
     return Prepared(by_tiles, distinct(group).size, left_out)
 
@@ -317,7 +313,7 @@ def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats
 
 
 Moments = Callable[[Tile], tuple[Floats, ...]]
-Without = Callable[[range], Sequence[Floats]]
+Without = Callable[[slice], Sequence[Floats]]
 """From some groups, one after another, to the moments without each of them in turn."""
 
 
@@ -328,27 +324,32 @@ def _of_values(
     of the tallest array."""
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
     x, y = scaled(within_strata(score, code)), scaled(within_strata(gold, code))
-    places = code * max(n_groups, 1) + group
-    cells, (index, n_cells) = distinct(places), numbered(places)
+    index, cell_code, cell_group, strata = _cells(code, n_strata, group, n_groups)
     columns = (np.ones(x.size), x, y, x * x, y * y, x * y)
-    of_cells: Floats = np.stack([group_totals(column, index, n_cells) for column in columns], axis=1)
-    cell_code, cell_group = np.divmod(cells, max(n_groups, 1))
-    strata = [slice(*ends) for ends in pairwise(np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist())]
+    of_cells: Floats = np.stack([group_totals(column, index, cell_code.size) for column in columns], axis=1)
 
     def moments(tile: Tile) -> tuple[Floats, ...]:
         found = [weighted_sums(of_cells[own], tile, cell_group[own]) for own in strata]
         return tuple(np.stack(found, axis=1)) if found else (np.zeros((0, tile.shape[1])),) * len(columns)
 
-    def without(groups: range) -> Sequence[Floats]:
+    def without(groups: slice) -> Sequence[Floats]:
         own = (cell_group >= groups.start) & (cell_group < groups.stop)
         # A group's strata lie side by side, which is the order in which they are added.
-        lost = np.zeros((len(columns), len(groups), n_strata))
+        lost = np.zeros((len(columns), groups.stop - groups.start, n_strata))
         lost[:, cell_group[own] - groups.start, cell_code[own]] = of_cells[own].T
         totals = (group_totals(column, cell_code, n_strata) for column in of_cells.T)
         return [total[:, None] - part.T for total, part in zip(totals, lost, strict=True)]
 
     tallest = n_strata if compiled(of_cells.size * TILE) else max(n_groups, n_strata)
     return moments, tallest, without
+
+
+def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints, Ints, Ints, list[slice]]:
+    """The groups in each stratum: that of each row, stratum and group of each, and where a stratum's lie."""
+    places = code * max(n_groups, 1) + group
+    cell_code, cell_group = np.divmod(distinct(places), max(n_groups, 1))
+    bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
+    return numbered(places)[0], cell_code, cell_group, [slice(*ends) for ends in pairwise(bounds)]
 
 
 def _of_ranks(
@@ -378,8 +379,8 @@ def _of_ranks(
         columns = (w, w * x, w * y, w * x * x, w * y * y, w * x * y)
         return tuple(np.asarray(per_stratum @ column) for column in columns)
 
-    def without(groups: range) -> Sequence[Floats]:
-        found = np.zeros((6, n_strata, len(groups)))
+    def without(groups: slice) -> Sequence[Floats]:
+        found = np.zeros((6, n_strata, groups.stop - groups.start))
         by_group = np.argsort(cell_group, kind="stable")
         start = np.searchsorted(cell_group[by_group], np.arange(groups.start, groups.stop + 1))
         by_stratum = np.argsort(code, kind="stable")
@@ -403,12 +404,8 @@ class _InStrata:
     """
 
     def __init__(self, values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int) -> None:
-        places = code * max(n_groups, 1) + group
-        cell = distinct(places)
-        self.ends = group_ends(values, numbered(places)[0], cell.size)
-        cell_code, self.group = np.divmod(cell, max(n_groups, 1))
-        bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
-        self.strata = [slice(*ends) for ends in pairwise(bounds)]
+        index, _, self.group, self.strata = _cells(code, n_strata, group, n_groups)
+        self.ends = group_ends(values, index, self.group.size)
         self.n_groups = n_groups
 
     def vary(self, weights: Tile) -> Bools:

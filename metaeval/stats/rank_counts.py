@@ -22,7 +22,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from metaeval.stats.arrays import (
-    STRIP_FLOATS,
     Bools,
     Floats,
     Ints,
@@ -32,6 +31,7 @@ from metaeval.stats.arrays import (
     for_loops,
     group_totals,
     ratio,
+    strips,
     weighted_sums,
 )
 from metaeval.stats.group_counts import GroupTotals, Orders, group_totals_of, inside_groups
@@ -80,10 +80,9 @@ def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
     if tile.max(initial=0) <= 1:
         return np.zeros((counts, tile.shape[1]), dtype=np.int64)
     pairs, found = inside(), np.zeros((counts, tile.shape[1]), dtype=np.int64)
-    height = max(1, STRIP_FLOATS // max(tile.shape[1], 1))
-    for at in range(0, len(tile), height):
-        weights = tile[at : at + height].astype(np.int64)
-        found += csr_array(pairs[at : at + height].T) @ (weights * weights - weights)
+    for own in strips(len(tile), tile.shape[1]):
+        weights = tile[own].astype(np.int64)
+        found += csr_array(pairs[own].T) @ (weights * weights - weights)
     return found
 
 
@@ -118,9 +117,8 @@ def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bo
 
 def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], height: int, weights: Ints) -> list[Any]:
     """The counts of all weightings, from a function that counts a strip of them in arrays of `height` rows."""
-    width = max(1, STRIP_FLOATS // max(height, 1))
-    strips = [strip(weights[:, at : at + width]) for at in range(0, weights.shape[1], width)]
-    return [np.concatenate(part, axis=-1) for part in zip(*strips, strict=True)]
+    found = [strip(weights[:, own]) for own in strips(weights.shape[1], height)]
+    return [np.concatenate(part, axis=-1) for part in zip(*found, strict=True)]
 
 
 def _outranked(sizes: Ints) -> Ints:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from metaeval.stats.arrays import Floats, Ints, group_totals
-from metaeval.stats.ties import midranks
+from metaeval.stats.ties import midranks, tie_blocks
 
 MOST_LEVELS = 10
 """Gold values up to which each has a mean of its own; with more, scores run along the normal scores of the gold."""
@@ -62,7 +62,7 @@ class ScoreModel:
 def fit_scores(score: Floats, gold: Floats, group: Ints) -> ScoreModel:
     """The model of a metric's scores (n,), none of them NaN; gold: (n,), group: (n,) codes."""
     normal = _normal_scores(score)
-    level, number = _levels(gold)
+    level, number = tie_blocks(gold)
     if number > MOST_LEVELS:
         graded = _normal_scores(gold)
         mean = graded * ((graded * normal).sum() / (graded * graded).sum())
@@ -79,7 +79,7 @@ def fit_scores(score: Floats, gold: Floats, group: Ints) -> ScoreModel:
 
 def planned_scores(gold: Floats, group: Ints, alike: float) -> ScoreModel:
     """The model of a metric whose scores nobody has: levels one apart, `alike` the correlation inside a group."""
-    level, number = _levels(gold)
+    level, number = tie_blocks(gold)
     mean = _normal_scores(gold) if number > MOST_LEVELS else level.astype(np.float64)
     cell = np.unique(group * number + level, return_inverse=True)[1].astype(np.int64)
     return ScoreModel(mean - mean.mean(), np.ones(gold.size), group, cell, (alike, 0.0), np.zeros(0))
@@ -119,15 +119,12 @@ def correlation_of(one: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreMod
     return float(np.clip((first * second).sum() / both / most, -_MOST_ALIKE, _MOST_ALIKE)) if most > 0 else 0.0
 
 
-_MOST_ALIKE = 0.999
+_MOST_ALIKE, _NO_SPREAD = 0.999, 1e-9
 
 
 def _rest(normal: Floats, model: ScoreModel) -> Floats:
     spread = model.spread
     return np.divide(normal - model.mean, spread, out=np.zeros_like(normal), where=spread > _NO_SPREAD)
-
-
-_NO_SPREAD = 1e-9
 
 
 def _with_ties(score: Floats, values: Floats) -> Floats:
@@ -141,11 +138,6 @@ def _with_ties(score: Floats, values: Floats) -> Floats:
 
 def _normal_scores(values: Floats) -> Floats:
     return np.asarray(ndtri((midranks(values) - 0.5) / max(values.size, 1)), dtype=np.float64)
-
-
-def _levels(gold: Floats) -> tuple[Ints, int]:
-    values, level = np.unique(gold, return_inverse=True)
-    return level.astype(np.int64), int(values.size)
 
 
 def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]:

@@ -240,7 +240,10 @@ def required_groups(
     _check_pilot(standard_error, groups, alpha)
     if difference == 0 or not math.isfinite(difference):
         raise ValueError(f"the difference must be finite and not 0, got {difference}")
-    return max(1, math.ceil(groups * (_quantiles(alpha, power) * standard_error / difference) ** 2))
+    if not alpha / 2 < power < 1:
+        raise ValueError(f"the power must lie between alpha / 2 = {alpha / 2} and 1, got {power}")
+    quantiles = float(ndtri(power) - ndtri(alpha / 2))
+    return max(1, math.ceil(groups * (quantiles * standard_error / difference) ** 2))
 
 
 def power_at(difference: float, standard_error: float, groups: int, n_groups: int, alpha: float = 0.05) -> float:
@@ -249,21 +252,11 @@ def power_at(difference: float, standard_error: float, groups: int, n_groups: in
     standard_error, groups: of the pilot. Raises ValueError if an argument is out of range.
     """
     _check_pilot(standard_error, groups, alpha)
-    shift = abs(difference) / _error_at(standard_error, groups, n_groups)
-    critical = -ndtri(alpha / 2)
-    return float(ndtr(shift - critical) + ndtr(-critical - shift))
-
-
-def _quantiles(alpha: float, power: float) -> float:
-    if not alpha / 2 < power < 1:
-        raise ValueError(f"the power must lie between alpha / 2 = {alpha / 2} and 1, got {power}")
-    return float(ndtri(power) - ndtri(alpha / 2))
-
-
-def _error_at(standard_error: float, groups: int, n_groups: int) -> float:
     if n_groups < 1:
         raise ValueError(f"the number of groups must be at least 1, got {n_groups}")
-    return standard_error * math.sqrt(groups / n_groups)
+    shift = abs(difference) / (standard_error * math.sqrt(groups / n_groups))
+    critical = -ndtri(alpha / 2)
+    return float(ndtr(shift - critical) + ndtr(-critical - shift))
 
 
 def _check_pilot(standard_error: float, groups: int, alpha: float) -> None:

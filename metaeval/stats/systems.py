@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.stats.arrays import STRIP_FLOATS, Bools, Floats, Ints, Weights, group_totals, ratio, weighted_sums
+from metaeval.stats.arrays import Bools, Floats, Ints, Weights, group_totals, ratio, strips, weighted_sums
 from metaeval.stats.resampling import Draws, Prepared
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
@@ -43,9 +43,8 @@ def coefficients(x: Floats, y: Floats) -> Floats:
     out. NaN where a column has fewer than two others, or is constant but for
     rounding.
     """
-    width = max(1, STRIP_FLOATS // max(x.shape[0] ** 2, 1))
-    strips = [slice(at, at + width) for at in range(0, x.shape[1], width)]
-    return np.concatenate([np.empty((3, 0)), *(_coefficients(x[:, one], y[:, one]) for one in strips)], axis=1)
+    parts = [_coefficients(x[:, own], y[:, own]) for own in strips(x.shape[1], x.shape[0] ** 2)]
+    return np.concatenate([np.empty((3, 0)), *parts], axis=1)
 
 
 def _coefficients(x: Floats, y: Floats) -> Floats:
@@ -235,7 +234,8 @@ def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
     (apart, shared), signs = _apart(x, y), _signs(x.shape[1])
 
     def of(weight: Floats) -> Floats:
-        mine, theirs = (_p_values(signs, values, weight) for values in apart)
+        weighted = [values * weight[:, None] for values in apart]
+        mine, theirs = (_share(signs @ values, values.sum(axis=0)) for values in weighted)
         return np.where(shared, np.abs(mine - theirs), np.nan)
 
     return of
@@ -246,11 +246,6 @@ def _apart(x: Floats, y: Floats) -> tuple[list[Floats], Bools]:
     one, other = np.triu_indices(x.shape[0], 1)
     shared = np.asarray((~np.isnan(x[one] - x[other])).any(axis=1))
     return [np.nan_to_num(values[one] - values[other]).T for values in (x, y)], shared
-
-
-def _p_values(signs: Floats, apart: Floats, weight: Floats) -> Floats:
-    weighted = apart * weight[:, None]
-    return _share(signs @ weighted, weighted.sum(axis=0))
 
 
 def _share(null: Floats, seen: Floats) -> Floats:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metaeval.stats.sampling import draw_in_proportion, draw_simple, draw_stratified
+from metaeval.stats.prediction_powered import draw_in_proportion, draw_simple, draw_stratified
 
 
 def test_a_simple_draw_takes_every_item_alike():

@@ -21,7 +21,7 @@ from metaeval.labelling.labels import Labels, Unit, judged
 from metaeval.own_tables import WRITTEN, write_table
 from metaeval.report.explorer import explorer_page
 from metaeval.stats.arrays import Floats, Ints
-from metaeval.stats.sampling import draw_in_proportion, draw_simple, draw_stratified
+from metaeval.stats.prediction_powered import draw_in_proportion, draw_simple, draw_stratified
 
 Design = Literal["random", "stratified", "uncertain"]
 

@@ -18,7 +18,7 @@ from metaeval.experiment.verdicts import find_cutoff
 from metaeval.files import safe_name
 from metaeval.report.measures import LEVELS
 from metaeval.stats.arrays import Bools, Floats
-from metaeval.stats.curves import operating_point, roc_points
+from metaeval.stats.classification import operating_point, roc_points
 from metaeval.stats.decisions import reliability
 
 if TYPE_CHECKING:

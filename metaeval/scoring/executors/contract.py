@@ -1,4 +1,4 @@
-"""What an executor is given, and what it gives back.
+"""What an executor is given, what it gives back, and the work itself: metrics prepared once, then block after block.
 
 The contract: the same plan, the same model of device and the same versions give the same bytes, whatever the executor,
 the number of workers, the order in which they end, and whoever of them is killed. So a block is always scored whole, by
@@ -7,11 +7,13 @@ one worker, and all that a worker computes from the job's texts depends on the j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, NamedTuple
 
-from metaeval.scoring.contract import PairScore
+from metaeval.errors import UserError
+from metaeval.scoring.contract import Metric, PairScore, Status, TwoStepMetric
 from metaeval.scoring.plan import Texts
 
 
@@ -59,3 +61,74 @@ class Recipe:
     settings: Mapping[str, Any]
     identities: tuple[str, ...]
     versions: Mapping[str, str]
+
+
+class Work:
+    """Metrics that share an observation, or one metric of any kind."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.metrics = metrics
+        self._prepared: Context | None = None
+
+    def prepare(self, context: Context) -> None:
+        """Get the metrics ready for a job; done once, however often it is asked for."""
+        if self._prepared is not context:
+            self.metrics[0].prepare(context.sources, context.statements)
+            self._prepared = context
+
+    def run(self, context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
+        """Score tasks one after the other, in this process."""
+        for task in tasks:
+            self.prepare(context)
+            yield self.score(task)
+
+    def score(self, task: Task) -> Done:
+        """Score a block with each wanted metric, all from one observation.
+
+        Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is no number).
+        """
+        sources, statements = [source for source, _ in task.pairs], [statement for _, statement in task.pairs]
+        leader = self.metrics[0]
+        observations: Sequence[Any] = []
+        if isinstance(leader, TwoStepMetric):
+            observations = leader.observe(sources, statements)
+            _check_count(leader, observations, len(task.pairs))
+        found = []
+        for metric in (self.metrics[number] for number in task.wanted):
+            answers = (
+                metric.judge(observations) if isinstance(metric, TwoStepMetric) else metric.score(sources, statements)
+            )
+            _check_count(metric, answers, len(task.pairs))
+            found.append([_checked(metric, answer) for answer in answers])
+        return Done(task, found)
+
+
+def _checked(metric: Metric, answer: Any) -> PairScore:
+    """The answer as the store gives it back: a score that is not finite is a status. `UserError` for no answer."""
+    name = metric.card.name
+    if not isinstance(answer, PairScore):
+        raise UserError(
+            f"Metric {name!r} returned {answer!r}, not a PairScore: a fault of the plug-in (PairScore(0.5) is a score)."
+        )
+    score, status, tokens, cut = answer
+    if (status is Status.OK) != (score is not None):
+        raise UserError(
+            f"Metric {name!r} returned score {score} with status {str(status)!r}: a fault of the plug-in (a number "
+            "goes with 'ok', None with every other status)."
+        )
+    if score is None:
+        return PairScore(None, status, int(tokens), int(cut))
+    if not isfinite(score):
+        return PairScore(None, Status.NOT_FINITE, int(tokens), int(cut))
+    return PairScore(float(score) + 0.0, status, int(tokens), int(cut))  # SQLite knows no -0.0
+
+
+def _check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
+    if not isinstance(answers, Sized):
+        raise UserError(
+            f"Metric {metric.card.name!r} returned {answers!r}, not a list of answers: a fault of the plug-in."
+        )
+    if len(answers) != count:
+        raise UserError(
+            f"Metric {metric.card.name!r} returned {len(answers)} answers for {count} pairs: a fault of the plug-in."
+        )
