@@ -24,8 +24,8 @@ from metaeval.errors import UserError
 from metaeval.experiment.run import Evaluated, run, run_scores
 from metaeval.experiment.suites.cost import measure, write_costs
 from metaeval.files import atomic_write, csv_text, write_text
-from metaeval.report.formats import records
 from metaeval.report.result import Result, load_result
+from metaeval.report.sheet import records
 
 KEPT = Path("results/reference")
 OFFLINE = ("overlap", "rouge", "bm25", "support-mini")

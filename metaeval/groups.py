@@ -298,8 +298,8 @@ def table(
     controls: LaTeX with the controls too.
     """
     from metaeval.experiment.explaining.job_files import results_of
-    from metaeval.report.formats import table_text
     from metaeval.report.result import Result
+    from metaeval.report.sheet import table_text
 
     found = [of] if isinstance(of, Result) else results_of(str(of), Path(results))
     return Text("\n".join(table_text(one, format, controls) for one in found))

@@ -145,8 +145,8 @@ def decide(
     from metaeval.experiment.metric_scores import load_panel
     from metaeval.experiment.other_levels import own_level_columns, own_levels_sheet
     from metaeval.report.cells import lay_out
-    from metaeval.report.formats import write_tables
     from metaeval.report.result import save_result
+    from metaeval.report.sheet import write_tables
 
     if to is None and (to_split or to_unit):
         raise UserError("--to-split and --to-unit are about another data set: name it with --to.")

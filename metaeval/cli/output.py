@@ -64,8 +64,8 @@ def show_findings(results: Sequence[Result], readings: Readings) -> None:
     from rich.console import Console
 
     from metaeval.report.cautions import cautions
+    from metaeval.report.cells import headline_grid
     from metaeval.report.findings import findings
-    from metaeval.report.headline import headline_grid
     from metaeval.report.terminal import show_grid, show_sentences
 
     console = Console()

@@ -220,7 +220,7 @@ def table(
       metaeval table results/latest/retrieval.json --format latex > retrieval.tex
     """
     from metaeval.experiment.explaining.job_files import results_of
-    from metaeval.report.formats import find_format, table_text
+    from metaeval.report.sheet import find_format, table_text
 
     find_format(format)
     found = results_of(of, given.run().results)

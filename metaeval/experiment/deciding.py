@@ -300,8 +300,8 @@ def _bins(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> S
 
 def write_pictures(found: Sequence[Decided], folder: Path) -> list[Path]:
     """Each metric's confusion and the reliability of its calibrated scores; `UserError` without matplotlib."""
-    from metaeval.report.figures.decisions import confusion_map, reliability_curve
     from metaeval.report.figures.drawing import save_figure
+    from metaeval.report.figures.scores import confusion_map, reliability_curve
 
     written: list[Path] = []
     for one in found:

@@ -18,7 +18,7 @@ from typing import Any
 from metaeval import registry
 from metaeval.cache import cache_folder
 from metaeval.config import RunConfig, load_run, metric_variant
-from metaeval.config_files import variants
+from metaeval.config_files import UntrustedError, variants
 from metaeval.errors import UserError
 from metaeval.experiment.manifest import installed
 from metaeval.experiment.metrics import load_metric
@@ -29,7 +29,6 @@ from metaeval.scoring.backends.models import free_memory
 from metaeval.scoring.backends.sentences import find_splitter
 from metaeval.scoring.backends.version_traps import TrapHere, traps_here
 from metaeval.scoring.contract import Metric, MetricCard
-from metaeval.trust import UntrustedError
 
 
 class State(StrEnum):

@@ -14,6 +14,7 @@ from typing import Any
 
 from metaeval import registry
 from metaeval.config import MetricVariant, RunConfig, metric_variant, validated
+from metaeval.config_files import check_file
 from metaeval.errors import UserError
 from metaeval.experiment.executing import executed, worker_pool
 from metaeval.experiment.prepared_run import variant_path
@@ -23,7 +24,6 @@ from metaeval.scoring.engine import Scored, score_jointly
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.plan import Texts
 from metaeval.scoring.store import ScoreStore
-from metaeval.trust import check_file
 
 _log = logging.getLogger("metaeval")
 

@@ -14,22 +14,21 @@ from numpy.typing import NDArray
 
 from metaeval import registry
 from metaeval.config import DatasetVariant, RunConfig, dataset_variant
-from metaeval.config_files import config_file, variants
+from metaeval.config_files import check_file, config_file, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
-from metaeval.corpus.language import language_note
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.corpus.pairs import Pair, PairTable, build_pairs
 from metaeval.corpus.pools import add_pool
+from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown
 from metaeval.own_tables import table_of
 from metaeval.report import result as results
 from metaeval.stats.arrays import codes_of
-from metaeval.trust import check_file
 from protocols.contract import Judgements, Protocol
 
 

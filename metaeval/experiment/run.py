@@ -46,8 +46,8 @@ from metaeval.experiment.report_page import write_report
 from metaeval.experiment.significance import as_one_family
 from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.reading import parquet_library
-from metaeval.report.formats import write_tables
 from metaeval.report.result import Result, save_result
+from metaeval.report.sheet import write_tables
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
 from metaeval.scoring.store import ScoreStore
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.config import RunConfig, changed_run
+from metaeval.config_files import check_file
 from metaeval.errors import UserError
 from metaeval.experiment.answers import reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
@@ -39,7 +40,6 @@ from metaeval.scoring.shardfile import (
     write_note,
 )
 from metaeval.scoring.store import pair_key
-from metaeval.trust import check_file
 
 TOLERANCE = 1e-5
 """Largest difference of a score that another model of device may give."""

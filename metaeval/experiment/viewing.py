@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from metaeval.config import RunConfig, validated
+from metaeval.config_files import check_file
 from metaeval.corpus.units import UnitRow
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.shown_answers import is_cited, show_answers
@@ -28,16 +29,14 @@ from metaeval.experiment.verdicts import find_cutoff
 from metaeval.experiment.view_rows import AGAINST, Page, drawn, rating_columns, rating_levels
 from metaeval.files import write_text
 from metaeval.report.cautions import cautions
-from metaeval.report.cells import lay_out, units
+from metaeval.report.cells import headline_grid, lay_out, units
 from metaeval.report.explorer import explorer_page
 from metaeval.report.findings import findings
 from metaeval.report.grid import Cell, Grid
-from metaeval.report.headline import headline_grid
 from metaeval.report.result import SCHEMAS, load_result, read_versioned
 from metaeval.scoring.contract import Metric, Span
 from metaeval.scoring.engine import context_of
 from metaeval.scoring.plan import longest_first
-from metaeval.trust import check_file
 
 _log = logging.getLogger("metaeval")
 

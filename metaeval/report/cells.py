@@ -1,29 +1,50 @@
-"""From a result to the grids that all renderers print: its table, and the table of the pairs of its metrics."""
+"""From results to grids: a result's table, the pairs of its metrics, and the first screen of a run."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.report.cell_notes import asides, footnotes, letters, marks, not_above, reason_of, tests_controls
+from metaeval.report.findings import best_control
 from metaeval.report.grid import (
     CONTROLS,
     UNDEFINED,
     Block,
     Cell,
     Grid,
+    Group,
     Line,
     Note,
     Rank,
     chance,
+    count,
     numeral,
     place_of,
     plain,
+    short,
     value_of,
 )
-from metaeval.report.measures import untested
-from metaeval.report.notes import cluster, differs, footer, in_blocks, plural, settings
+from metaeval.report.measures import LEVELS, Headline, Readings, headlines, metrics_of, untested
+from metaeval.report.notes import (
+    LEVEL,
+    TIED,
+    UNSCORED,
+    asides,
+    differs,
+    footer,
+    footnotes,
+    in_blocks,
+    letters,
+    marks,
+    not_above,
+    plural,
+    reason_of,
+    settings,
+    tests_controls,
+)
 from metaeval.report.result import Column, Comparison, Result, Row, Significance, Unit, Value
 
 THREE = Column(key="", label="")
@@ -32,28 +53,23 @@ THREE = Column(key="", label="")
 
 def lay_out(result: Result) -> Grid:
     """Build the grid: metrics above controls, ranks among metrics only, every mark with its footnote."""
-    rows, columns = in_blocks(result.rows), result.columns
-    metrics = [row for row in rows if row.kind == "metric"]
-    controls = [row for row in rows if row.kind == "control"]
+    rows, columns, metrics = in_blocks(result.rows), result.columns, metrics_of(result)
     reasons = letters(value_of(row, column) for row in rows for column in columns)
-    spelt = [_spelt(rows, column) for column in columns]
-    ranks = {column.key: rank((value_of(row, column).value for row in metrics), column) for column in columns}
+    heads = [_head(column, metrics, rows) for column in columns]
+    lines = [Line(plain(row.metric), tuple(_cell(row, head, reasons) for head in heads)) for row in rows]
+    blocks = Block("", tuple(lines[: len(metrics)])), Block(CONTROLS, tuple(lines[len(metrics) :]))
     level = not_above(tests_controls(result)) + untested([(result, column) for column in columns])
     data = result.data
-    shown = (
-        tuple(_line(row, columns, spelt, reasons, ranks) for row in metrics),
-        tuple(_line(row, columns, spelt, reasons, {}) for row in controls),
-    )
     return Grid(
         key=(result.protocol, data.name, data.split, result.unit),
         title=plain(result.title),
         subtitle=place_of(data, units(result.unit)),
         headings=tuple(plain(column.label) for column in columns),
-        blocks=tuple(Block(title, lines) for title, lines in zip(("", CONTROLS), shown, strict=True) if lines),
-        legend=legend(ranks.values()),
+        blocks=tuple(block for block in blocks if block.lines),
+        legend=legend(head.ranks for head in heads),
         footnotes=footnotes(rows, columns, reasons, plural(result.unit), level),
         footer=footer(result),
-        signatures=tuple(row.signature for row in metrics or controls),
+        signatures=tuple(row.signature for row in metrics or rows),
     )
 
 
@@ -62,26 +78,26 @@ def units(unit: Unit) -> str:
     return plural(unit) if unit == "rating" else f"{unit} {plural(unit)}"
 
 
-def _line(
-    row: Row,
-    columns: Sequence[Column],
-    spelt: Sequence[bool],
-    reasons: Mapping[str, str],
-    ranks: Mapping[str, Mapping[str, Rank]],
-) -> Line:
-    cells = []
-    for column, to in zip(columns, spelt, strict=True):
-        value = value_of(row, column)
-        made = cell(value.value, value.low, value.high, column, spelt=to)
-        cells.append(
-            replace(
-                made,
-                rank=ranks.get(column.key, {}).get(made.number, ""),
-                marks=tuple(filter(None, (cluster(row, column), *marks(row, column, reasons)))),
-                asides=asides(row, column),
-            )
-        )
-    return Line(plain(row.metric), tuple(cells))
+class _Head(NamedTuple):
+    """A column as it is printed. spelt: "to" stands between the ends of its intervals."""
+
+    column: Column
+    ranks: Mapping[str, Rank]
+    spelt: bool
+
+
+def _head(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _Head:
+    """The column of these rows, ranked among the metrics."""
+    # A dash beside a minus sign cannot be read.
+    spelt = any(numeral(value_of(row, column).low, column).startswith("-") for row in rows)
+    return _Head(column, rank((value_of(row, column).value for row in metrics), column), spelt)
+
+
+def _cell(row: Row, head: _Head, reasons: Mapping[str, str]) -> Cell:
+    column, value = head.column, value_of(row, head.column)
+    made = cell(value.value, value.low, value.high, column, spelt=head.spelt)
+    ranked = head.ranks.get(made.number, "") if row.kind == "metric" else ""
+    return replace(made, rank=ranked, marks=marks(row, column, reasons), asides=asides(row, column))
 
 
 def cell(
@@ -126,39 +142,43 @@ def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
     return "Bold: best metric in the column." if used else ""
 
 
-def _spelt(rows: Sequence[Row], column: Column) -> bool:
-    """Whether some end in the column is negative: a dash beside a minus sign cannot be read."""
-    values = [value_of(row, column) for row in rows]
-    ends = [end for value in values for end in (value.low, value.high) if end is not None]
-    return any(numeral(end, column).startswith("-") for end in ends)
-
-
-_HEADINGS = ("difference", "p", "Holm", "BH")
-
-
 def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Grid:
     """One row per pair and measure, the measures in the table's order (`measures`: only these, by key).
 
     Raises `UserError` when the result holds no pairs: it has one metric, or was made without the test.
     """
-    tested = _tested(result)
-    columns = [column for column in result.columns if measures is None or column.key in measures]
+    tested, data = result.significance, result.data
+    if tested is None or not tested.comparisons:
+        raise UserError(
+            f"The {result.protocol} result of {data.name!r} has no pairs of metrics: they need two metrics in one run, "
+            "and resampling."
+        )
+    alpha = tested.alpha
     reasons = letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
-    blocks = [(column, [pair for pair in tested.comparisons if pair.measure == column.key]) for column in columns]
-    data = result.data
     # One number of rows is said once; several are a column.
     rows = {pair.rows for pair in tested.comparisons}
     apart = len(rows) > 1
+
+    def line(pair: Comparison, column: Column) -> Line:
+        cells = (
+            cell(pair.difference, pair.low, pair.high, column, signed=True),
+            Cell(chance(pair.p), marks=(reasons[reason_of(_reason(pair))],) if pair.p is None else ()),
+            *(Cell(chance(pair.holm)), Cell(chance(pair.bh))),
+            *([Cell(f"{pair.rows:,}")] if apart else []),
+        )
+        return Line(f"{plain(pair.one)} {_order_sign(pair, alpha)} {plain(pair.other)}", cells)
+
+    blocks = (
+        Block(plain(one.label), tuple(line(pair, one) for pair in tested.comparisons if pair.measure == one.key))
+        for one in result.columns
+        if measures is None or one.key in measures
+    )
     return Grid(
         key=("pairs", result.protocol, data.name, data.split, result.unit, *(measures or ())),
         title=f"{plain(result.title)}: pairs of metrics",
         subtitle=place_of(data, units(result.unit)),
-        headings=(*_HEADINGS, "rows") if apart else _HEADINGS,
-        blocks=tuple(
-            Block(plain(column.label), tuple(_pair_line(pair, column, tested.alpha, reasons, apart) for pair in pairs))
-            for column, pairs in blocks
-            if pairs
-        ),
+        headings=("difference", "p", "Holm", "BH", *(["rows"] if apart else [])),
+        blocks=tuple(block for block in blocks if block.lines),
         footnotes=tuple(Note(letter, reason) for reason, letter in reasons.items()),
         footer=(
             Note("reading", _reading(tested)),
@@ -166,31 +186,9 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Gr
             Note("rows", "those that both metrics scored" if apart else f"{rows.pop():,}, scored by both metrics"),
             *(note for note in footer(result) if note.label in ("data", "settings", "uncertainty")),
         ),
-        signatures=tuple(row.signature for row in result.rows if row.kind == "metric"),
+        signatures=tuple(row.signature for row in metrics_of(result)),
         stub="pair",
     )
-
-
-def _tested(result: Result) -> Significance:
-    tested = result.significance
-    if tested is None or not tested.comparisons:
-        raise UserError(
-            f"The {result.protocol} result of {result.data.name!r} has no pairs of metrics: they need two metrics in "
-            "one run, and resampling."
-        )
-    return tested
-
-
-def _pair_line(pair: Comparison, column: Column, alpha: float, reasons: Mapping[str, str], apart: bool) -> Line:
-    letter = (reasons[reason_of(_reason(pair))],) if pair.p is None else ()
-    cells = [
-        cell(pair.difference, pair.low, pair.high, column, signed=True),
-        Cell(chance(pair.p), marks=letter),
-        Cell(chance(pair.holm)),
-        Cell(chance(pair.bh)),
-        *([Cell(f"{pair.rows:,}")] if apart else []),
-    ]
-    return Line(f"{plain(pair.one)} {_order_sign(pair, alpha)} {plain(pair.other)}", tuple(cells))
 
 
 def _order_sign(pair: Comparison, alpha: float) -> str:
@@ -219,3 +217,146 @@ def _reading(tested: Significance) -> str:
     }
     signs = {_order_sign(pair, tested.alpha).replace("<", ">") for pair in tested.comparisons}
     return "; ".join(text for sign, text in said.items() if sign in signs)
+
+
+ROWS = 12
+"""Metrics that the table shows; of more, those with the highest values. What is said below fits on the same screen."""
+
+_FEW = 7
+"""Up to so many metrics there is room for cells of two lines."""
+
+_EXPLAINED = 5
+"""Up to so many there is room for what each measure is."""
+
+
+def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:
+    """The results of one data set in one table: a column for each protocol's headline; those of several: `suite_grid`.
+
+    A single protocol shows all measures of its table, where there are few metrics. most: metrics that are shown.
+    """
+    if len({(one.data.name, one.data.split, one.unit) for one in results}) > 1:
+        return suite_grid(results, readings, most)
+    shown = headlines(results, readings)
+    if len(results) == 1 and len(metrics_of(results[0])) <= _FEW:
+        shown = [Headline(results[0], column) for column in results[0].columns]
+    names, left = _names(shown, most)
+    first = shown[0].result
+    several = len(results) > 1
+    grid = Grid(
+        key=("headline", first.data.name, first.data.split, first.unit),
+        title="Metrics against human labels" if several else plain(first.title),
+        subtitle=_subtitle(results),
+        headings=tuple(plain(one.column.label) for one in shown),
+        groups=tuple(Group(plain(one.result.protocol)) for one in shown) if several else (),
+    )
+    return _filled(grid, shown, names, left, readings, intervals=True)
+
+
+def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:
+    """The results of several data sets in one table: a group of columns for each protocol, a column for each data set.
+
+    Cells have no interval. most: metrics that are shown.
+    """
+    protocols = list(dict.fromkeys(result.protocol for result in results))
+    ordered = sorted(results, key=lambda result: protocols.index(result.protocol))
+    shown = headlines(ordered, readings)
+    names, left = _names(shown, most)
+    labels = {
+        name: list(dict.fromkeys(plain(one.column.label) for one in shown if one.result.protocol == name))
+        for name in protocols
+    }
+    several_units = len({result.unit for result in results}) > 1
+    grid = Grid(
+        key=("headline",),
+        title="Metrics against human labels",
+        subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
+        headings=tuple(plain(one.result.data.name) + (f" {one.result.unit}" if several_units else "") for one in shown),
+        groups=tuple(
+            Group(f"{plain(name)}: {', '.join(labels[name])}", sum(one.result.protocol == name for one in shown))
+            for name in protocols
+        ),
+    )
+    return _filled(grid, shown, names, left, readings, intervals=False)
+
+
+def _subtitle(results: Sequence[Result]) -> str:
+    """The data of the result that has the fewest rows: retrieval adds its pools."""
+    result = min(results, key=lambda one: sum(one.data.levels.values()))
+    data = result.data
+    counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]
+    largest = max(result.rows, key=lambda row: row.total, default=None)
+    rows = f"{largest.total if largest else 0:,} {units(result.unit)}"
+    if largest and largest.excluded:
+        rows += f" ({sum(largest.excluded.values()):,} left out: {plain(', '.join(largest.excluded))})"
+    rows += f", {count(data.groups, 'group')}"
+    where = ", ".join(filter(None, (plain(data.name), plain(data.split))))
+    return "; ".join(filter(None, (f"{where}: {rows}", " / ".join(counts))))
+
+
+def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
+    """The metrics of the table in the results' order, and how many are left out."""
+    names = list(dict.fromkeys(row.metric for one in shown for row in metrics_of(one.result)))
+    if len(names) <= most:
+        return names, 0
+    values = {row.metric: shown[0].value(row).value or 0.0 for row in shown[0].metrics}
+    best = sorted(names, key=lambda name: -values.get(name, -math.inf))
+    return best[:most], len(names) - most
+
+
+def _filled(
+    grid: Grid, shown: Sequence[Headline], names: Sequence[str], left: int, readings: Readings, intervals: bool
+) -> Grid:
+    rows = [{row.metric: row for row in metrics_of(one.result)} for one in shown]
+    reasons = letters(one.value(row) for one, of in zip(shown, rows, strict=True) for row in of.values())
+    heads = [_head(one.column, one.metrics, (row for row in one.metrics if row.metric in names)) for one in shown]
+
+    def line(name: str, rows: Iterable[Row | None]) -> Line:
+        of = zip(rows, heads, strict=True)
+        return Line(plain(name), tuple(_brief(row, head, reasons, intervals) if row else Cell() for row, head in of))
+
+    best = [best_control(one, readings.aside) for one in shown]
+    controls = dict.fromkeys(row.metric for row in best if row)
+    folded = (line(name, (row if row and row.metric == name else None for row in best)) for name in controls)
+    blocks = (
+        Block("", tuple(line(name, (of.get(name) for of in rows)) for name in names)),
+        Block(f"best control{'s' if len(controls) > 1 else ''}", tuple(folded)),
+    )
+    grid = replace(grid, blocks=tuple(block for block in blocks if block.lines))
+    return replace(
+        grid,
+        legend=legend(head.ranks for head in heads),
+        footnotes=_notes(grid, shown, reasons, left),
+        footer=_abouts(shown, readings) if len(names) <= _EXPLAINED else (),
+    )
+
+
+def _brief(row: Row, head: _Head, reasons: Mapping[str, str], intervals: bool) -> Cell:
+    """A cell without asides, orders of ties and noughts; a control's is without its reasons."""
+    made = _cell(row, head, {})
+    return replace(
+        made,
+        number=short(made.number),
+        interval=(" to " if head.spelt else "–").join(map(short, made.ends or ())) if intervals else "",
+        ends=made.ends if intervals else None,
+        marks=marks(row, head.column, reasons if row.kind == "metric" else {}, but=(TIED,)),
+        asides=(),
+    )
+
+
+def _notes(grid: Grid, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
+    used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
+    clusters = any(mark.isdigit() for mark in used)
+    notes = (
+        Note("1", "same number in a column: not told apart" if clusters else ""),
+        Note(LEVEL, f"not shown to be above every control{untested(shown)}" if LEVEL in used else ""),
+        Note(UNSCORED, "rows without a score could move the value" if UNSCORED in used else ""),
+        *(Note(letter, reason) for reason, letter in reasons.items() if letter in used),
+        Note("", f"{count(left, 'more metric')}: --full" if left else ""),
+    )
+    return tuple(note for note in notes if note.text)
+
+
+def _abouts(shown: Sequence[Headline], readings: Readings) -> tuple[Note, ...]:
+    """What each measure is, as its protocol declares it."""
+    said = {plain(one.column.label): plain(readings.of(one.result).about.get(one.column.key, "")) for one in shown}
+    return tuple(Note(label, text) for label, text in said.items() if text)

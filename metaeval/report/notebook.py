@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from metaeval.errors import UserError
 from metaeval.report import html_report
 from metaeval.report.cautions import cautions
+from metaeval.report.cells import headline_grid
 from metaeval.report.differences import Change
 from metaeval.report.findings import findings
-from metaeval.report.formats import records
 from metaeval.report.grid import count
-from metaeval.report.headline import headline_grid
 from metaeval.report.measures import Readings
 from metaeval.report.result import Result
-from metaeval.report.sheet import Sheet
+from metaeval.report.sheet import Sheet, records
 from metaeval.report.terminal import text_of
 from metaeval.shown import Shown
 

@@ -15,9 +15,7 @@ from typing import NamedTuple
 from metaeval.errors import UserError
 from metaeval.files import csv_text, safe_name, write_texts
 from metaeval.report import latex, markdown, terminal
-from metaeval.report.cell_notes import LEVEL, letters, not_above, reason_of, tests_controls
 from metaeval.report.cells import legend, rank, units
-from metaeval.report.formats import tidy_csv
 from metaeval.report.grid import (
     CONTROLS,
     UNDEFINED,
@@ -34,8 +32,20 @@ from metaeval.report.grid import (
     value_of,
 )
 from metaeval.report.measures import LEVELS
-from metaeval.report.notes import cluster, footer, in_blocks, settings
-from metaeval.report.result import Column, Data, Result, Row
+from metaeval.report.notes import (
+    LEVEL,
+    TIED,
+    UNSCORED,
+    footer,
+    in_blocks,
+    letters,
+    marks,
+    not_above,
+    settings,
+    tests_controls,
+)
+from metaeval.report.result import Data, Result, Row
+from metaeval.report.sheet import tidy_csv
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
 
@@ -171,16 +181,10 @@ class _Part:
             value = value_of(row, column)
             number = numeral(value.value, column)
             held = self.ranks[column.key].get(number, "") if kind == "metric" else ""
-            cells.append(Cell(number, rank=held, marks=_marks(row, column, reasons)))
+            cells.append(Cell(number, rank=held, marks=marks(row, column, reasons, but=(TIED, UNSCORED))))
             if column.key in self.published:
                 cells.append(Cell("" if value.published is None else numeral(value.published, column)))
         return cells
-
-
-def _marks(row: Row, column: Column, reasons: Mapping[str, str]) -> tuple[str, ...]:
-    flagged = LEVEL if row.kind == "metric" and row.not_above.get(column.key) else ""
-    letter = reasons.get(reason_of(value_of(row, column)), "")
-    return tuple(mark for mark in (cluster(row, column), flagged, letter) if mark)
 
 
 def _footnotes(blocks: Sequence[Block], reasons: Mapping[str, str], by_test: bool) -> tuple[Note, ...]:

@@ -264,8 +264,8 @@ class Result(_Strict):
 
     def to_frame(self) -> Any:
         """A data frame with a row for each metric, control and measure, as the CSV file has it."""
-        from metaeval.report.formats import records
         from metaeval.report.notebook import frame
+        from metaeval.report.sheet import records
 
         return frame(records(self))
 

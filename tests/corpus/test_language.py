@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.corpus.language import language_note
+from metaeval.corpus.sentences import language_note
 from metaeval.report.cautions import cautions
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -8,8 +8,8 @@ import pytest
 from metaeval.config import load_run
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.experiment.run import run
-from metaeval.report.formats import FORMATS
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Result
+from metaeval.report.sheet import FORMATS
 
 FULL, PARTIAL = SupportLevel.FULL, SupportLevel.PARTIAL
 # Three chunks of two words. Of three statements, one is supported by chunk 0, one by chunks 0 and 1 together, and one

@@ -9,7 +9,7 @@ from metaeval.corpus.loaders import frank, xsum_hallucination
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import published_files, published_for, read_published
 from metaeval.registry import find, names
-from metaeval.report.formats import FORMATS
+from metaeval.report.sheet import FORMATS
 
 
 def test_the_base_papers_tables_are_in_raw_units():

@@ -9,10 +9,10 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 import metaeval
 from metaeval.citation.chat import ChatOptions
+from metaeval.config_files import UntrustedError, check_file
 from metaeval.errors import UserError
 from metaeval.llm import client
 from metaeval.llm.exchange import Reply
-from metaeval.trust import UntrustedError, check_file
 
 NOBODY = "http://127.0.0.1:9/v1"
 QUICK = {"interval": {"resamples": 0}, "protocols": ["correlation"], "controls": False}

@@ -18,8 +18,8 @@ from metaeval.config import RunConfig
 from metaeval.corpus.loading import load_dataset
 from metaeval.experiment.run import run_scores
 from metaeval.registry import find
-from metaeval.report.cell_notes import LEVEL
 from metaeval.report.cells import lay_out
+from metaeval.report.notes import LEVEL
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.systems import (
     _signs,

@@ -6,10 +6,10 @@ import io
 import pytest
 from rich.cells import cell_len
 
-from metaeval.report.cell_notes import asides
 from metaeval.report.cells import lay_out
-from metaeval.report.formats import FORMATS, tidy_csv
+from metaeval.report.notes import asides
 from metaeval.report.result import Column, Data, Interval, Result, Row, Value
+from metaeval.report.sheet import FORMATS, tidy_csv
 
 PEARSON = Column(key="pearson", label="Pearson r")
 

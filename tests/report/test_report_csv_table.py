@@ -6,8 +6,8 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.report.formats import tidy_csv
 from metaeval.report.result import Value
+from metaeval.report.sheet import tidy_csv
 from metaeval.shown import Shown
 
 FORMULA = "=+-@＝＋－＠"

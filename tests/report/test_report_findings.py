@@ -7,8 +7,8 @@ import pytest
 from metaeval import registry
 from metaeval.experiment.evaluation import readings_of
 from metaeval.report.cautions import cautions
+from metaeval.report.cells import ROWS, headline_grid, suite_grid
 from metaeval.report.findings import findings, top
-from metaeval.report.headline import ROWS, headline_grid, suite_grid
 from metaeval.report.measures import headlines
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
 from metaeval.report.terminal import text_of

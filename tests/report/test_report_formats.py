@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from metaeval.errors import UserError
-from metaeval.report.formats import FORMATS, find_format, write_tables
 from metaeval.report.result import SCHEMAS, load_result, save_result
+from metaeval.report.sheet import FORMATS, find_format, write_tables
 
 HISTORIC = sorted((Path(__file__).parent / "historic").glob("*.json"))
 

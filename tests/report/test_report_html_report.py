@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from metaeval import registry
 from metaeval.experiment.report_page import pictures_of
 from metaeval.report.grid import plain
-from metaeval.report.html_report import Picture, explorer_line, judged, page
+from metaeval.report.html_report import Picture, explorer_line, judged, page, page_forest
 from metaeval.report.measures import Readings, headlines
-from metaeval.report.page_forest import page_forest
 
 VOID = {"meta", "br"}
 NASTY = "judge[bold]_3|x%"

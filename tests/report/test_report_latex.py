@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.report.cells import lay_out
-from metaeval.report.formats import FORMATS
 from metaeval.report.grid import Note
 from metaeval.report.latex import escape, table_of
 from metaeval.report.result import Column
+from metaeval.report.sheet import FORMATS
 
 BODY = r"""    \toprule
     metric & \multicolumn{2}{c}{NDCG@5} & \multicolumn{2}{c}{AUC full/none} & \multicolumn{2}{c}{Pearson r} \\

@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from metaeval.report.formats import FORMATS
 from metaeval.report.grid import plain
 from metaeval.report.result import load_result, save_result
+from metaeval.report.sheet import FORMATS
 
 EXPECTED = r"""**Retrieval of supporting chunks** (x\_y%\[wice\], test, chunk pairs)
 

@@ -11,7 +11,7 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import Panel
 from metaeval.config import IntervalConfig
-from metaeval.corpus.language import language_note
+from metaeval.corpus.sentences import language_note
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Blocks, Entry, Frame, entry_records, lines_grid, scores_grid

@@ -11,12 +11,11 @@ from typing import Any
 from metaeval.config import RunConfig
 from metaeval.experiment.job_folder import close_job
 from metaeval.files import csv_text, safe_name, sha256_file, write_text
-from metaeval.report.formats import write_tables
 from metaeval.report.grid import Grid, Note
 from metaeval.report.html_report import table_of
 from metaeval.report.notebook import frame
 from metaeval.report.result import Result, save_result
-from metaeval.report.sheet import Record, Scalar, Sheet, write_sheet
+from metaeval.report.sheet import Record, Scalar, Sheet, write_sheet, write_tables
 from metaeval.report.terminal import text_of
 
 _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")

@@ -18,9 +18,9 @@ from metaeval.experiment.evaluation import Asked, column_of
 from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged, make_sheet, protocols_of
 from metaeval.experiment.prepared_run import Frame, RatedSet, find_dataset
 from metaeval.files import safe_name, sha256_json
-from metaeval.report.cell_notes import letters
 from metaeval.report.cells import cell
 from metaeval.report.grid import Block, Cell, Line, Note, count, plain
+from metaeval.report.notes import letters
 from metaeval.report.result import Column, Data, Interval, Value
 from metaeval.report.sheet import Record, Sheet
 from metaeval.report.uncertainty import intervals_of

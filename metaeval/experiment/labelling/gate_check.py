@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from metaeval.config import RunConfig
+from metaeval.config_files import check_file
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
 from metaeval.experiment.labelling.gate import (
@@ -27,7 +28,6 @@ from metaeval.labelling.items import Items, items_of
 from metaeval.signature import signature, versions
 from metaeval.stats.prediction_powered import Sample, share, wilson
 from metaeval.stats.risk_control import corrected_share, two_samples
-from metaeval.trust import check_file
 
 DRIFT = 0.01
 """The chance at which samples of one source are said to differ, for all tests of a check together."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metaeval.config import RunConfig, validated
+from metaeval.config_files import check_file
 from metaeval.errors import UserError
 from metaeval.experiment.citing.figures import citation_figures
 from metaeval.experiment.citing.shown_answers import is_cited
@@ -18,7 +19,6 @@ from metaeval.experiment.suites.pictures import figures_of
 from metaeval.experiment.suites.score_figures import score_figures
 from metaeval.experiment.suites.suite import recorded
 from metaeval.report.result import SCHEMAS, Result, load_result, read_versioned
-from metaeval.trust import check_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

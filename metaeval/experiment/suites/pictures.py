@@ -78,8 +78,8 @@ def write_cost_quality(
 
 def write_rank_stability(found: Multiverse, folder: Path) -> list[Path]:
     """How far each metric's rank moves, one figure for each protocol; specifications that rank all metrics."""
+    from metaeval.report.figures.cost import rank_stability
     from metaeval.report.figures.drawing import save_figure
-    from metaeval.report.figures.ranks import rank_stability
 
     written: list[Path] = []
     for protocol, outlooks in by_protocol(found.outlooks):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.config import RunConfig, load_run
-from metaeval.config_files import read_experiment
+from metaeval.config_files import check_file, read_experiment
 from metaeval.errors import UserError
 from metaeval.experiment.answers import answer_rows, reading
 from metaeval.experiment.columns import FILE_PREFIX, check_names
@@ -27,7 +27,6 @@ from metaeval.report.result import Result, load_result
 from metaeval.scoring.contract import Combination
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.store import ScoreStore, pair_key
-from metaeval.trust import check_file
 from protocols.contract import Protocol
 
 

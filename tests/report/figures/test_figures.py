@@ -13,11 +13,14 @@ matplotlib = pytest.importorskip("matplotlib")
 
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.report.figures.bars import measure_bars  # noqa: E402
-from metaeval.report.figures.cost import CostPoint, cost_quality  # noqa: E402
-from metaeval.report.figures.decisions import confusion_map, reliability_curve  # noqa: E402
+from metaeval.report.figures.cost import (  # noqa: E402
+    CostPoint,
+    cost_quality,
+    rank_stability,
+)
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
 from metaeval.report.figures.forest import records_forest  # noqa: E402
-from metaeval.report.figures.ranks import rank_stability  # noqa: E402
+from metaeval.report.figures.scores import confusion_map, reliability_curve  # noqa: E402
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
 POINTS = [CostPoint(name, 10.0 ** (n % 4), 0.5 + n / 50, 0.48 + n / 50, 0.53 + n / 50) for n, name in enumerate(NAMES)]
@@ -61,7 +64,7 @@ def test_every_reference_in_an_svg_has_its_id():
 def test_another_process_draws_the_same_bytes_and_no_pyplot_is_loaded():
     code = (
         "import hashlib, sys; from metaeval.report.figures.drawing import image, FORMATS;"
-        "from metaeval.report.figures.decisions import confusion_map;"
+        "from metaeval.report.figures.scores import confusion_map;"
         "figure = confusion_map([[2, 1], [0, 3]], ['full', 'none'], 'm');"
         "print(*(hashlib.sha256(image(figure, kind)).hexdigest() for kind in FORMATS));"
         "print('matplotlib.pyplot' in sys.modules)"
